@@ -16,6 +16,7 @@ from flask.typing import ResponseReturnValue
 from flask_socketio import SocketIO
 from werkzeug.exceptions import HTTPException
 
+from app.foundation.json_types import JsonObject
 from app.foundation.live_source import LiveSource
 from app.foundation.translator import choose_language, texts, translate
 from app.lab.routes.audits import LabAudits
@@ -23,11 +24,12 @@ from app.lab.routes.exploration_routes import create_exploration_routes
 from app.lab.routes.explorations import Explorations
 from app.lab.routes.namespace import NAMESPACE as LAB_NAMESPACE
 from app.lab.routes.namespace import LabNamespace
-from app.lab.routes.routes import create_lab_routes
+from app.lab.routes.routes import command_table, create_lab_routes
 from app.lab.session.host import LabHost
 from app.lessons.progress import FILE_NAME as LESSONS_FILE
 from app.lessons.progress import Progress
 from app.lessons.routes import create_lesson_routes
+from app.live.client_routes import add_client_routes
 from app.live.dead_letter_routes import add_dead_letter_routes
 from app.live.fault_routes import add_fault_routes
 from app.live.filter_bench import add_filter_routes, create_filter_page
@@ -127,12 +129,13 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     )
     app.jinja_env.trim_blocks = True
     app.jinja_env.lstrip_blocks = True
-    _add_language(app)
+    _add_language(app, settings.faults is not None)
     app.before_request(Throttle(settings.clock).check)
-    _add_pages(app)
+    _add_pages(app, settings.faults is not None)
     _add_error_pages(app)
     api = create_api(source)
     add_transaction_routes(api, source)
+    add_client_routes(api, source)
     add_dead_letter_routes(api, source)
     add_operator_routes(api, source)
     add_verdict_routes(api, source)
@@ -153,7 +156,9 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     lab = LabHost(SocketTransport(socketio, LAB_NAMESPACE), settings.lab_clock, has_thread=settings.lab_has_thread)
     socketio.on_namespace(LabNamespace(lab))
     audits = LabAudits(pipeline)
-    app.register_blueprint(create_lab_routes(lab, settings.folders.static, audits, settings.access.embedders))
+    app.register_blueprint(
+        create_lab_routes(lab, settings.folders.static, audits, settings.access.embedders, settings.faults)
+    )
     explorations = Explorations()
     app.register_blueprint(create_exploration_routes(lab, explorations))
     app.register_blueprint(create_start_page(lab))
@@ -172,7 +177,7 @@ def _stream_runs(socketio: SocketIO, pipeline: PipelineHost) -> LiveStream:
     return stream
 
 
-def _add_language(app: Flask) -> None:
+def _add_language(app: Flask, faults_allowed: bool) -> None:
     @app.before_request
     def choose() -> None:
         g.csp_nonce = secrets.token_urlsafe(16)
@@ -191,6 +196,7 @@ def _add_language(app: Flask) -> None:
             "t": lambda key, **values: translate(g.language, key, **values),
             "page_data": {"language": g.language, "translations": texts(g.language)},
             "import_map": _import_map(str(app.static_folder)),
+            "faults_allowed": faults_allowed,
         }
 
     @app.after_request
@@ -217,10 +223,10 @@ def _import_map(static_folder: str) -> object:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def _add_pages(app: Flask) -> None:
+def _add_pages(app: Flask, faults_allowed: bool) -> None:
     @app.get("/live")
     def live() -> str:
-        return render_template("live.html")
+        return render_template("live.html", fault_data=_fault_data() if faults_allowed else None)
 
     @app.get("/live/")
     def live_with_slash() -> ResponseReturnValue:
@@ -239,6 +245,14 @@ def _add_pages(app: Flask) -> None:
     @app.get("/favicon.ico")
     def favicon() -> ResponseReturnValue:
         return redirect("/static/favicon.svg", 308)
+
+
+def _fault_data() -> JsonObject:
+    """What the live page makes its forms of faults of."""
+    from app.live.fault_desk import LIVE_COMMANDS
+    from engine.protocol.command.send_message_headers import LONG_NAMES
+
+    return {"commands": command_table(LIVE_COMMANDS), "header_letters": {**LONG_NAMES}}
 
 
 def _add_error_pages(app: Flask) -> None:

@@ -80,7 +80,8 @@ log = logging.getLogger("glassmq.host")
     "--allow-embedding",
     multiple=True,
     metavar="ORIGIN",
-    help="A web site whose pages may hold a stage of the lab in a frame, such as https://wiki.example.org.",
+    help="A web site whose pages may hold a stage of the lab in a frame, such as https://wiki.example.org. With "
+    "--token only pages of the page's own site: browsers send the token's cookie into no other site's frame.",
 )
 @click.option(
     "--allow-faults/--no-faults",

@@ -83,6 +83,10 @@ class LiveSource(Protocol):
         """Create a topic, send a message, reset offsets: see ``app.live.operator_routes``. Raises ``WishRefused``."""
         ...
 
+    def clients(self, group: str) -> JsonObject:
+        """What the members of a consumer group tell of themselves now: see ``app.live.client_answers``."""
+        ...
+
     def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
         """What happened to messages with that unique id, offset id or key: see ``app.observation.message_trail``."""
         ...

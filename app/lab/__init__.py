@@ -38,12 +38,13 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     event, events_total, time_us, time_total_us, playing, in_past, is_over
     speed        as it was chosen; speed_now: virtual seconds per second at the moment, null while it stands still
     pace         why time passes so quickly at speed "auto": "frame", "listener", "gap", "step" (see slow_to) or ""
+    ahead        null, or of a world that stands beside another: until_us, rate and why of time that follows the eye
     busy         null, or {kind: "rebuild" | "scrub" | "run-until" | "step-actor", event, target}
     stopped_by   null, or why play stopped: {kind, text {en, zh}}, kind "violation" (then with all of the violation),
                  "breakpoint", "limit", "over" or "failure"
-    nodes        by name, see app.lab.views.broker_view and app.lab.views.client_view; all have role, status,
-                 incarnation, skew_ms, held (names of held tasks), failure, ip, xa_roles; a name server: brokers,
-                 routes; for xa_roles see app.lab.views.xa_view, for the nodes of a two-phase commit
+    nodes        by name, see app.lab.views.broker_view and app.lab.views.client_view; all have role, status, has_run,
+                 is_starting, incarnation, skew_ms, held (names of held tasks), failure, ip, xa_roles; a name server:
+                 brokers, routes; for xa_roles see app.lab.views.xa_view, for the nodes of a two-phase commit
                  app.lab.views.xa_nodes_view
     backlog      null, or how far each group is behind over time: see app.lab.views.backlog_view
     life         what happened to each message: see app.lab.views.life_view
@@ -52,7 +53,7 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     frames       in flight, and the last that arrived: id, source, target, kind, code, name, oneway, reply_to, size,
                  sent_us, arrives_us, dropped, copies; the bytes: GET /api/lab/<world>/frames/<id>
     calls        the last calls of listeners, see app.lab.views.calls_view
-    timers       node, actor, label, started_us, due_us; the next first
+    timers       node, actor, label, started_us, due_us, index (of its actor's due then); the next first
     actors       name, node, label, held_until_us, steps
     next         actor, node, label, file, line, function; or null
     caption      what has just happened, in a sentence, or null: event (after which it is true), text {en, zh}, kind,

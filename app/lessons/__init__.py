@@ -7,6 +7,7 @@ like any other, opened by the page over Socket.IO (:mod:`app.lab`) under the les
 ``question``, ``text``, ``hints``, hold safe HTML; the others plain text)::
 
     name, scenario, minutes, title, intro_html, summary_html
+    begin          actions, see below: they bring the world to where the lesson begins; empty: at its first event
     steps          id, heading, html
                    after_html   null until the step is done
                    point_at     targets, see app.lessons.stage_targets

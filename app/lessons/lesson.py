@@ -71,14 +71,20 @@ class Lesson:
     """:ivar name: the folder's, which is also the scenario's: ``01-first-message``.
 
     :ivar minutes: how long it takes.
+    :ivar begin_ms: the virtual time at which the learner finds the world: what the texts speak of stands there.
     :ivar texts: by language.
     """
 
     name: str
     minutes: int
+    begin_ms: int
     scenario: Scenario
     steps: tuple[Step, ...]
     texts: Mapping[str, LessonText]
+
+    def begin(self) -> list[JsonObject]:
+        """The actions that bring the world from its first event to where the lesson begins."""
+        return [{"control": "run-until", "on": "time", "time_us": self.begin_ms * 1_000}] if self.begin_ms else []
 
     def step(self, identity: str) -> Step | None:
         """The step of that id."""

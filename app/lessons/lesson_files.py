@@ -61,7 +61,7 @@ def read_lesson(folder: Path) -> Lesson:
     for text in texts.values():
         _check_text(text, steps)
     _check_languages(texts)
-    return Lesson(name, steps.minutes, scenario, steps.steps, texts)
+    return Lesson(name, steps.minutes, steps.begin_ms, scenario, steps.steps, texts)
 
 
 def _scenario(folder: Path) -> Scenario:

@@ -34,6 +34,7 @@ def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneSte
         "name": lesson.name,
         "scenario": lesson.scenario.name,
         "minutes": lesson.minutes,
+        "begin": [*lesson.begin()],
         "title": lesson.title(),
         "intro_html": _in_each(lesson, lambda text: text.intro.html({})),
         "steps": [_step(lesson, rehearsed, done, order) for rehearsed in rehearsal.steps],

@@ -91,6 +91,8 @@ def rehearse(lesson: Lesson) -> Rehearsal:
         def look() -> JsonObject:
             return lesson_view(world.build(), run.world.history)
 
+        for action in lesson.begin():
+            perform(run, action)
         for step in lesson.steps:
             link, before, known = run.link(), look(), len(run.violations)
             for action in step.actions:

@@ -1,6 +1,7 @@
 """Reads ``steps.yaml``: what a lesson's steps point at, ask, do, and wait for.
 
 minutes: 10
+begin_ms: 1900
 steps:
   - id: route
     point_at: [routes N1, node B1]
@@ -43,6 +44,7 @@ class StepsFile:
     """The whole file."""
 
     minutes: int
+    begin_ms: int
     steps: tuple[Step, ...]
 
 
@@ -51,6 +53,7 @@ def read_steps(text: str, file: str, scenario: Scenario) -> StepsFile:
     try:
         root = read_yaml(text)
         minutes = root.integer("minutes", 1, 60)
+        begin_ms = root.integer("begin_ms", 0, scenario.duration_ms, default=0)
         steps = tuple(_step(section, scenario) for section in root.sections("steps", max_count=STEPS_MAX))
         if not steps:
             raise root.fail("steps", "is missing: a lesson has at least one step")
@@ -63,7 +66,7 @@ def read_steps(text: str, file: str, scenario: Scenario) -> StepsFile:
     except ScenarioError as error:
         message = f"{error.field}: {error.message}" if error.field else error.message
         raise LessonError(file, error.line, message) from error
-    return StepsFile(minutes, steps)
+    return StepsFile(minutes, begin_ms, steps)
 
 
 def _step(section: Section, scenario: Scenario) -> Step:

@@ -42,6 +42,7 @@ class EngineThread:
         self._loop = new_event_loop()
         self._goes_on = threading.Event()
         self._paused_until_s = 0.0
+        self._pause: asyncio.TimerHandle | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
 
@@ -98,18 +99,23 @@ class EngineThread:
     def pause(self, ms: int) -> None:
         """Let nothing run in the engine for so long, as if its process got no processor time; a fault.
 
-        To be called in the engine's thread. It begins a moment later, so that whoever asked for it is answered.
+        To be called in the engine's thread. It begins a moment later, so that whoever asked for it is answered; of
+        several within that moment the last one counts.
         """
+        if self._pause is not None:
+            self._pause.cancel()
         self._goes_on.clear()
-        self._loop.call_later(_PAUSE_BEGINS_AFTER_S, self._sleep, ms / 1_000)
+        self._pause = self._loop.call_later(_PAUSE_BEGINS_AFTER_S, self._sleep, ms / 1_000)
 
     def _sleep(self, seconds: float) -> None:
+        self._pause = None
         self._paused_until_s = time.monotonic() + seconds
         self._goes_on.wait(seconds)
         self._paused_until_s = 0.0
 
     def resume(self) -> None:
-        """End a pause, from any thread."""
+        """End a pause, from any thread; what is asked of the engine from now on waits for its end."""
+        self._paused_until_s = 0.0
         self._goes_on.set()
 
     @property

@@ -6,11 +6,13 @@ Everything here runs in the engine's thread. What the lab calls a node is here t
 
 from __future__ import annotations
 
+import asyncio
+import dataclasses
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject
-from app.live.held_view import held_view, rule_view
+from app.live.held_view import frame_file, held_view, rule_view
 from engine.faults.changed_frame import changed_frame
 from engine.faults.fault_gate import FaultGate
 from engine.faults.fault_rule import Deed, Direction, FaultRefused, FaultRule
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from engine.lab.scenario.scenario import Command
 
 NAME_SERVER = "name-server"
-#: A paused engine answers nobody, this page neither: it must not last.
+#: A paused engine answers nobody, this page neither: it must not last. Nor must a flush that stops the engine.
 PAUSE_MS_MAX = 30_000
 
 #: Those of the lab that mean the same here, and two whose lab has other means.
@@ -40,7 +42,6 @@ LIVE_COMMANDS: Mapping[str, CommandKind] = {
         "restart",
         "disk-full",
         "disk-free",
-        "slow-fsync",
         "fail-fsync",
         "lock-switch",
         "group-lock",
@@ -52,6 +53,9 @@ LIVE_COMMANDS: Mapping[str, CommandKind] = {
         (CommandField("ms", "integer", low=1, high=MS_MAX),),
         Text("command.advance.name"),
         Text("command.advance.what"),
+    ),
+    "slow-fsync": dataclasses.replace(
+        COMMANDS["slow-fsync"], fields=(CommandField("ms", "integer", high=PAUSE_MS_MAX),)
     ),
     "pause": CommandKind(
         Target.BROKER,
@@ -72,6 +76,8 @@ class FaultDesk:
         self.gate = gate
         self._machines = machines
         self._pause_engine = pause
+        #: One command at a time: a broker that is being started cannot be started again.
+        self._one_at_a_time = asyncio.Lock()
         self._actions: dict[str, Callable[[Command], Awaitable[None] | None]] = {
             "fault": self._add_rule,
             "drop-next": lambda command: self._next_frame(command, Deed.DROP),
@@ -101,9 +107,10 @@ class FaultDesk:
         known = names or (self._machines.broker_name,)
         if not is_link and command.target not in known:
             raise FaultRefused("refusal.no_node", name=command.target, known=", ".join(known))
-        result = self._actions[command.kind](command)
-        if result is not None:
-            await result
+        async with self._one_at_a_time:
+            result = self._actions[command.kind](command)
+            if result is not None:
+                await result
         return self.view()
 
     def _broker(self) -> Broker:
@@ -156,8 +163,7 @@ class FaultDesk:
     def clear(self) -> None:
         """Nothing is broken on purpose any more, but for what does not run: that is restarted by hand."""
         self.gate.clear()
-        condition = self._machines.broker_disk
-        condition.is_full, condition.flush_ms, condition.flushes_fail = False, 0, False
+        self._machines.broker_disk.mend()
         if self._machines.broker_runs:
             locks = self._machines.broker.rebalance_lock_manager
             locks.enabled = True
@@ -173,6 +179,13 @@ class FaultDesk:
         if held is None or not (fields or properties or body is not None):
             return self.gate.let_pass(held_id)
         self.gate.let_pass(held_id, changed_frame(held.subject, fields, properties, body))
+
+    def frames(self) -> JsonObject:
+        """What is or was recorded. Raises :class:`FaultRefused` when nothing was."""
+        record = self.gate.frame_record
+        if record is None:
+            raise FaultRefused("refusal.nothing_recorded")
+        return frame_file(record, self._machines.broker_name)
 
     # --- what is shown ------------------------------------------------------------------------------------------------
 
@@ -208,6 +221,19 @@ class FaultDesk:
                 }
                 for hit in reversed(gate.hits)
             ],
-            "held": [held_view(held, now_ms) for held in gate.held.frames],
+            "held": [held_view(held, machines.broker_name, now_ms) for held in gate.held.frames],
             "lease_ms": gate.lease_left_ms(),
+            "recording": self._recording_view(),
+        }
+
+    def _recording_view(self) -> JsonObject | None:
+        record = self.gate.frame_record
+        if record is None:
+            return None
+        return {
+            "is_on": self.gate.is_recording,
+            "client": record.client,
+            "bodies": record.with_bodies,
+            "count": record.count,
+            "started_ms": record.started_ms,
         }

@@ -12,6 +12,10 @@
     POST   /api/faults/held/<id>    {"deed": "pass", "fields": {...}, "properties": {...}, "body": "..."}, all but deed
                                     may be missing; or {"deed": "drop"}
 
+    POST   /api/faults/record       {"client": "10.0.0.7*", "bodies": false}: write down these clients' frames from now
+                                    on (nothing: all clients); DELETE ends it
+    GET    /api/faults/frames       the record as a file, which /lab/wire shows
+
 Each answers with what is broken then. Refused: ``{"error", "text": {en, zh}}``, 400 for a field that cannot be, else
 409; 403 without ``serve --allow-faults``. As with app/live/transaction_routes.py, pages of other sites cannot send
 these.
@@ -32,6 +36,7 @@ from engine.lab.scenario.errors import CommandRefused
 COMMANDS_MAX = 50
 _ID_MAX = 2**53
 _TEXT_MAX = 32_767
+_CLIENT_MAX = 200
 _BODY_BYTES_MAX = 48 * 1024
 
 
@@ -82,6 +87,26 @@ def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> Non
     @api.post("/faults/look")
     def look() -> Response:
         return json_answer(_allowed(faults).look())
+
+    @api.post("/faults/record")
+    def record() -> Response:
+        body = read_json_object(("client", "bodies"), '{"client": "10.0.0.7*", "bodies": true}')
+        client, bodies = body.get("client", ""), body.get("bodies", False)
+        if not isinstance(client, str) or len(client) > _CLIENT_MAX or "*" in client[:-1]:
+            raise BadParameter("client", "it is no pattern", f"at most {_CLIENT_MAX} characters, * only at the end")
+        if not isinstance(bodies, bool):
+            raise BadParameter("bodies", f"{shown(str(bodies))} is none", "true or false")
+        return json_answer(_allowed(faults).record(client, with_bodies=bodies))
+
+    @api.delete("/faults/record")
+    def stop_recording() -> Response:
+        return json_answer(_allowed(faults).stop_recording())
+
+    @api.get("/faults/frames")
+    def frames() -> Response:
+        response = json_answer(_allowed(faults).frames())
+        response.headers["Content-Disposition"] = 'attachment; filename="glassmq-frames.json"'
+        return response
 
     @api.post("/faults/held")
     def pass_all() -> Response:

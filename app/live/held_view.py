@@ -1,16 +1,19 @@
-"""Rules and held frames as JSON, for the page and for scripts."""
+"""Rules, held and recorded frames as JSON, for the page and for scripts."""
 
 from __future__ import annotations
 
+import base64
 from dataclasses import fields
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject
 from engine.faults.changed_frame import properties_of
-from engine.faults.fault_rule import FaultRule
+from engine.faults.fault_rule import Direction, FaultRule
+from engine.faults.frame_meaning import Ends, answered, reply_words, request_words
 from engine.protocol.request_code import RequestCode
 
 if TYPE_CHECKING:
+    from engine.faults.frame_record import FrameRecord
     from engine.faults.held_frames import HeldFrame
 
 #: Bytes of a held frame's body that are shown.
@@ -38,8 +41,10 @@ def rule_view(rule: FaultRule, now_ms: int) -> JsonObject:
     return {**view, "what": rule.what.value, "is_spent": rule.is_spent(now_ms), "ends_in_ms": ends_in_ms}
 
 
-def held_view(held: HeldFrame, now_ms: int) -> JsonObject:
-    """Who sent what, what it says, and how long its client still waits: ``timeout_ms``, None where nobody does."""
+def held_view(held: HeldFrame, broker: str, now_ms: int) -> JsonObject:
+    """Who sent what, what it says (``meaning``, in each language), and how long its client still waits:
+    ``timeout_ms``, None where nobody does.
+    """
     command = held.subject.command
     asked = command if not command.is_response else None
     if asked is None and held.subject.request is not None:
@@ -53,6 +58,7 @@ def held_view(held: HeldFrame, now_ms: int) -> JsonObject:
         "client": held.client,
         "direction": held.direction.value,
         "name": held.subject.name,
+        "meaning": _meaning(held, broker),
         "topics": [*held.subject.topics],
         "groups": [*held.subject.groups],
         "keys": [*held.subject.keys],
@@ -71,5 +77,49 @@ def held_view(held: HeldFrame, now_ms: int) -> JsonObject:
     }
 
 
+def _meaning(held: HeldFrame, broker: str) -> JsonObject:
+    """Its sentence."""
+    subject = held.subject
+    ends = Ends(held.client, broker) if held.direction is Direction.IN else Ends(broker, held.client)
+    if not subject.command.is_response:
+        words = request_words(subject.name, subject.command, ends)
+    elif subject.request is not None:
+        asked = subject.request
+        words = reply_words(asked.name, subject.command, asked.command, ends)
+        words = words or answered(asked.name, subject.command, ends)
+    else:
+        words = answered("-", subject.command, ends)
+    return dict(words.text) if words is not None else {}
+
+
 def _timeout_ms(code: int) -> int:
     return next((timeout_ms for known, timeout_ms in _CLIENT_TIMEOUT_MS.items() if known == code), _OTHER_TIMEOUT_MS)
+
+
+def frame_file(record: FrameRecord, broker: str) -> JsonObject:
+    """What is written to a file, and :mod:`app.lab.views.wire_film` reads. A row of ``frames``: number, microseconds
+    since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of the request that it
+    answers (0: none), what a fault did to it.
+    """
+    return {
+        "format": "glassmq-frames",
+        "version": 1,
+        "broker": broker,
+        "started_ms": record.started_ms,
+        "client": record.client,
+        "bodies": record.with_bodies,
+        "count": record.count,
+        "frames": [
+            [
+                one.number,
+                one.at_us,
+                record.clients.get(one.address, one.address),
+                one.direction.value,
+                base64.b64encode(one.frame).decode("ascii"),
+                one.body_bytes,
+                one.answers,
+                "" if one.deed is None else one.deed.value,
+            ]
+            for one in record
+        ],
+    }

@@ -64,6 +64,18 @@ class LiveFaults:
         """One held frame is lost."""
         return self._call(self._desk.gate.drop_held, held_id)
 
+    def record(self, client: str, *, with_bodies: bool) -> JsonObject:
+        """Write down what these clients send and get, from now on."""
+        return self._call(lambda: self._desk.gate.record(client, with_bodies=with_bodies))
+
+    def stop_recording(self) -> JsonObject:
+        """The record stays."""
+        return self._call(self._desk.gate.stop_recording)
+
+    def frames(self) -> JsonObject:
+        """The record, as a file. Raises ``FaultRefused`` when nothing was recorded."""
+        return self._thread.call(self._desk.frames)
+
     def _call(self, act: Callable[..., object], *arguments: object) -> JsonObject:
         def in_engine() -> JsonObject:
             act(*arguments)

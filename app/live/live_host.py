@@ -48,6 +48,7 @@ class LiveHost:
         self._state: LiveState | None = None
         self._watcher = Watcher(Thresholds())
         self._watching: asyncio.Task[None] | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._faults: FaultDesk | None = None
         self.name_server_address = ""
         self.broker_address = ""
@@ -86,6 +87,7 @@ class LiveHost:
     def _broker_changed(self) -> None:
         """Another broker runs, or none: what looks at it begins anew. What was watched and counted before stays."""
         # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
+        from app.live.client_questions import ClientQuestions
         from app.live.operator_desk import OperatorDesk
         from app.metrics.broker_metrics import BrokerMetrics
         from app.observation.live_state import LiveState
@@ -96,6 +98,7 @@ class LiveHost:
         machines = self._machines
         if not machines.broker_runs:
             self._state = None
+            self._closing = asyncio.create_task(self._close_desks())
             return
         self._state = LiveState(
             name_server=machines.name_server,
@@ -105,6 +108,7 @@ class LiveHost:
         )
         self._metrics = BrokerMetrics(machines.broker, self._watcher.verdict.rules_said)
         self._desk = OperatorDesk(machines.broker, machines.name_server)
+        self._questions = ClientQuestions(machines.broker)
         self._watcher.verdict.thresholds = Thresholds(self.settings.data_folder / thresholds.FILE_NAME)
         self._watching = asyncio.create_task(self._watch(self._state))
 
@@ -130,6 +134,7 @@ class LiveHost:
         thread, self._thread = self._thread, None
         if thread is None or not thread.is_running:
             return
+        thread.resume()
         try:
             thread.run(self._shutdown(), SHUTDOWN_TIMEOUT_S)
         except EngineUnavailable as error:
@@ -141,15 +146,20 @@ class LiveHost:
         if self._watching is not None:
             self._watching.cancel()
         if self._state is not None:
-            await self._desk.close()
+            await self._close_desks()
         await self._machines.shutdown()
+
+    async def _close_desks(self) -> None:
+        """Those who talk to the broker that ran."""
+        await self._desk.close()
+        await self._questions.close()
 
     # -------------------------------------------------------------------------------------- for the page server
 
     def state(self) -> JsonObject:
         """See LiveSource."""
         thread, state = self._engine()
-        return thread.call(lambda: {**state.build(), "verdict": self._watcher.verdict.as_json()})
+        return thread.call(lambda: {**state.build(), **self._watcher.told()})
 
     def metrics(self) -> list[Family]:
         """All metrics for Prometheus. Raises :class:`EngineUnavailable`."""
@@ -220,6 +230,13 @@ class LiveHost:
         """See LiveSource."""
         thread, _ = self._engine()
         return thread.run(self._desk.carry_out(wish), CALL_TIMEOUT_S)
+
+    def clients(self, group: str) -> JsonObject:
+        """See LiveSource. Answers are read in the caller's thread: it takes its time where there are many."""
+        from app.live.client_answers import look_view
+
+        thread, _ = self._engine()
+        return look_view(group, thread.run(self._questions.look(group), CALL_TIMEOUT_S))
 
     def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
         """See LiveSource."""

@@ -79,7 +79,8 @@ class LiveMachines:
             raise
 
     async def shutdown(self) -> None:
-        """Gracefully: offsets are written, the log is flushed."""
+        """Gracefully: offsets are written, the log is flushed, whatever was broken."""
+        self.broker_disk.mend()
         if self.broker_runs:
             await self.broker.shutdown()
         if self.name_server_runs:

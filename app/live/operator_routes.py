@@ -33,7 +33,7 @@ from app.foundation.translator import in_all_languages
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, read_json_object, shown
 from engine.protocol.errors import ProtocolError
-from engine.protocol.names import validate_group, validate_topic
+from engine.protocol.names import is_dlq_topic, is_retry_topic, validate_group, validate_topic
 
 _KEYS_MAX = 16
 _KEY_MAX = 255
@@ -46,12 +46,8 @@ class BadField(BadParameter):
 
     def __init__(self, field: str, problem: str, text: str | None = None, **values: object) -> None:
         """``text``: which text says what is allowed, where it is not that of the field."""
-        self.text = in_all_languages("operate.field_" + (text or field), **values)
-        super().__init__(field, problem, self.text["en"])
-
-    def as_json(self) -> JsonObject:
-        """With the text by language."""
-        return {**super().as_json(), "text": dict(self.text)}
+        allowed = in_all_languages("operate.field_" + (text or field), **values)
+        super().__init__(field, problem, allowed["en"], allowed)
 
 
 def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
@@ -60,14 +56,14 @@ def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
     @api.post("/live/topics")
     def create_topic() -> Response:
         body = read_json_object(("topic", "queues"), '{"topic": "orders", "queues": 4}')
-        wish = TopicWish(_topic(body), _number(body, "queues", 1, QUEUES_MAX, 4))
+        wish = TopicWish(_own_topic(body), _number(body, "queues", 1, QUEUES_MAX, 4))
         return json_answer(source.operate(wish))
 
     @api.post("/live/messages")
     def send_message() -> Response:
         body = read_json_object(("topic", "body", "tag", "keys", "delay_level"), '{"topic": "orders", "body": "hello"}')
         delay_level = _number(body, "delay_level", 0, DELAY_LEVEL_MAX, 0)
-        wish = SendWish(_topic(body), _body(body), _tag(body), _keys(body), delay_level)
+        wish = SendWish(_own_topic(body), _body(body), _tag(body), _keys(body), delay_level)
         return json_answer(source.operate(wish))
 
     @api.post("/live/offsets")
@@ -116,6 +112,14 @@ def _topic(body: JsonObject) -> str:
     return topic
 
 
+def _own_topic(body: JsonObject) -> str:
+    """A topic that is not of a group's retries or dead letters: those are the broker's to make and to write."""
+    topic = _topic(body)
+    if is_retry_topic(topic) or is_dlq_topic(topic):
+        raise BadField("topic", f"{shown(topic)} is written by the broker", "own_topic")
+    return topic
+
+
 def _group(body: JsonObject) -> str:
     group = body.get("group")
     if not isinstance(group, str):
@@ -141,8 +145,8 @@ def _body(body: JsonObject) -> str:
 
 
 def _tag(body: JsonObject) -> str | None:
-    tag = body.get("tag") or None
-    if tag is None:
+    tag = body.get("tag")
+    if tag is None or tag == "":
         return None
     if not isinstance(tag, str) or "||" in tag or not _is_word(tag):
         raise BadField("tag", f"{shown(str(tag))} is none", most=_KEY_MAX)
@@ -150,7 +154,9 @@ def _tag(body: JsonObject) -> str | None:
 
 
 def _keys(body: JsonObject) -> tuple[str, ...]:
-    keys = body.get("keys") or []
+    keys = body.get("keys")
+    if keys is None:
+        return ()
     if not isinstance(keys, list) or len(keys) > _KEYS_MAX:
         raise BadField("keys", "they are no list, or too many", most=_KEYS_MAX, longest=_KEY_MAX)
     words = [key for key in keys if isinstance(key, str) and _is_word(key)]

@@ -3,8 +3,9 @@
     GET  /api/live/verdict                {"level", "text": {en, zh}, "clauses": [...], "omitted", "rules": [...]}
     POST /api/live/verdict/thresholds     {rule: whole number, or null to switch it off, ...}; answers like GET
 
-The shapes: app/watch/verdict.py. Thresholds are kept in the data folder. Refused: 400 with ``parameter``, ``problem``
-and ``allowed``; then nothing was changed. The gate and the JSON rule of app/live/transaction_routes.py hold here too.
+The shapes: app/watch/verdict.py. Thresholds are kept in the data folder. Refused: 400 with ``parameter``, ``problem``,
+``allowed`` and ``text`` ({en, zh}: what is allowed); then nothing was changed. The gate and the JSON rule of
+app/live/transaction_routes.py hold here too.
 """
 
 from __future__ import annotations
@@ -34,6 +35,6 @@ def add_verdict_routes(api: Blueprint, source: LiveSource) -> None:
         try:
             return json_answer(source.set_thresholds(wanted))
         except ThresholdRefused as refused:
-            raise BadParameter(refused.name, refused.problem, refused.allowed) from None
+            raise BadParameter(refused.name, refused.problem, refused.text["en"], refused.text) from None
         except OSError as error:
             return json_answer({"error": f"the thresholds cannot be written: {error.strerror}"}, 500)

@@ -28,6 +28,7 @@ be cut. The state::
                  are behind by
     log          the last lines: ms, level, part, text
     verdict      what is not well, in words: see app.watch.verdict; the host adds it
+    backlogs     what becomes of them: group -> topic ("": all) -> kind ("growing", "gone", ...), left_ms; likewise
     omitted      how many topics, groups, connections, offset_pairs are not shown
 
 A record of the tail, and of a search: see ``app.observation.record_view.message_summary``.

@@ -4,7 +4,7 @@ A broker never hears what a listener said. That a group is past a message means 
 it was consumed, or it was not wanted. What failed is given back, and then there is a copy that says so.
 
 trail    id (unique id, else the first offset message id), topic, keys, tags, born_ms, born_host, body_preview
-steps    in the order of time: kind ("produced", or as in app.observation.message_copies), at_ms, broker, topic,
+steps    in the order of time: kind ("produced", or as in engine.protocol.message.message_copies), at_ms, broker, topic,
          queue_id, queue_offset, offset (in the commit log), retry (how many times it was given back before), group
          (null: all); delayed: level, until_ms; resent: resends (offset message id of the dead letter)
 omitted_steps   how many of the oldest ones are left out
@@ -20,10 +20,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.observation.message_copies import delay_level, destination, first_topic, group_of_copy, identity, kind_of_copy
 from app.observation.record_view import message_summary
-from engine.broker.delivery.dead_letter import PROPERTY_RESENT_DEAD_LETTER
 from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_copies import (
+    delay_level,
+    destination,
+    first_topic,
+    group_of_copy,
+    identity,
+    kind_of_copy,
+)
+from engine.protocol.message.message_properties import PROPERTY_RESENT_DEAD_LETTER
 
 STEPS_MAX = 100
 #: Messages that one search tells of.

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject
 from app.observation.bounds import TOPICS_MAX, client_text
-from app.observation.message_copies import destination, group_of_copy, identity
 from app.observation.message_trail import TRAILS_MAX, Subscription, TrailFacts, trail_of
 from engine.broker.delivery.dead_letter import COPIES_MAX
 from engine.protocol.enums import ExpressionType
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_stored_message
+from engine.protocol.message.message_copies import destination, group_of_copy, identity
 from engine.protocol.message.message_id import decode_offset_message_id
 
 if TYPE_CHECKING:

@@ -28,6 +28,7 @@ def description_json(description: JobDescription) -> JsonObject:
                 "help": dict(parameter.help),
                 "default": parameter.default,
                 "required": parameter.required,
+                "unless": parameter.unless,
                 "minimum": parameter.minimum,
                 "maximum": parameter.maximum,
                 "choices": _choices(parameter),

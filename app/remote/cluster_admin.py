@@ -23,7 +23,7 @@ from engine.protocol.command.headers import (
     ResetOffsetRequestHeader,
 )
 from engine.protocol.command.remoting_command import RemotingCommand
-from engine.protocol.message.message_codec import decode_messages
+from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC, retry_topic
 from engine.protocol.permission import PERM_READ_WRITE
 from engine.protocol.request_code import RequestCode
@@ -104,9 +104,7 @@ class ClusterAdmin:
             planned = await self._planned(wish, name, address, old)
             resets += planned
             for one in planned:
-                seen = question.look(one.queue, one.new, 1)
-                found = decode_messages(await self._reader.look_for(address, seen))
-                first_ms += [message.store_timestamp for message in found[:1]]
+                first_ms += await self._stored_ms(address, one.queue, one.new)
         if is_online and wish.place is Place.OFFSET:
             raise WishRefused("online", group=wish.group)
         return ResetPlan(tuple(resets), is_online, min(first_ms, default=None))
@@ -167,6 +165,14 @@ class ClusterAdmin:
                     raise WishRefused("offset", offset=wish.offset, min=one.min_offset, max=one.max_offset)
                 return [Reset(one.queue, old.get(one.queue), wish.offset)]
         raise WishRefused("no_queue", topic=wish.topic, id=wish.queue_id, most=len(ends) - 1)
+
+    async def _stored_ms(self, address: str, queue: MessageQueue, offset: int) -> list[int]:
+        """When the message of that offset was stored, if there is one. Not pulled: nobody gets it."""
+        asked = question.place_of(queue, offset)
+        reply = await self._reader.exchange(address, asked.request(), asked.what)
+        place = asked.read(reply) if reply.code == ResponseCode.SUCCESS else None
+        stored = b"" if place is None else await self._reader.look_for(address, question.message_at(place))
+        return [decode_stored_message(stored).store_timestamp] if stored else []
 
     async def _offset_at(self, address: str, queue: MessageQueue, timestamp_ms: int) -> int:
         asked = question.max_offset(queue) if timestamp_ms == LATEST else question.offset_at(queue, timestamp_ms)

@@ -7,7 +7,6 @@ have come is what the brokers answer to QUERY_TOPIC_CONSUME_BY_WHO (300) and QUE
 from __future__ import annotations
 
 from app.foundation.json_types import JsonObject
-from app.observation.message_copies import first_topic, identity
 from app.observation.message_trail import TRAILS_MAX, TrailFacts, trail_of
 from app.remote.cluster_reader import ClusterReader
 from app.remote.remote_broker import RemoteBroker
@@ -17,6 +16,7 @@ from engine.protocol.body.question import group_offset
 from engine.protocol.command.admin_headers import QueryTopicConsumeByWhoRequestHeader
 from engine.protocol.json_form.json_text import loads_json_object
 from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_copies import first_topic, identity
 from engine.protocol.names import (
     SCHEDULE_TOPIC,
     TRANSACTION_CHECK_MAX_TIME_TOPIC,

@@ -70,6 +70,11 @@ class _Tier:
             column.total[place] += value
             column.count[place] += 1
 
+    def forget_from(self, second: int) -> None:
+        for place, number in enumerate(self._numbers):
+            if number >= second // self.width_s:
+                self._numbers[place] = -1
+
     def between(self, first: int, last: int, names: Iterable[str]) -> JsonObject:
         """All cells that have a second from ``first`` to ``last``; None stands where nothing was measured."""
         numbers = range(first // self.width_s, last // self.width_s + 1)
@@ -115,6 +120,13 @@ class History:
         }
         for tier in self._tiers:
             tier.add(second, measured)
+
+    def forget_from(self, second: int) -> None:
+        """The clock was set back: what lies from ``second`` on has not been yet; what lies before stays."""
+        if second <= self.last_second:
+            self.last_second = second - 1
+            for tier in self._tiers:
+                tier.forget_from(second)
 
     def between(self, first: int, last: int, names: Iterable[str] = MEASURES) -> JsonObject:
         """``resolution_s``, ``seconds`` (when each cell begins) and ``measures``: name -> ``min``, ``max``, ``mean``.

@@ -1,16 +1,13 @@
-"""What the rules remember from one look to the next: how lags moved, and how long something has been as it is."""
+"""What the rules remember from one look to the next: how backlogs moved, and how long something has been as it is."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Hashable
-from statistics import fmean
 
+from app.watch.backlogs import Backlogs
 from app.watch.facts import Facts
 
-#: Over how long the lag of a group makes a trend, and from how much of it on one is told.
-TREND_MS = 60_000
-TREND_LEAST_MS = 10_000
 #: How long a growing count is news: dead letters, failures of the store.
 NEWS_MS = 600_000
 #: Seconds whose latencies count.
@@ -21,7 +18,7 @@ class Memory:
     """Fed with one look after the other. Bounded: so many samples each, of what was there at the last look."""
 
     def __init__(self) -> None:
-        self._lags: dict[str, deque[tuple[int, int]]] = {}
+        self.backlogs = Backlogs()
         #: Key -> (value, since when it has been that).
         self._since: dict[Hashable, tuple[object, int]] = {}
         self._touched: dict[Hashable, None] = {}
@@ -33,13 +30,7 @@ class Memory:
     def begin(self, facts: Facts) -> None:
         """A look begins."""
         self.now_ms = facts.now_ms
-        self._lags = {group: self._lags.get(group, deque()) for group in facts.groups}
-        for group, lags in self._lags.items():
-            if lags and lags[-1][0] >= self.now_ms:  # the same second again, or a clock that went back
-                lags.clear()
-            lags.append((self.now_ms, facts.groups[group].lag))
-            while lags[0][0] < self.now_ms - TREND_MS:
-                lags.popleft()
+        self.backlogs.take(facts)
         if facts.put_p99_us is not None:
             self._latencies.append(facts.put_p99_us)
         elif self._latencies:  # nothing is stored any more: what was slow is no news for long
@@ -50,15 +41,6 @@ class Memory:
         """All rules have looked: forget what none of them asked about."""
         self._since = {key: self._since[key] for key in self._touched if key in self._since}
         self._counts = {key: self._counts[key] for key in self._touched if key in self._counts}
-
-    def trend(self, group: str) -> float | None:
-        """By how many messages a second the group's lag grows (least squares); None: not known yet."""
-        lags = self._lags.get(group, deque())
-        if len(lags) < 3 or lags[-1][0] - lags[0][0] < TREND_LEAST_MS:
-            return None
-        middle_ms, middle_lag = fmean(at for at, _ in lags), fmean(lag for _, lag in lags)
-        spread = sum((at - middle_ms) ** 2 for at, _ in lags)
-        return 1_000 * sum((at - middle_ms) * (lag - middle_lag) for at, lag in lags) / spread
 
     def stays_ms(self, key: Hashable, value: object) -> int:
         """How long ``key`` has had ``value`` at every look, this one included."""

@@ -10,17 +10,27 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from app.watch.backlogs import Kind
 from app.watch.facts import Facts, GroupFacts, QueueOf
 from app.watch.memory import Memory
 from app.watch.words import Words, amount, listed, megabytes, milliseconds, percent, span
 
-#: A lag that moves by less than this share of itself in a minute stands still.
-STILL_SHARE = 0.02
 #: Queues that one clause names.
 QUEUES_NAMED = 3
 FAILURES_MS = 60_000
 #: Whose messages have waited for longer is not missed by anybody; the groups' table still has it.
 ABANDONED_MS = 86_400_000
+
+
+#: How the lag's trend is said.
+_FORMS = {
+    Kind.UNKNOWN: "new",
+    Kind.STEADY: "still",
+    Kind.STANDING: "still",
+    Kind.GROWING: "growing",
+    Kind.UNREAD: "growing",
+    Kind.GONE: "shrinking",
+}
 
 
 class Level(StrEnum):
@@ -47,7 +57,10 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``panel``: where the page shows more about it; ``unit``: of the threshold, from ``least`` to ``most``."""
+    """``panel``: where the page shows more about it; ``unit``: of the threshold, from ``least`` to ``most``.
+
+    ``is_told_early``: below its threshold it is no fault yet, but the good news tells it.
+    """
 
     name: str
     panel: str
@@ -57,6 +70,7 @@ class Rule:
     unit: str
     measure: Callable[[Facts, Memory], Iterable[Measured]]
     level: Level = Level.WARNING
+    is_told_early: bool = False
 
 
 def _behind(facts: Facts, memory: Memory) -> Iterator[Measured]:
@@ -64,22 +78,23 @@ def _behind(facts: Facts, memory: Memory) -> Iterator[Measured]:
         if not group.members:
             continue  # what to say of it is that nobody reads
         words: dict[str, Words] = {"group": name, "lag": amount(group.lag)}
-        slope = memory.trend(name)
-        if slope is None:
-            form = "new"
-        elif abs(slope) * 60 < max(1.0, STILL_SHARE * group.lag):
-            form = "still"
-        elif slope > 0:
-            form, words["rate"] = "growing", amount(max(1, round(slope)))
-        else:
-            form, words["left"] = "shrinking", span(1_000 * group.lag / -slope)
+        trend = memory.backlogs.trend(name)
+        if trend.kind is Kind.KEEPS_UP:
+            continue
+        form = _FORMS[trend.kind]
+        if form == "growing":
+            words["rate"] = amount(max(1, round(trend.per_s)))
+        elif form == "shrinking":
+            words["left"] = span(trend.left_ms)
         yield Measured(name, group.lag, words, form)
 
 
 def _offline(facts: Facts, memory: Memory) -> Iterator[Measured]:
     for name, group in facts.groups.items():
         is_left = group.members == 0 and group.lag > 0
-        lasts_ms = memory.stays_ms(("offline", name), is_left)
+        # Who reads without being a member (Spark, a pull client) still commits.
+        committed = sum(progress.committed for progress in group.queues.values())
+        lasts_ms = memory.stays_ms(("offline", name), committed if is_left else None)
         if is_left and lasts_ms <= ABANDONED_MS:
             words: dict[str, Words] = {"group": name, "lag": amount(group.lag), "span": span(lasts_ms)}
             yield Measured(name, lasts_ms / 1_000, words, n=group.lag)
@@ -169,7 +184,7 @@ RULES: tuple[Rule, ...] = (
     Rule("disk_full", "log", 90, 1, 100, "percent", _disk),
     Rule("queue_unowned", "groups", 30, 0, _DAY_S, "seconds", _unowned),
     Rule("queue_stuck", "groups", 60, 0, _DAY_S, "seconds", _stuck),
-    Rule("group_offline", "groups", 30, 0, _DAY_S, "seconds", _offline),
+    Rule("group_offline", "groups", 30, 0, _DAY_S, "seconds", _offline, is_told_early=True),
     Rule("group_behind", "groups", 1_000, 1, 1_000_000_000, "messages", _behind),
     Rule("half_undecided", "transactions", 30, 0, 7 * _DAY_S, "seconds", _undecided),
     Rule("half_given_up", "transactions", 1, 1, 1_000_000, "messages", _given_up),

@@ -14,7 +14,9 @@ from pathlib import Path
 import orjson
 
 from app.foundation.json_types import JsonValue
+from app.foundation.translator import in_all_languages
 from app.watch.rules import RULES, Rule
+from engine.texts import LANGUAGES
 
 log = logging.getLogger("glassmq.host")
 
@@ -23,13 +25,16 @@ _BY_NAME = {rule.name: rule for rule in RULES}
 
 
 class ThresholdRefused(ValueError):
-    """A threshold cannot be set: which, why, and what is allowed."""
+    """A threshold cannot be set: which, why, and what is allowed.
 
-    def __init__(self, name: str, problem: str, allowed: str) -> None:
-        super().__init__(f"{name}: {problem}; allowed: {allowed}")
+    :ivar text: what is allowed, by language.
+    """
+
+    def __init__(self, name: str, problem: str, text: dict[str, str]) -> None:
+        super().__init__(f"{name}: {problem}; allowed: {text['en']}")
         self.name = name
         self.problem = problem
-        self.allowed = allowed
+        self.text = text
 
 
 class Thresholds:
@@ -77,12 +82,10 @@ def checked(name: str, value: JsonValue) -> int | None:
     """``value`` when rule ``name`` may have it. Raises :class:`ThresholdRefused`."""
     rule = _BY_NAME.get(name)
     if rule is None:
-        raise ThresholdRefused(name[:60], "there is no such rule", ", ".join(_BY_NAME))
-    allowed = f"a whole number from {rule.least} to {rule.most}, or null to switch the rule off"
+        raise ThresholdRefused(name[:60], "there is no such rule", dict.fromkeys(LANGUAGES, ", ".join(_BY_NAME)))
     if value is None:
         return None
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ThresholdRefused(name, f"{str(value)[:60]!r} is no whole number", allowed)
-    if not rule.least <= value <= rule.most:
-        raise ThresholdRefused(name, f"{value} is out of range", allowed)
+    if not isinstance(value, int) or isinstance(value, bool) or not rule.least <= value <= rule.most:
+        text = in_all_languages("verdict.threshold_refused", rule=name, least=rule.least, most=rule.most)
+        raise ThresholdRefused(name, f"{str(value)[:60]!r} is none", text)
     return value

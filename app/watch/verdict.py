@@ -23,6 +23,8 @@ from app.watch.thresholds import Thresholds
 #: What is said stays said down to this share of its threshold.
 CLEAR_SHARE = 0.7
 CLAUSES_MAX = 8
+#: Of what is no fault yet.
+EARLY_MAX = 3
 _RANK = {Level.BROKEN: 0, Level.WARNING: 1}
 
 
@@ -60,22 +62,30 @@ class Verdict:
 
     def __init__(self, thresholds: Thresholds) -> None:
         self.thresholds = thresholds
-        self._memory = Memory()
+        self.memory = Memory()
         self._said: dict[tuple[str, str], Clause] = {}
+        #: What is no fault yet.
+        self._early: list[Clause] = []
         self._facts: Facts | None = None
 
     def look(self, facts: Facts) -> None:
         """Take in how things are now."""
-        self._memory.begin(facts)
+        self.memory.begin(facts)
         said: dict[tuple[str, str], Clause] = {}
+        self._early = []
         for rule in RULES:
             threshold = self.thresholds.of(rule)
-            for measured in rule.measure(facts, self._memory):
+            for measured in rule.measure(facts, self.memory):
                 key = (rule.name, measured.subject)
                 before = self._said.get(key)
-                if threshold is not None and measured.value >= threshold * (CLEAR_SHARE if before else 1):
-                    said[key] = Clause(rule, measured, before.since_ms if before else facts.now_ms)
-        self._memory.end()
+                if threshold is None:
+                    continue
+                clause = Clause(rule, measured, before.since_ms if before else facts.now_ms)
+                if measured.value >= threshold * (CLEAR_SHARE if before else 1):
+                    said[key] = clause
+                elif rule.is_told_early:
+                    self._early.append(clause)
+        self.memory.end()
         self._said, self._facts = said, facts
 
     def clauses(self) -> list[Clause]:
@@ -108,6 +118,13 @@ class Verdict:
         groups = sum(1 for group in self._facts.groups.values() if group.members)
         if not self._facts.connections:
             return in_all_languages("verdict.nobody")
+        if self._early:
+            return in_all_languages(
+                "verdict.early",
+                clients=_counted("verdict.clients", self._facts.connections),
+                groups=_counted("verdict.groups", groups),
+                early=_joined(self._early[:EARLY_MAX], len(self._early) - EARLY_MAX),
+            )
         lag = sum(group.lag for group in self._facts.groups.values())
         waits = in_all_languages("verdict.nothing_waits") if lag == 0 else _counted("verdict.wait", lag)
         return in_all_languages(
@@ -141,7 +158,7 @@ def _place(clause: Clause) -> tuple[int, int, float]:
 
 
 def _joined(clauses: list[Clause], omitted: int) -> dict[str, str]:
-    texts = [clause.text() for clause in clauses] + ([_counted("verdict.more", omitted)] if omitted else [])
+    texts = [clause.text() for clause in clauses] + ([_counted("verdict.more", omitted)] if omitted > 0 else [])
     separators = in_all_languages("verdict.separator")
     return {language: separator.join(text[language] for text in texts) for language, separator in separators.items()}
 

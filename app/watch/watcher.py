@@ -28,7 +28,10 @@ class Watcher:
     def look(self, state: JsonObject, seconds: Iterable[Mapping[str, int]]) -> None:
         """``seconds``: the last full ones; those that are in the history already are left out."""
         rates = state["rates"]
-        for second in seconds:
+        known = list(seconds)
+        if known and known[-1]["second"] < self.history.last_second:
+            self.history.forget_from(known[-1]["second"])
+        for second in known:
             # What groups are behind by is known of now only; a look that is a little late stands for what it missed.
             is_near = rates["second"] - second["second"] <= NEAR_S
             self.history.add(second["second"], {**second, "backlog": rates["backlog"]} if is_near else second)
@@ -37,6 +40,10 @@ class Watcher:
     def change_thresholds(self, wanted: Mapping[str, JsonValue]) -> None:
         """Raises :class:`~app.watch.thresholds.ThresholdRefused`, ``OSError``."""
         self.verdict.thresholds.change(wanted)
+
+    def told(self) -> JsonObject:
+        """The parts of the live state that come from here: ``verdict``, and ``backlogs`` (what becomes of them)."""
+        return {"verdict": self.verdict.as_json(), "backlogs": self.verdict.memory.backlogs.as_json()}
 
     def as_json(self) -> JsonObject:
         """The verdict and its rules."""

@@ -13,17 +13,27 @@ _INT64_MAX = 2**63 - 1
 
 
 class BadParameter(ValueError):
-    """A parameter of a request cannot be used."""
+    """A parameter of a request cannot be used.
 
-    def __init__(self, name: str, problem: str, allowed: str) -> None:
+    :param text: what is allowed by language, where people type the parameter into a form.
+    """
+
+    def __init__(self, name: str, problem: str, allowed: str, text: Mapping[str, str] | None = None) -> None:
         super().__init__(f"{name}: {problem}; allowed: {allowed}")
         self.name = name
         self.problem = problem
         self.allowed = allowed
+        self.text = text
 
     def as_json(self) -> JsonObject:
         """The body of the 400 answer."""
-        return {"error": str(self), "parameter": self.name, "problem": self.problem, "allowed": self.allowed}
+        told: JsonObject = {
+            "error": str(self),
+            "parameter": self.name,
+            "problem": self.problem,
+            "allowed": self.allowed,
+        }
+        return told if self.text is None else {**told, "text": dict(self.text)}
 
 
 def whole_number(name: str, text: str, minimum: int, maximum: int = _INT64_MAX) -> int:

@@ -7,7 +7,6 @@ happens within the call that brought the frame, or in a timer of the node's loop
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 from collections import deque
 from collections.abc import Callable
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 
 from engine.faults.door import Door
 from engine.faults.fault_rule import Deed, Direction, FaultRefused, FaultRule
+from engine.faults.frame_record import FrameRecord
 from engine.faults.frame_subject import FrameSubject
 from engine.faults.held_frames import HeldFrames
 from engine.protocol.command.remoting_command import decode_command, encode_command
@@ -61,6 +61,9 @@ class FaultGate:
         self.held = HeldFrames()
         self.hits: deque[FaultHit] = deque(maxlen=HITS_KEPT)
         self.totals: dict[Deed, int] = dict.fromkeys(Deed, 0)
+        #: Set by :meth:`record`; stays after its end.
+        self.frame_record: FrameRecord | None = None
+        self.is_recording = False
         self._rules: dict[int, FaultRule] = {}
         self._last_id = 0
         self._doors: dict[Door, None] = {}
@@ -95,12 +98,11 @@ class FaultGate:
         return len(self.held) > 0 or any(not rule.is_spent(now_ms) for rule in self._active)
 
     def add(self, rule: FaultRule) -> FaultRule:
-        """From now on. Returns it with its number. Raises :class:`FaultRefused` when there are enough."""
+        """From now on, with a number that no other has had. Raises :class:`FaultRefused` when there are enough."""
         if len(self._rules) >= RULES_MAX:
             raise FaultRefused("refusal.too_many_faults", limit=RULES_MAX)
         self._last_id += 1
-        now_ms = self.clock.now_ms()
-        rule = dataclasses.replace(rule, rule_id=self._last_id, made_ms=now_ms)
+        rule.rule_id, rule.made_ms = self._last_id, self.clock.now_ms()
         self._rules[rule.rule_id] = rule
         if rule.what is Deed.HOLD:
             self.look()
@@ -133,13 +135,33 @@ class FaultGate:
             concerned = frozenset(Direction)
         else:
             concerned = frozenset(Direction(rule.direction) for rule in self._active)
-        if self._remembers and concerned:
+        if self.is_recording:
+            self._remembers = True
+            concerned = frozenset(Direction)
+        elif self._remembers and concerned:
             # To know what a reply answers, its request must have been seen.
             concerned = frozenset(Direction)
         if concerned != self._concerned:
             self._concerned = concerned
             for door in self._doors:
                 door.guard(concerned)
+
+    # --- recording ----------------------------------------------------------------------------------------------------
+
+    def record(self, client: str, *, with_bodies: bool) -> FrameRecord:
+        """Write down what these clients send and get, from now on; what was recorded before is forgotten."""
+        clock = self.clock
+        record = FrameRecord(
+            client, with_bodies=with_bodies, started_ms=clock.now_ms(), started_us=clock.monotonic_us()
+        )
+        self.frame_record, self.is_recording = record, True
+        self._compile()
+        return record
+
+    def stop_recording(self) -> None:
+        """The record stays as it is."""
+        self.is_recording = False
+        self._compile()
 
     # --- doors --------------------------------------------------------------------------------------------------------
 
@@ -169,6 +191,10 @@ class FaultGate:
         if self._remembers and not command.is_response and not command.is_oneway:
             door.remember(direction, subject)
         rule = self._first_that_takes(door, direction, subject)
+        if self.is_recording and self.frame_record is not None:
+            deed, now_us = None if rule is None else rule.what, self.clock.monotonic_us()
+            client = self.client_name(door)
+            self.frame_record.note(door.remote_address, client, direction, frame, subject, deed, now_us)
         if rule is None:
             return door.pass_on(direction, frame)
         self._note(rule, door, direction, subject)

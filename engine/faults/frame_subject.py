@@ -6,7 +6,7 @@ class; its processors read the fields each for itself.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 
 from engine.protocol.body.bodies import LockBatchRequestBody
@@ -14,8 +14,14 @@ from engine.protocol.body.heartbeat_data import HeartbeatData
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.batch_codec import decode_batch
+from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_messages
-from engine.protocol.message.message_properties import PROPERTY_KEYS, PROPERTY_UNIQUE_KEY, decode_properties
+from engine.protocol.message.message_properties import (
+    PROPERTY_KEYS,
+    PROPERTY_PRODUCER_GROUP,
+    PROPERTY_UNIQUE_KEY,
+    decode_properties,
+)
 from engine.protocol.request_code import RequestCode
 
 REPLY = "reply"
@@ -59,6 +65,8 @@ class FrameSubject:
         found = list(self._fields("b", _TOPIC_FIELDS))
         if not self.command.is_response and self.command.code in _LOCKS:
             found += [queue.topic for queue in self._lock_body.mq_set]
+        elif self._is_check:
+            found += [message.topic for message in self._messages]
         return self._told(found, "topics")
 
     @cached_property
@@ -71,6 +79,8 @@ class FrameSubject:
             found.append(self._lock_body.consumer_group)
         elif self.command.code == RequestCode.HEART_BEAT:
             found += self._heartbeat_groups()
+        elif self._is_check:
+            found += [message.properties.get(PROPERTY_PRODUCER_GROUP, "") for message in self._messages]
         return self._told(found, "groups")
 
     @cached_property
@@ -79,10 +89,9 @@ class FrameSubject:
         fields = self.command.ext_fields
         found = list(self._fields("", _ID_FIELDS))
         found += _keys(fields.get("i" if self._has_letters else "properties", ""))
-        try:
-            found += self._keys_of_body()
-        except ProtocolError:
-            pass  # a body that cannot be read has no keys; whoever the frame is for will say so
+        for message in self._messages:
+            found += [*message.keys, message.unique_id or ""]
+        found += self._batch_keys()
         return self._told(found, "keys")
 
     def _fields(self, letter: str, names: tuple[str, ...]) -> Iterator[str]:
@@ -97,7 +106,7 @@ class FrameSubject:
     def _told(self, found: list[str], part: str) -> tuple[str, ...]:
         """``found``, each once; a reply is about what its request was about, too."""
         asked: tuple[str, ...] = () if self.request is None else getattr(self.request, part)
-        return tuple(dict.fromkeys([*found, *asked]))
+        return tuple(dict.fromkeys(name for name in (*found, *asked) if name))
 
     @cached_property
     def _lock_body(self) -> LockBatchRequestBody:
@@ -113,20 +122,29 @@ class FrameSubject:
             return []
         return [*heartbeat.producer_groups, *(consumer.group_name for consumer in heartbeat.consumers)]
 
-    def _keys_of_body(self) -> Iterator[str]:
-        command = self.command
-        if command.is_response:
-            has_messages = self.request is not None and self.request.command.code == RequestCode.PULL_MESSAGE
-        else:
-            has_messages = command.code == RequestCode.CHECK_TRANSACTION_STATE
-        if has_messages:
-            for message in decode_messages(command.body, decompress=False):
-                yield from message.keys
-                if message.unique_id is not None:
-                    yield message.unique_id
-        elif not command.is_response and command.code == RequestCode.SEND_BATCH_MESSAGE:
-            for _, _, properties in decode_batch(command.body):
-                yield from _keys(properties.decode("utf-8", "replace"))
+    @property
+    def _is_check(self) -> bool:
+        return not self.command.is_response and self.command.code == RequestCode.CHECK_TRANSACTION_STATE
+
+    @cached_property
+    def _messages(self) -> Sequence[MessageExt]:
+        """Those that the broker brings. A body that cannot be read has none: whoever the frame is for will say so."""
+        asked = self.request.command.code if self.command.is_response and self.request is not None else None
+        if not self._is_check and asked != RequestCode.PULL_MESSAGE:
+            return ()
+        try:
+            return decode_messages(self.command.body, decompress=False)
+        except ProtocolError:
+            return ()
+
+    def _batch_keys(self) -> list[str]:
+        if self.command.is_response or self.command.code != RequestCode.SEND_BATCH_MESSAGE:
+            return []
+        try:
+            batch = decode_batch(self.command.body)
+            return [key for *_, properties in batch for key in _keys(properties.decode("utf-8", "replace"))]
+        except ProtocolError:
+            return []
 
 
 def _keys(properties_text: str) -> list[str]:

@@ -29,10 +29,16 @@
   window.glassmqTheme = {
     themes: THEMES,
     choose(choice) {
-      localStorage.setItem(KEY, choice);
+      try {
+        localStorage.setItem(KEY, choice);
+      } catch {
+        // It lasts as long as the page.
+      }
       show(choice);
     },
   };
+  // Chosen on another page of this browser, or on the page around this one.
+  addEventListener("storage", ({ key, newValue }) => key === KEY && THEMES.includes(newValue) && show(newValue));
   dark.addEventListener("change", () => document.documentElement.dataset.themeChoice === "auto" && show("auto"));
   show(chosen());
 })();

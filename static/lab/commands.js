@@ -47,6 +47,7 @@ const ORDER = [
   "delay-next",
   "duplicate-next",
   "partition",
+  "heal-link",
   "heal",
   "add-consumer",
   "queue-count",

@@ -4,13 +4,11 @@ import { shortcuts } from "../live/view.js";
 import { signal } from "@preact/signals";
 import { focusPanel } from "./panels/controls/dock.js";
 import { fork, restart, scrub, setSpeed, step, stepActor, stepBack, togglePlay } from "./session.js";
+import { SPEEDS } from "./panels/controls/time_buttons.js";
 import { openWhy } from "./panels/messages/why.js";
 import { pointedKey, view } from "./view.js";
 
 export const keyMapOpen = signal(false);
-
-/** What can be chosen besides "auto": virtual seconds per second. */
-export const SPEEDS = [0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1000];
 
 /** The next speed up or down; from "auto" on: from how quickly time passes now. */
 function changeSpeed(by) {

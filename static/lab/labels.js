@@ -1,6 +1,6 @@
-// The engine names events and tasks in English; here they are in the page's language.
+// The engine names events, tasks and states of nodes in English; here they are in the page's language.
 
-import { language } from "../common/i18n.js";
+import { language, t } from "../common/i18n.js";
 import { labData } from "./commands.js";
 
 /** What happened or what a task is called, for people; unknown names stay as they are. */
@@ -13,4 +13,11 @@ export function labelText(label) {
   if (command) return `${command.name.zh}${label.slice(first.length)}`;
   const begin = Object.keys(table).find((name) => name.endsWith(" ") && label.startsWith(name));
   return begin === undefined ? label : `${table[begin]}${label.slice(begin.length)}`;
+}
+
+/** In a sentence why a node does not run; nothing while it does. */
+export function stateText({ status, has_run: hasRun, is_starting: isStarting }) {
+  if (status === "running" || !status) return "";
+  const why = status !== "off" ? status : isStarting ? "starting" : hasRun ? "shut_down" : "off";
+  return t(`lab.node.is_${why}`);
 }

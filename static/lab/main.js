@@ -5,11 +5,12 @@ import { useEffect } from "preact/hooks";
 import "../common/chrome.js";
 import { t } from "../common/i18n.js";
 import { Popover } from "./deeds/popover.js";
+import { isLooking } from "./deeds/thing.js";
 import { labData } from "./commands.js";
 import { listenToKeys } from "./keys.js";
 import { Actors } from "./panels/run/actors.js";
 import { AuditDialog } from "./panels/analysis/audit.js";
-import { BeginAgain } from "./panels/controls/begin_again.js";
+import { Begin, BeginAgain } from "./panels/controls/begin_again.js";
 import { Banner, Notice } from "./panels/controls/banner.js";
 import { Compare } from "./panels/analysis/compare.js";
 import { Controls } from "./panels/controls/controls.js";
@@ -40,7 +41,7 @@ import { Timers } from "./panels/run/timers.js";
 import { TwoPhaseCommit } from "./panels/analysis/xa.js";
 import { isPaired, ownWorldOf, paired } from "./pair/inside.js";
 import { goToEventOfAddress, keepAddressInStep, requestOfAddress } from "./permalink.js";
-import { useSource } from "./session.js";
+import { restWhile, useSource } from "./session.js";
 import { openRecording } from "./source_recording.js";
 import { openSocket } from "./source_socket.js";
 import { loaded, view } from "./view.js";
@@ -73,7 +74,7 @@ function Page() {
     <div class="lab" data-shape=${shape.value} data-drawer=${drawerOpen.value ? "open" : "closed"}>
       ${
         loaded.value
-          ? html`<${Stage}><${Banner} /><${Caption} /><${BeginAgain} /></${Stage}>`
+          ? html`<${Stage}><${Banner} /><${Caption} /><${Begin} /><${BeginAgain} /></${Stage}>`
           : html`<div class="stage-frame"><p class="loading">${t("live.waiting")}</p></div>`
       }
       <${Drawer} panels=${PANELS} />
@@ -111,3 +112,4 @@ const page = document.getElementById("page-place");
 page.replaceChildren();
 render(html`<${Page} />`, page);
 if (!isPaired) listenToKeys();
+restWhile(isLooking);

@@ -1,7 +1,7 @@
 // What a person does to the world. Panels call these; the source (socket or recording) carries them out.
 
 import { t } from "../common/i18n.js";
-import { tell, view } from "./view.js";
+import { mine, tell, view } from "./view.js";
 
 let source = null;
 
@@ -43,7 +43,28 @@ export const startAudit = (event) => source.startAudit(event);
 export const variantOf = (change) => source.variant(change);
 export const exportAddress = (format) => source.exportAddress(format);
 
-const control = (action, values) => source.control(action, values);
+const GO_ON_AFTER_MS = 250;
+/** What a person may set while time rests for him, and it still goes on afterwards. */
+const MOVES_NOTHING = ["speed", "publish"];
+let [rests, goingOn] = [false, 0];
+
+const control = (action, values) => {
+  if (!MOVES_NOTHING.includes(action)) rests = false;
+  return source.control(action, values);
+};
+
+/** Time rests while a person looks at something (`isLooking`, a signal): what he looks at does not run away. Then it
+    goes on, unless he moved it himself. */
+export function restWhile(isLooking) {
+  isLooking.subscribe((looks) => {
+    clearTimeout(goingOn);
+    if (!looks) goingOn = setTimeout(() => rests && play(), GO_ON_AFTER_MS);
+    else if (!rests && view.peek().playing && mine.peek()) {
+      pause();
+      rests = true;
+    }
+  });
+}
 
 export const play = () => control("play");
 export const pause = () => control("pause");
@@ -60,10 +81,33 @@ export const standAt = (timeUs) => control("stand-at", { time_us: timeUs });
 /** Lets others follow this world, read-only; or not any more. */
 export const publish = (on) => control("publish", { on });
 
-/** Commands change the world; in a recording nothing can be changed. */
+/** Kinds that can be done before anything has happened. */
+const ANEW = [
+  "lock-switch",
+  "partition",
+  "link-delay",
+  "link-loss",
+  "link-duplicate",
+  "link-reorder",
+  "drop-next",
+  "delay-next",
+  "duplicate-next",
+  "listener",
+  "clock-skew",
+  "slow-fsync",
+  "disk-full",
+];
+export const isOver = () => view.value.is_over && !view.value.in_past;
+/** Whether a command of that kind can still change something: in a run that is over it begins the run again. */
+export const hasEffect = (kind) => !isOver() || ANEW.includes(kind) || kind === "setting";
+
+/** Commands change the world; in a recording nothing can be changed. A run that is over begins again with them. */
 export function command(kind, target, values = {}) {
-  if (source.isRecording) tell(t("lab.recording_fixed"), true);
-  else source.command(kind, target, values);
+  if (source.isRecording) return tell(t("lab.recording_fixed"), true);
+  const isAnew = isOver() && ANEW.includes(kind);
+  if (isAnew) restart();
+  source.command(kind, target, values);
+  if (isAnew) play();
 }
 
 /** Shows the world as it was after event number `event`. While the handle is dragged only the last wish counts. */

@@ -19,6 +19,7 @@ import {
   steps,
 } from "./lesson.js";
 import { replay, replaying } from "./replay.js";
+import { unfold } from "./targets.js";
 import { acting, atRest, attempt, carryOut, check, openAnother, prepare, readyFor, resetProgress } from "./world.js";
 
 /** After the last change of the world, so that a hand that steps is not interrupted. */
@@ -70,7 +71,7 @@ export const watchAgain = (id) => replay(...spans.get(id), true);
 /** Begins the world anew and brings it to where the open step starts. */
 export async function setTheStage() {
   problem.value = null;
-  problem.value = await attempt(() => prepare(place.peek() - 1));
+  problem.value = await attempt(() => prepare(Math.max(0, place.peek() - 1)));
 }
 
 /** The open step once more, from its question on. */
@@ -105,11 +106,17 @@ export function followTheWorld() {
   });
   effect(() => {
     if (!atRest.value || acting.value || view.value.in_past) return;
-    if (step.value && view.value.link === step.value.start_link) readyFor.value = place.value - 1;
-    else if (view.value.event < (readyAt ?? 0)) readyFor.value = null;
+    const { event, commands } = view.value;
+    if (event === 0 && commands.length === 0 && place.value <= 1) readyFor.value = 0;
+    else if (step.value && view.value.link === step.value.start_link) readyFor.value = place.value - 1;
+    else if (event < (readyAt ?? 0)) readyFor.value = null;
   });
   effect(() => (readyAt = readyFor.value === null ? null : view.peek().event));
   effect(() => void (place.value, (problem.value = null)));
+  effect(() => {
+    const { point_at: shown = [], predict } = step.value ?? {};
+    untracked(() => [...shown, ...(predict?.targets ?? [])].forEach(unfold));
+  });
   let known;
   effect(() => {
     const { id } = view.value.world;
@@ -134,6 +141,5 @@ function takeOver() {
   const index = place.peek() - 1;
   const firstOpen = steps.findIndex(({ id }) => !done.peek().has(id));
   if (event > 0 || commands.length > 0) readyFor.value = firstOpen === index ? index : null;
-  else if (index <= 0) readyFor.value = 0;
   else if (index < steps.length) queueMicrotask(setTheStage);
 }

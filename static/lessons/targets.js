@@ -3,6 +3,7 @@
 
 import { t } from "../common/i18n.js";
 import { showPanel } from "../lab/panels/controls/dock.js";
+import { openPart } from "../lab/panels/stage/folding.js";
 import { view } from "../lab/view.js";
 
 const inNode = (name, selector = "") => document.querySelector(`#stage [data-node="${CSS.escape(name)}"] ${selector}`);
@@ -69,6 +70,23 @@ export function elementOf(target) {
 export function elementOrHolder(target) {
   const { words } = parseTarget(target);
   return elementOf(target) ?? queueOf(...words) ?? inNode(words[0]);
+}
+
+const PARTS = {
+  "commit-log": "commit_log",
+  record: "commit_log",
+  lock: "locks",
+  "delay-levels": "delay",
+  "half-messages": "half_messages",
+};
+const QUEUES = ["queue", "entry", "committed"];
+
+/** Opens the part of a card that a target is in. */
+export function unfold(target) {
+  const { kind, words } = parseTarget(target);
+  const topic = QUEUES.includes(kind) ? words[1] : "";
+  const part = /^%(RETRY|DLQ)%/u.test(topic) ? "retry" : /^(RMQ_SYS_)?TRANS_/u.test(topic) ? "own_topics" : PARTS[kind];
+  if (part) openPart(part);
 }
 
 /** Brings a target to where it can be seen: a panel behind a tab comes to the front. */

@@ -78,7 +78,7 @@ export const carryOut = (index) => doAll(steps[index].action, "doing");
 
 /** Begins anew and does the earlier steps' actions: the world is then as the step expects it. */
 export async function prepare(index) {
-  const actions = steps.slice(0, index).flatMap(({ action }) => action);
+  const actions = [...lesson.begin, ...steps.slice(0, index).flatMap(({ action }) => action)];
   const { event, commands } = view.peek();
   if (event > 0 || commands.length > 0) actions.unshift({ control: "restart" });
   await doAll(actions, "preparing");

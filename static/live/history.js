@@ -49,12 +49,18 @@ export function historyOf(sent, startedMs = 0) {
   return Object.fromEntries([["seconds", seconds], ...columns]);
 }
 
+function before(history, second) {
+  const end = history.seconds.findLastIndex((known) => known < second) + 1;
+  return Object.fromEntries(Object.entries(history).map(([name, column]) => [name, column.slice(0, end)]));
+}
+
 /** A second more or less may be late; more than this is a gap, and the line breaks. */
 const GAP_SECONDS = 3;
 
 /** The history with one more second; the same object when that second is there already. */
 export function withSecond(history, rates) {
   const last = history.seconds.at(-1) ?? -Infinity;
+  if (rates?.second < last) return withSecond(before(history, rates.second), rates); // the broker's clock was set back
   if (!rates || !(rates.second > last)) return history;
   // More than ten minutes without a second (a laptop that slept): the old part would only squeeze the new.
   const kept = rates.second - last > HISTORY_SECONDS ? EMPTY_HISTORY : history;

@@ -2,6 +2,9 @@
 
 import { html, render } from "htm/preact";
 import "../common/chrome.js";
+import { BoltPopover } from "./faults/bolt.js";
+import { FaultPanel, Refusal } from "./faults/panel.js";
+import { isAllowed } from "./faults/table.js";
 import { Inspector } from "./inspector/inspector.js";
 import { QueueEntries } from "./inspector/queue_entries.js";
 import { listenToKeys } from "./keys.js";
@@ -9,6 +12,7 @@ import { ConnectionState, Controls, Sections } from "./panels/overview/header.js
 import { DeadLetters } from "./panels/messages/dead_letters.js";
 import { DelayLevels } from "./panels/messages/delay_levels.js";
 import { Groups } from "./panels/overview/groups.js";
+import { Insides } from "./panels/insides/insides.js";
 import { KeyMap } from "./panels/overview/key_map.js";
 import { Log } from "./panels/overview/log.js";
 import { Metrics } from "./panels/overview/metrics.js";
@@ -28,6 +32,8 @@ function Page() {
   return html`
     <div class="overview"><${Verdict} /><${Metrics} /></div>
     <${Stage} />
+    <${Insides} stream=${stream} />
+    ${isAllowed && html`<${FaultPanel} /><${Refusal} /><${BoltPopover} />`}
     <${Plots} />
     <${Groups} />
     <${Transactions} />

@@ -19,6 +19,7 @@ const EMPTY_STATE = {
   commit_log: { min_offset: 0, max_offset: 0, flushed_offset: 0, dispatched_offset: 0, file_count: 0, tail: [] },
   omitted: {},
   verdict: null,
+  backlogs: {},
 };
 
 export const paused = signal(false);

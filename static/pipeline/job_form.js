@@ -6,7 +6,7 @@ import { useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../common/i18n.js";
 import { keep, kept } from "../common/kept.js";
-import { Field } from "./job_field.js";
+import { Field, wordsFor } from "./job_field.js";
 import { chosenJob, info, inLanguage, jobNamed, runningCount, start } from "./runs.js";
 
 /** What was typed stays while the page lives: job -> name -> value. */
@@ -27,12 +27,13 @@ export function JobForm() {
   const values = typed.value[job.name] ?? {};
   const set = (name, value) => (typed.value = { ...typed.value, [job.name]: { ...values, [name]: value } });
   const isFull = runningCount.value >= info.value.running_max;
+  const lacks = missing(job, values);
   const [first, rest] = sorted(job.parameters);
 
   const submit = async (event) => {
     event.preventDefault();
     isStarting.value = true;
-    refusal.value = missing(job, values) ?? (await start(job.name, argumentsOf(job, values), keysOrNone()));
+    refusal.value = await start(job.name, argumentsOf(job, values), keysOrNone());
     isStarting.value = false;
     const field = form.current?.elements[refusal.value?.parameter];
     if (!field) return;
@@ -73,17 +74,12 @@ export function JobForm() {
         <button
           type="submit"
           class="button button-primary start-button"
-          disabled=${isStarting.value || isFull || Boolean(info.value.problem)}
+          disabled=${isStarting.value || isFull || Boolean(lacks) || Boolean(info.value.problem)}
+          aria-describedby="start-hint"
         >
           ${t("pipeline.start")}
         </button>
-        <span class="quiet">
-          ${
-            isFull
-              ? t("pipeline.full", { limit: info.value.running_max })
-              : t("pipeline.start_hint", { master: info.value.master ?? "–" })
-          }
-        </span>
+        <span class=${lacks ? "" : "quiet"} id="start-hint" role="status">${whyNot(isFull, lacks)}</span>
       </div>
       <details class="advanced" open=${showsAdvanced.value} onToggle=${(event) => remember(event.target.open)}>
         <summary>${t("pipeline.advanced")} <span class="quiet">${t("pipeline.advanced_hint")}</span></summary>
@@ -113,10 +109,19 @@ const isShown = (job, { parameter }) => job.parameters.some(({ name }) => name =
 
 /** The first parameter that must be given and is not. */
 function missing(job, values) {
-  const empty = job.parameters.find(
-    ({ name, required, default: fallback }) => required && fallback === null && !String(values[name] ?? "").trim(),
+  const isEmpty = (name) => !String(values[name] ?? "").trim();
+  return job.parameters.find(
+    ({ name, required, unless, default: fallback }) =>
+      fallback === null && isEmpty(name) && (required || (unless !== null && isEmpty(unless))),
   );
-  return empty ? { parameter: empty.name, text: t("pipeline.must_be_given") } : null;
+}
+
+/** Beside the button: why it cannot be pressed, or what happens then. */
+function whyNot(isFull, lacks) {
+  if (isFull) return t("pipeline.full", { limit: info.value.running_max });
+  if (lacks)
+    return t(`pipeline.first_${lacks.kind === "topics" ? "topics" : "field"}`, { field: wordsFor(lacks.name) });
+  return t("pipeline.start_hint", { master: info.value.master ?? "–" });
 }
 
 /** What was typed; the rest is left to the job. */

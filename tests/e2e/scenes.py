@@ -286,7 +286,7 @@ class Scene(RecordSearch):
     def state(self):
         with self.lock:
             self.watcher.look(self.tree, self.seconds)
-            return {**copy.deepcopy(self.tree), "verdict": self.watcher.verdict.as_json()}
+            return {**copy.deepcopy(self.tree), **self.watcher.told()}
 
     def history(self):
         names = [name for name in self.tree["rates"] if name != "second"]

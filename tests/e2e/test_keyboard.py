@@ -41,7 +41,7 @@ def test_single_keys_pause_filter_and_go_to_sections(page):
     page.keyboard.press("p")
     expect(page.locator("#connection")).to_have_attribute("data-status", "paused")
     page.keyboard.press("p")
-    page.keyboard.press("3")
+    page.keyboard.press("4")
     assert focused(page) == "groups"
     page.keyboard.press("/")
     assert focused(page) == "topic-filter"

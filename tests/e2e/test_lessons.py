@@ -43,6 +43,24 @@ def page(address, open_page) -> Page:
     return lesson(open_page(f"{address}/tutorials/{FIRST}", reduced_motion="reduce"))
 
 
+def test_a_lesson_begins_where_what_its_text_speaks_of_stands(address, open_page):
+    page = lesson(open_page(f"{address}/tutorials/04-three-locks?step=join", reduced_motion="reduce"))
+    expect(page.locator("[data-node=B1] [data-lock='shop Orders@1']")).to_contain_text("C1")
+    expect(page.locator("#virtual-time")).to_contain_text("5.500")
+    page.locator("#skip-prediction").click()
+    expect(page.locator("#set-stage")).to_have_count(0)
+    page.locator("#control-restart").click()
+    expect_event(page, 0)
+    do_it(page)
+
+
+def test_a_step_opens_the_parts_that_it_points_at(address, open_page):
+    page = lesson(open_page(f"{address}/tutorials/07-half-messages?step=stored", reduced_motion="reduce"))
+    page.locator("#skip-prediction").click()
+    do_it(page)
+    expect(page.locator("[data-queue='RMQ_SYS_TRANS_HALF_TOPIC@0']")).to_be_visible()
+
+
 def test_a_finished_lesson_stays_finished(address, page):
     steps = lesson_data(page)["steps"]
     for number, step in enumerate(steps, 1):
@@ -402,9 +420,6 @@ def test_on_a_phone_text_and_stage_take_turns(address, open_page):
     page.locator("#side-text").click()
     page.locator("#lesson-next").click()
     expect(page.locator("#lesson-heading")).to_be_in_viewport()
-
-
-# ------------------------------------------------------------------------------------------------ helpers
 
 
 def _step_with(page: Page, kind: str) -> int:

@@ -266,3 +266,25 @@ def test_a_run_without_numbers_is_made_ready_for_its_audit(address, open_page):
     page.locator("#setting-dialog button[type=submit]").click()
     expect(dialog.locator("#audit-start")).to_be_enabled()
     expect(dialog.get_by_role("button", name="C1 enable_msg_trace")).to_be_visible()
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "Choose at least one topic first."), ("zh", "请先选择至少一个主题。")]
+)
+@pytest.mark.parametrize("job", ["traffic", "delivery-audit"])
+def test_start_waits_for_a_topic_and_says_so(address, open_page, job, language, words):
+    page = open_page(f"{address}/pipeline?lang={language}#{job}")
+    expect(page.locator(".start-button")).to_be_disabled()
+    expect(page.locator(".start-button")).to_have_accessible_description(words)
+    page.get_by_role("button", name="payments").click()
+    expect(page.locator(".start-button")).to_be_enabled()
+    expect(page.locator("#start-hint")).not_to_have_text(words)
+    page.locator("#field-topics").fill(" ")
+    expect(page.locator(".start-button")).to_be_disabled()
+
+
+def test_an_audit_of_files_needs_no_topic(address, open_page):
+    page = open_page(f"{address}/pipeline#delivery-audit")
+    page.locator(".advanced summary").click()
+    page.locator("#field-input_folder").fill("archive")
+    expect(page.locator(".start-button")).to_be_enabled()

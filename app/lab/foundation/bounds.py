@@ -39,6 +39,10 @@ SPARSE_VIEWS_KEPT = 400
 #: Events that are viewed one by one before the place that a step back goes to.
 BACK_WINDOW_EVENTS = 25
 
+#: Films, and what takes as long, that are under way for one browser, and for all of them together.
+JOBS_PER_BROWSER = 2
+JOBS_MAX = 8
+
 #: Events after which nobody looks any more where two runs begin to differ.
 COMPARED_EVENTS_MAX = 40_000
 

@@ -79,7 +79,7 @@ def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
         def ask(worlds: LabWorlds, answer: Future[JsonObject]) -> WhyJob:
             return WhyJob(worlds.session(world, browser).player.recording(), key, answer)
 
-        return json_answer(host.job(ask))
+        return json_answer(host.job(browser, ask))
 
     @lab.get("/api/lab/<world>/window")
     def journal_window(world: str) -> Response:

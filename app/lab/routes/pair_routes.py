@@ -50,7 +50,7 @@ def add_pair_routes(lab: Blueprint, host: LabHost, page_tables: Callable[[], Jso
             except LabError as error:
                 raise refusal_of(error) from error
 
-        return json_answer(host.job(make))
+        return json_answer(host.job(browser, make))
 
     @lab.get("/api/lab/<world>/difference")
     def difference(world: str) -> Response:
@@ -61,7 +61,7 @@ def add_pair_routes(lab: Blueprint, host: LabHost, page_tables: Callable[[], Jso
             left, right = (worlds.session(name, browser).player.run.recording() for name in (world, other))
             return DifferenceFinder(left, right, answer)
 
-        return json_answer(host.job(find))
+        return json_answer(host.job(browser, find))
 
 
 def _recording(worlds: LabWorlds, world: str, browser: str | None) -> Recording:

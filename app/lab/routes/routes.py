@@ -6,6 +6,7 @@ Errors of the API are JSON: ``{"error": {en, zh}, "reason": ...}``.
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
@@ -27,14 +28,16 @@ from app.lab.routes.html_export import self_contained
 from app.lab.routes.pair_routes import add_pair_routes
 from app.lab.routes.scenario_list import BREAKS, begin_with, scenario_shelves
 from app.lab.routes.setting_table import setting_table
+from app.lab.routes.wire_routes import add_wire_routes
 from app.lab.session.film import FilmMaker
 from app.lab.session.host import LabHost
 from app.lab.session.session import WorldSession
+from app.live.live_faults import LiveFaults
 from app.web.api import json_answer
 from app.web.framing import let_frame
 from engine.lab.narration.what_matters import QUIET_LABELS, QUIET_REQUESTS, QUIET_TASKS
 from engine.lab.run.recording import parse_export
-from engine.lab.scenario.command import COMMANDS
+from engine.lab.scenario.command import COMMANDS, CommandKind
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.scenario_files import scenario_names
 from engine.lab.scenario.switches import SWITCHES
@@ -49,12 +52,17 @@ _STATUS = {
     "no_broker": 404,
     "audit_pipeline": 503,
     "server_busy": 503,
+    "too_many_jobs": 429,
     "too_many_worlds": 503,
 }
 
 
 def create_lab_routes(
-    host: LabHost, static_folder: Path, audits: LabAudits, embedders: tuple[str, ...] = ()
+    host: LabHost,
+    static_folder: Path,
+    audits: LabAudits,
+    embedders: tuple[str, ...] = (),
+    faults: LiveFaults | None = None,
 ) -> Blueprint:
     """The blueprint with ``/lab`` and ``/api/lab``. ``embedders``: other sites whose pages may hold a stage."""
     lab = Blueprint("lab", __name__)
@@ -62,6 +70,7 @@ def create_lab_routes(
     add_detail_routes(lab, host)
     add_audit_routes(lab, host, audits)
     add_pair_routes(lab, host, page_tables)
+    add_wire_routes(lab, faults, page_tables)
 
     @lab.get("/lab")
     def scenario_list() -> ResponseReturnValue:
@@ -97,7 +106,7 @@ def create_lab_routes(
     @lab.get("/api/lab/<world>/export.html")
     def export_html(world: str) -> Response:
         browser = browser_of_request()
-        film = host.job(lambda worlds, answer: _film_of(worlds.session(world, browser), answer))
+        film = host.job(browser, lambda worlds, answer: _film_of(worlds.session(world, browser), answer))
         film |= {"exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
         page = render_template("lab.html", lab_data={**page_tables(), "recording": film})
         return _download(Response(self_contained(page, static_folder), mimetype="text/html"), "html")
@@ -146,8 +155,8 @@ def label_table() -> dict[str, str]:
     return {key.removeprefix("label."): text for key, text in catalogue("zh").items() if key.startswith("label.")}
 
 
-def command_table() -> JsonObject:
-    """What can be done to a world: the page makes its forms of it."""
+def command_table(commands: Mapping[str, CommandKind] = COMMANDS) -> JsonObject:
+    """What can be done to a world, or to the live broker: the page makes its forms of it."""
     return {
         kind: {
             "target": spec.target.value,
@@ -165,7 +174,7 @@ def command_table() -> JsonObject:
             "name": dict(spec.name),
             "what": dict(spec.what),
         }
-        for kind, spec in COMMANDS.items()
+        for kind, spec in commands.items()
     }
 
 

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from app.foundation.json_types import JsonObject
 from engine.lab.narration.what_matters import task_matters
 
 if TYPE_CHECKING:
@@ -85,6 +86,12 @@ def stretch_of(moment: Moment) -> Stretch:
     return Stretch(moment.next_us, gap_s, "gap")
 
 
+def rate_of(stretch: Stretch, now_us: int) -> float | None:
+    """Virtual seconds per second in ``stretch``, which begins now; None: it is over at once."""
+    length_us = stretch.until_us - now_us
+    return length_us / 1_000_000 / stretch.play_s if length_us > 0 and stretch.play_s > 0 else None
+
+
 def _flight_s(flight: Flight) -> float:
     return (LIGHT_FLIGHT_S if flight.is_light else FLIGHT_S) * _share(flight.seen)
 
@@ -97,8 +104,7 @@ class Eye:
     """Looks at one run from the moment on at which it is made: what it sees from then on is new to it."""
 
     def __init__(self, run: LabRun, narrator: Narrator) -> None:
-        self._run = run
-        self._narrator = narrator
+        self.turn_to(run, narrator)
         #: What a frame is called, and the same with from where to where -> how many flew.
         self._seen: Counter[tuple[str, ...]] = Counter()
         #: Number of a frame -> how many of its kind flew before it.
@@ -107,6 +113,10 @@ class Eye:
         self._first_call = self._calls
         self._idle = 0
         self._signs = self.signs()
+
+    def turn_to(self, run: LabRun, narrator: Narrator) -> None:
+        """Look at another copy of the same run from now on."""
+        self._run, self._narrator = run, narrator
 
     def signs(self) -> tuple[int, ...]:
         """Something that matters has happened when they change."""
@@ -162,3 +172,25 @@ def next_that_matters_us(run: LabRun) -> int:
         if task_matters(event.actor.name) and not event.actor.blocked:
             return min(event.due_us, run.world.end_us)
     return run.world.end_us
+
+
+class EyeOfMoved:
+    """For a world that others move on, as one of two side by side: how its time should pass from where it stands."""
+
+    def __init__(self) -> None:
+        self._eye: Eye | None = None
+        self._signs: tuple[int, ...] = ()
+        self._now_us = 0
+        self._stretch = Stretch(0, 0, "")
+        self._rate = 1.0
+
+    def ahead(self, run: LabRun, narrator: Narrator) -> JsonObject:
+        """``until_us``, ``rate`` (virtual seconds per second up to then) and ``why``: see :class:`Stretch`."""
+        if self._eye is None or run.now_us < self._now_us:
+            self._eye, self._stretch, self._rate = Eye(run, narrator), Stretch(0, 0, ""), 1.0
+        eye, self._now_us = self._eye, run.now_us
+        eye.turn_to(run, narrator)
+        if run.now_us >= self._stretch.until_us or eye.signs() != self._signs:
+            self._stretch, self._signs = eye.stretch(), eye.signs()
+            self._rate = rate_of(self._stretch, run.now_us) or self._rate
+        return {"until_us": self._stretch.until_us, "rate": float(f"{self._rate:.3g}"), "why": self._stretch.why}

@@ -150,6 +150,7 @@ class FilmMaker:
             "speed": "auto",
             "speed_now": None,
             "pace": "",
+            "ahead": None,
             "in_past": False,
             "events_total": self._recording.event,
             "time_total_us": self._recording.time_us,

@@ -121,13 +121,13 @@ class LabHost:
         self._hand_in(in_lab)
         return self._wait(answer, ANSWER_TIMEOUT_S)
 
-    def job(self, make: Callable[[LabWorlds, Future[JsonObject]], FilmJob]) -> JsonObject:
-        """What a job that ``make`` makes answers in the end; :class:`LabRefused` passes through."""
+    def job(self, browser: str | None, make: Callable[[LabWorlds, Future[JsonObject]], FilmJob]) -> JsonObject:
+        """What a job that ``make`` makes for ``browser`` answers in the end; :class:`LabRefused` passes through."""
         answer: Future[JsonObject] = Future()
 
         def in_lab() -> None:
             try:
-                self.worlds.start_film(lambda: make(self.worlds, answer))
+                self.worlds.start_job(browser, lambda: make(self.worlds, answer))
             except Exception as error:
                 answer.set_exception(error)
 

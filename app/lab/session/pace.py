@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from app.lab.session.eye import Eye
+from app.lab.session.eye import Eye, rate_of
 from app.lab.session.timeline import EVENTS_PER_LOOK
 from engine.lab.narration.narrator import Narrator
 from engine.lab.run.run import LabRun
@@ -126,6 +126,4 @@ class Pace:
         self._anchor = (min(now, max(reached, now - LAG_MAX_S)), run.now_us)
         stretch = eye.stretch()
         self._until_us, self.why = stretch.until_us, stretch.why
-        length_us = stretch.until_us - run.now_us
-        if length_us > 0 and stretch.play_s > 0:
-            self.rate = length_us / 1_000_000 / stretch.play_s
+        self.rate = rate_of(stretch, run.now_us) or self.rate

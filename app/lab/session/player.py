@@ -6,6 +6,7 @@ that is changed from the beginning on) is a job that goes on in slices. Used by 
 
 from __future__ import annotations
 
+import contextlib
 from bisect import bisect_right
 from collections.abc import Callable
 from typing import Literal
@@ -13,6 +14,7 @@ from typing import Literal
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import SPEED_MAX, SPEED_MIN
 from app.lab.foundation.refusal import LabRefused, refusal_of
+from app.lab.session.eye import EyeOfMoved
 from app.lab.session.jobs import ChangeSetting, Job, Rebuild, RunUntil, StepActor
 from app.lab.session.journal_pages import window
 from app.lab.session.look_back import LookBack
@@ -56,6 +58,8 @@ class WorldPlayer:
         self._after_job: Callable[[], None] | None = None
         self._stopped_by: JsonObject | None = None
         self._forked_from: str | None = None
+        #: Of a world that is one of two side by side.
+        self._eye: EyeOfMoved | None = None
 
     @property
     def run(self) -> LabRun:
@@ -142,13 +146,17 @@ class WorldPlayer:
         self._past.look_at(event, steps_back=steps_back)
         self._changed()
 
-    def stand_at(self, time_us: int) -> None:
+    def stand_at(self, time_us: int, *, anew: bool = False) -> None:
         """Look at the world as it was at a virtual time; let it run there, where it has not come so far.
 
         Violations and breakpoints do not stop it.
+
+        :param anew: somebody begins to watch: what was seen before is new again.
         """
         self._require_ready()
         self.pause()
+        if self._eye is None or anew:
+            self._eye = EyeOfMoved()
         run = self.run
         if time_us < run.now_us:
             entries = run.world.journal.entries
@@ -170,7 +178,10 @@ class WorldPlayer:
         self._start_job(StepActor(actor))
 
     def run_until(self, condition: Condition) -> None:
-        """Run as fast as it goes until ``condition`` is met."""
+        """Run as fast as it goes until ``condition`` is met. Raises :class:`LabRefused`."""
+        self._require_ready()
+        if condition.on is ConditionKind.TIME:
+            self._require_ahead(condition.time_us)
         self._start_job(RunUntil(condition))
 
     def set_speed(self, speed: float | Literal["auto"], now: float) -> None:
@@ -216,6 +227,7 @@ class WorldPlayer:
             else:
                 self.run.apply(command)
                 self._pace.look_anew()
+                self._eye = self._eye and EyeOfMoved()
         except LabError as error:
             raise refusal_of(error) from error
         self._stopped_by = None
@@ -241,7 +253,7 @@ class WorldPlayer:
 
     def run_looked_at(self) -> LabRun:
         """A run that stands where one looks, to be read only. Raises :class:`LabRefused`."""
-        return self.timeline.run_at(self._past.shown_event)
+        return self.timeline.world_at(self._past.shown_event).run
 
     def window(self, left_us: int, right_us: int) -> JsonObject:
         """What happened in a stretch of time: calls of listeners, and :func:`app.lab.session.journal_pages.window`."""
@@ -264,11 +276,20 @@ class WorldPlayer:
             "speed": self._pace.speed,
             "speed_now": float(f"{self._pace.rate:.2g}") if self.playing else None,
             "pace": self._pace.why if self.playing else "",
+            "ahead": self._ahead(),
             "in_past": self.in_past,
             "busy": self._job.as_json(run) if self._job is not None else self._past.as_json(),
             "stopped_by": None if self.in_past else self._stopped_by,
             "forked_from": self._forked_from,
         }
+
+    def _ahead(self) -> JsonObject | None:
+        if self._eye is None or self.has_job:
+            return None
+        with contextlib.suppress(LabRefused):
+            world = self.timeline.world_at(self._past.shown_event)
+            return self._eye.ahead(world.run, world.narrator)
+        return None
 
     # ------------------------------------------------------------------------------ slices
 
@@ -375,6 +396,14 @@ class WorldPlayer:
     def _require_ready(self) -> None:
         if isinstance(self._job, Rebuild):
             raise LabRefused("server_busy")
+
+    def _require_ahead(self, time_us: int) -> None:
+        """There is something to run up to ``time_us``, from where one looks."""
+        view = self.shown_view()
+        now_us, upcoming = view["time_us"], view["next"]
+        is_due = upcoming is not None and upcoming["due_us"] <= now_us
+        if time_us < now_us or (time_us == now_us and not is_due):
+            raise LabRefused("time_past", time=f"{time_us / 1e6:.10g}", now=f"{now_us / 1e6:.10g}")
 
     def _require_future(self) -> None:
         self._require_ready()

@@ -28,7 +28,7 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "fork": (),
     "step-actor": ("actor",),
     "scrub": ("event",),
-    "stand-at": ("time_us",),
+    "stand-at": ("time_us", "anew"),
     "speed": ("speed",),
     "publish": ("on",),
     "run-until": ("on", "node", "contains", "time_us"),
@@ -94,7 +94,8 @@ def read_control(request: JsonObject) -> Control:
         case "scrub":
             return Control(action, event=_integer(request, "event", EVENTS_MAX))
         case "stand-at":
-            return Control(action, time_us=_integer(request, "time_us", DURATION_MAX_MS * 1_000))
+            time_us = _integer(request, "time_us", DURATION_MAX_MS * 1_000)
+            return Control(action, time_us=time_us, on=_switch(request, "anew"))
         case "speed":
             return Control(action, speed=AUTO if request.get("speed") == AUTO else _number(request, "speed"))
         case "publish":

@@ -137,10 +137,10 @@ class Timeline:
             return self._past.view.frames
         return self.head.frames
 
-    def run_at(self, event: int) -> LabRun:
-        """A run that stands right after ``event``, to be read only. Raises :class:`LabRefused` when that is far off."""
+    def world_at(self, event: int) -> WorldView:
+        """A world right after ``event``, to be read only. Raises :class:`LabRefused` when that is far off."""
         if event == self.run.event_number:
-            return self.run
+            return self.head
         if self._past is None or self._past.event != event:
             seek = self.begin_seek(event)
             is_near = event - seek.copy.event <= DETAIL_WAY_EVENTS
@@ -150,7 +150,7 @@ class Timeline:
             if not is_near:
                 raise LabRefused("far_event", event=event)
         assert self._past is not None
-        return self._past.view.run
+        return self._past.view
 
     def _leads_to(self, copy: Copy, event: int) -> bool:
         """Whether running ``copy`` on to ``event`` repeats what happened: it knows all commands on the way."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import secrets
 from collections.abc import Callable
-from concurrent.futures import InvalidStateError
 
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import (
@@ -19,6 +17,7 @@ from app.lab.foundation.bounds import (
 from app.lab.foundation.refusal import LabRefused, refusal_of
 from app.lab.session.audience import Audience, Transport
 from app.lab.session.film import FilmJob
+from app.lab.session.job_queue import JobQueue
 from app.lab.session.requests import Control, OpenRequest, read_command, read_control, read_open
 from app.lab.session.session import WorldSession
 from engine.lab.run.recording import Recording, parse_link
@@ -35,8 +34,6 @@ SEEK_SLICE_S = 0.15
 #: How long the lab rests when worlds play, and when nothing is to do.
 TICK_S = 0.01
 IDLE_S = 1.0
-#: Films that are taken at the same time, one after the other.
-FILMS_MAX = 4
 #: A slice of preparing copies for going back.
 GROW_SLICE_S = 0.003
 #: With more worlds at work than this, none is prepared for going back.
@@ -52,7 +49,7 @@ class LabWorlds:
         self._browsers: dict[str, str] = {}
         self._joined: dict[str, WorldSession] = {}
         self.sessions: dict[str, WorldSession] = {}
-        self._films: list[FilmJob] = []
+        self._jobs = JobQueue()
 
     # ------------------------------------------------------------------------------ browsers
 
@@ -125,8 +122,8 @@ class LabWorlds:
                 player.step_actor(actor)
             case Control(action="scrub", event=event):
                 player.scrub(event)
-            case Control(action="stand-at", time_us=time_us):
-                player.stand_at(time_us)
+            case Control(action="stand-at", time_us=time_us, on=anew):
+                player.stand_at(time_us, anew=anew)
             case Control(action="speed", speed=speed):
                 player.set_speed(speed, now)
             case Control(action="publish", on=on):
@@ -245,15 +242,13 @@ class LabWorlds:
             raise LabRefused("no_world")
         return session
 
-    def start_film(self, make: Callable[[], FilmJob]) -> None:
+    def start_job(self, browser: str | None, make: Callable[[], FilmJob]) -> None:
         """Begin what ``make`` makes: a film of a run, or what takes as long. Raises :class:`LabRefused`."""
-        if len(self._films) >= FILMS_MAX:
-            raise LabRefused("server_busy")
-        self._films.append(make())
+        self._jobs.start(browser, make)
 
     def add_film(self, film: FilmJob) -> None:
         """Make a film that everybody will see, whatever else is being filmed."""
-        self._films.append(film)
+        self._jobs.add(None, film)
 
     # ------------------------------------------------------------------------------ turns
 
@@ -267,8 +262,9 @@ class LabWorlds:
                 log.exception("a lab world failed; it is closed")
                 self._fail(session)
         self._end_unwatched()
-        if self._films:
-            self._go_on_filming()
+        if self._jobs:
+            deadline = self._clock() + SLICE_S
+            self._jobs.advance(lambda: self._clock() >= deadline)
             return 0.0
         if any(session.player.has_job for session in self.sessions.values()):
             return 0.0
@@ -276,20 +272,6 @@ class LabWorlds:
         if playing <= PREPARES_BESIDE and self._prepare_copies():
             return 0.0
         return TICK_S if playing else self._next_rest()
-
-    def _go_on_filming(self) -> None:
-        film = self._films[0]
-        deadline = self._clock() + SLICE_S
-        try:
-            is_done = film.advance(lambda: self._clock() >= deadline)
-        except Exception as error:
-            # Whoever asked may have given up meanwhile: a film is then over as well.
-            with contextlib.suppress(InvalidStateError):
-                film.answer.set_exception(error)
-            is_done = True
-        if is_done:
-            self._films.remove(film)
-            film.close()
 
     def _serve(self, session: WorldSession, now: float) -> None:
         if session.player.has_work:
@@ -343,7 +325,4 @@ class LabWorlds:
         """Free all worlds."""
         for session in list(self.sessions.values()):
             self.close_world(session)
-        for film in self._films:
-            film.answer.cancel()
-            film.close()
-        self._films.clear()
+        self._jobs.close()

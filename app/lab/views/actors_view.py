@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -50,10 +51,13 @@ class ActorsView:
         """The timers that run out next, the first one first."""
         schedule, journal = self._world.loop.schedule, self._world.journal
         shown: dict[int, tuple[LabEvent, JsonObject]] = {}
+        before: Counter[tuple[int, int]] = Counter()
         for event in schedule.next_timers(TIMERS_SHOWN):
+            index = before[event.actor.number, event.due_us]
+            before[event.actor.number, event.due_us] += 1
             known = self._timers.get(id(event))
-            if known is None or known[0] is not event:
-                known = (event, _timer_view(event, journal))
+            if known is None or known[0] is not event or known[1]["index"] != index:
+                known = (event, {**_timer_view(event, journal), "index": index})
             shown[id(event)] = known
         self._timers = shown
         return [view for _, view in shown.values()]

@@ -4,9 +4,10 @@ producer   group, client_id, sent, acknowledged, failed, unknown, in_flight (key
            transactions: null, or of one that sends in transactions: running (key, check, since_us), ended (the last
            ones: key, check, result, time_us); check is 0 for the local transaction itself, n for the nth check-back
 consumer   group, topic, client_id, process_queues by "topic@queue id": topic, broker, queue_id, tree,
-           consuming_tree (see app.lab.views.tree_view), message_count, cached_bytes, dropped, locked, consume_offset,
-           next_pull_offset, last_pull_us, pull_in_flight, consume_lock (owner, waiters, on), flow_control (why it is
-           not pulled: "count", "size", "span" or null), flow_control_times (how often each was the reason);
+           consuming_tree (see engine.client.queues.message_tree), message_count, cached_bytes, dropped, locked,
+           consume_offset, next_pull_offset, last_pull_us, pull_in_flight, consume_lock (owner, waiters, on),
+           flow_control (why it is not pulled: "count", "size", "span" or null), flow_control_times (how often each was
+           the reason);
            of an orderly consumer also: locked_us (when the broker's lock was last granted or renewed), lock_lease_ms,
            local_lock (owner, waiters, on), consuming, slice_us (since when a worker has been at it, or null),
            slice_ms (how long it may), try_unlock_times;
@@ -33,12 +34,12 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.lab.foundation.bounds import IN_FLIGHT_SHOWN
+from app.lab.foundation.bounds import IN_FLIGHT_SHOWN, TREE_NODES_SHOWN
 from app.lab.views.bank_view import bank_view
 from app.lab.views.sending_view import sending_view, trace_view
-from app.lab.views.tree_view import tree_view
 from app.lab.views.xa_nodes_view import cash_machine_view
 from engine.client.consumer.consume_message_orderly_service import ConsumeMessageOrderlyService
+from engine.client.queues.message_tree import message_tree
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.protocol.body.subscription_data import SUBSCRIBE_ALL
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
@@ -234,8 +235,8 @@ def _process_queue(
         "topic": queue.topic,
         "broker": queue.broker_name,
         "queue_id": queue.queue_id,
-        "tree": tree_view(process_queue.msg_tree_map),
-        "consuming_tree": tree_view(process_queue.consuming_msg_orderly_tree_map),
+        "tree": message_tree(process_queue.msg_tree_map, TREE_NODES_SHOWN),
+        "consuming_tree": message_tree(process_queue.consuming_msg_orderly_tree_map, TREE_NODES_SHOWN),
         "message_count": process_queue.msg_count,
         "cached_bytes": process_queue.msg_size,
         "dropped": process_queue.dropped,

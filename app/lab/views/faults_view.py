@@ -102,10 +102,10 @@ def _link_faults(world: ScenarioWorld) -> Iterator[_Found]:
     faults = world.link_faults
     for partition in faults.partitions:
         arrow = "→" if partition.one_way else "|"
-        cut: list[JsonValue] = [[source, target] for source in partition.left for target in partition.right]
-        if not partition.one_way:
-            cut += [[source, target] for source in partition.right for target in partition.left]
-        yield "partition", "", f"{', '.join(partition.left)} {arrow} {', '.join(partition.right)}", cut
+        cut: list[JsonValue] = [list(link) for link in partition.links()]
+        sides = f"{', '.join(partition.left)} {arrow} {', '.join(partition.right)}"
+        mended = ", ".join("→".join(link) for link in partition.mended)
+        yield "partition", "", f"{sides} − {mended}" if mended else sides, cut
     for (source, target), link in faults.poor_links.items():
         name = f"{source}->{target}"
         if link.delay_us:

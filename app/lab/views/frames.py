@@ -137,7 +137,7 @@ class FrameRecorder:
         except ProtocolError as error:
             detail["problem"] = str(error)
             return detail
-        detail.update(_command_detail(command, len(data)))
+        detail.update(command_detail(command, len(data)))
         return detail
 
     def _summary(self, noted: NotedParcel) -> JsonObject:
@@ -169,7 +169,7 @@ class FrameRecorder:
         view["code"] = command.code
         if command.is_response:
             view["kind"] = "response"
-            view["name"] = _response_name(command.code)
+            view["name"] = response_name(command.code)
             request = self._request_of(noted, command.opaque)
             if request is not None:
                 view["reply_to"], view["reply_to_name"] = request
@@ -196,14 +196,15 @@ class FrameRecorder:
         return None
 
 
-def _response_name(code: int) -> str:
+def response_name(code: int) -> str:
+    """``SUCCESS``, or the number of a code that has no name here."""
     try:
         return ResponseCode(code).name
     except ValueError:
         return f"response {code}"
 
 
-def _command_detail(command: RemotingCommand, size: int) -> JsonObject:
+def command_detail(command: RemotingCommand, size: int) -> JsonObject:
     """Header and body; ``header_start`` and ``body_start`` are positions in the frame's bytes."""
     text = command.body[: BODY_MAX_CHARACTERS * 4].decode("utf-8", "replace")
     return {

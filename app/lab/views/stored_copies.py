@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.lab.views.client_view import world_us
-from app.observation.message_copies import delay_level, first_topic, group_of_copy, kind_of_copy
-from engine.broker.delivery.dead_letter import PROPERTY_RESENT_DEAD_LETTER
 from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_copies import delay_level, first_topic, group_of_copy, kind_of_copy
+from engine.protocol.message.message_properties import PROPERTY_RESENT_DEAD_LETTER
 
 if TYPE_CHECKING:
     from engine.lab.nodes.broker_role import BrokerRole
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class StoredCopy(NamedTuple):
     """One record of a broker's commit log.
 
-    ``kind``: see :func:`app.observation.message_copies.kind_of_copy`. A delayed one waits until ``due_us``, to be given
-    to ``group`` again (None: to everybody for the first time). ``resends``: the offset message id of the dead letter
-    that it, or the message that it is a retry of, was resent for, else empty.
+    ``kind``: see :class:`~engine.protocol.message.message_copies.CopyKind`. A delayed one waits until ``due_us``, to
+    be given to ``group`` again (None: to everybody for the first time). ``resends``: the offset message id of the dead
+    letter that it, or the message that it is a retry of, was resent for, else empty.
     """
 
     kind: str

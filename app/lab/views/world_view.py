@@ -23,8 +23,8 @@ from app.lab.views.frames import FrameRecorder
 from app.lab.views.life_view import LifeView
 from app.lab.views.xa_nodes_view import coordinator_view, manager_view, resource_manager_view
 from app.lab.views.xa_view import XaView, roles_of
+from engine.faults.frame_meaning import KEYS_TOLD
 from engine.lab.checkers.watch.violation import Violation
-from engine.lab.narration.frame_words import KEYS_TOLD
 from engine.lab.narration.narrator import Caption, Narrator
 from engine.lab.narration.stop_words import said_of_breakpoint
 from engine.lab.nodes.broker_role import BrokerRole
@@ -155,6 +155,7 @@ class WorldView:
             "role": role.role.value,
             "status": role.status,
             "has_run": role.has_run,
+            "is_starting": role.is_starting,
             "incarnation": role.incarnation,
             "skew_ms": role.runtime.clock.skew_ms,
             "held": list(held),
@@ -180,13 +181,14 @@ class WorldView:
 
     def _broker(self, role: BrokerRole) -> JsonObject:
         broker = role.broker
+        fixed: JsonObject = {"switched_off": list(role.switched_off)}
         if broker is None or not broker.address:
             self._brokers.pop(role.name, None)
-            return {}
+            return fixed
         known = self._brokers.get(role.name)
         if known is None or known.broker is not broker:
             known = self._brokers[role.name] = BrokerView(broker)
-        fixed = {"flush": role.spec.flush, "switched_off": list(role.switched_off)}
+        fixed["flush"] = role.spec.flush
         copies = self.lives.copies_of(role.name)
         dead_letters = None if copies is None else dead_letters_view(copies, self.lives)
         return {**fixed, **known.build(), "dead_letters": dead_letters, "locks": known.locks()}

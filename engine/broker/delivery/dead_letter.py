@@ -40,6 +40,7 @@ from engine.protocol.message.message_properties import (
     PROPERTY_REAL_QUEUE_ID,
     PROPERTY_REAL_TOPIC,
     PROPERTY_RECONSUME_TIME,
+    PROPERTY_RESENT_DEAD_LETTER,
     PROPERTY_RETRY_TOPIC,
     PROPERTY_TRACE_ON,
     PROPERTY_TRANSACTION_CHECK_TIMES,
@@ -55,8 +56,6 @@ from engine.protocol.response_code import STORED_CODES
 from engine.protocol.system_flags import clear_transaction_type
 from engine.texts import Text
 
-#: On a resent message: the offset message id of the dead letter.
-PROPERTY_RESENT_DEAD_LETTER = "RESENT_DEAD_LETTER"
 #: The producer group that a resent message names.
 RESEND_PRODUCER_GROUP = "glassmq_dead_letters"
 #: Copies of one message in one topic that are looked at: 16 retries, and as many again after each of some resends.

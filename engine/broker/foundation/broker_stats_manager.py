@@ -25,6 +25,8 @@ from engine.protocol.body.admin_bodies import BrokerStatsData, BrokerStatsItem
 
 #: How many seconds of history are kept.
 HISTORY_SECONDS = 600
+#: A clock that goes back by no more is being set right bit by bit.
+CLOCK_SWAYS_S = 2
 #: Bits of a value that tell its cell: the first, which is always set, and five more.
 _CELL_BITS = 6
 #: What is larger counts as this (over an hour in us).
@@ -202,8 +204,12 @@ class BrokerStatsManager:
     # ------------------------------------------------------------------------------ seconds
 
     def advance(self, now_ms: int) -> None:
-        """Close all seconds before the one of ``now_ms``. A clock that went back closes nothing."""
+        """Close all seconds before the one of ``now_ms``. A clock that sways closes nothing; one that was set back
+        begins these seconds anew.
+        """
         second = now_ms // 1_000
+        if second < self._second - CLOCK_SWAYS_S:
+            self._go_back_to(second)
         if second <= self._second:
             return
         self._close_second()
@@ -215,6 +221,14 @@ class BrokerStatsManager:
             self._day = now_ms // _DAY_MS
             self.yesterday_morning = self.today_morning
             self.today_morning = (self.totals.in_messages, self.totals.out_messages)
+
+    def _go_back_to(self, second: int) -> None:
+        """What was counted of the seconds from ``second`` on is forgotten, and of those whose places they took."""
+        for gone in range(second, min(self._second, second + HISTORY_SECONDS - 1) + 1):
+            for ring in self._rings.values():
+                ring[gone % HISTORY_SECONDS] = 0
+        self._second = second
+        self._first_second = min(self._first_second, second)
 
     def _close_second(self) -> None:
         at = self._second % HISTORY_SECONDS

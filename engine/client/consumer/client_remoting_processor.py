@@ -116,7 +116,9 @@ class ClientRemotingProcessor:
         if header.consumer_group != self._consumer.group:
             return _wrong_group(request, header.consumer_group)
         now_ms = self._instance.runtime.clock.now_ms()
-        body = consumer_running_info(self._consumer, self._config, self._instance.config, now_ms)
+        body = consumer_running_info(
+            self._consumer, self._config, self._instance.config, now_ms, with_insides=bool(header.insides_enable)
+        )
         return request.reply(ResponseCode.SUCCESS, body=body)
 
     # --- 309 -------------------------------------------------------------------------------------------------------

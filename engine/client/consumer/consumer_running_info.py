@@ -7,14 +7,22 @@ import dataclasses
 from engine.client.consumer.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
 from engine.client.foundation.client_config import ClientConfig
 from engine.client.queues.consumer_config import PushConsumerConfig
+from engine.client.queues.message_tree import message_tree
 from engine.client.queues.process_queue import ProcessQueue
 from engine.protocol.enums import PROTOCOL_VERSION, ConsumeType
 from engine.protocol.json_form.json_text import ObjectKeyMap, dumps_json
+from engine.runtime.engine_lock import EngineLock
 
 _MIB = 1 << 20
+JsonDict = dict[str, object]
+#: The property that holds what :func:`process_queues_insides` tells, as JSON text. RocketMQ's tools do not look at it.
+INSIDES_PROPERTY = "GLASSMQ_PROCESS_QUEUES"
+#: Of a larger tree its upper levels are told; and of all trees of one answer so many nodes.
+TREE_NODES_MAX = 63
+ANSWER_NODES_MAX = 1_024
 
 
-def process_queue_info(process_queue: ProcessQueue, committed_offset: int | None) -> dict[str, object]:
+def process_queue_info(process_queue: ProcessQueue, committed_offset: int | None) -> JsonDict:
     """One queue, under RocketMQ's names (its spelling of "droped" included).
 
     ``flowControl`` and ``flowControlTimes`` are ours: why the queue is not pulled at present, and how often that was.
@@ -41,10 +49,43 @@ def process_queue_info(process_queue: ProcessQueue, committed_offset: int | None
     }
 
 
+def process_queues_insides(consumer: DefaultMQPushConsumerImpl) -> dict[str, JsonDict]:
+    """``topic@broker@queue id`` -> what only this client tells: trees (see ``message_tree``), and who holds the locks
+    that are its own.
+    """
+    nodes_left = ANSWER_NODES_MAX
+    told: dict[str, JsonDict] = {}
+    for queue, process_queue in sorted(consumer.rebalance.process_queue_table.items()):
+        waiting, in_hand = process_queue.msg_tree_map, process_queue.consuming_msg_orderly_tree_map
+        of_waiting = min(TREE_NODES_MAX, nodes_left)
+        nodes_left -= min(of_waiting, len(waiting))
+        of_in_hand = min(TREE_NODES_MAX, nodes_left)
+        nodes_left -= min(of_in_hand, len(in_hand))
+        local_lock = consumer.message_queue_lock.locks.get(queue)
+        told[f"{queue.topic}@{queue.broker_name}@{queue.queue_id}"] = {
+            "msgTreeMap": message_tree(waiting, of_waiting) if of_waiting else None,
+            "consumingMsgOrderlyTreeMap": message_tree(in_hand, of_in_hand) if of_in_hand else None,
+            "consuming": process_queue.consuming,
+            "lockMaxLiveTime": process_queue.lock_max_live_time_ms,
+            "consumeLock": _lock(process_queue.consume_lock),
+            "localLock": None if local_lock is None else _lock(local_lock),
+        }
+    return told
+
+
+def _lock(lock: EngineLock) -> JsonDict:
+    return {"owner": lock.owner, "waiters": len(lock.waiters)}
+
+
 def consumer_running_info(
-    consumer: DefaultMQPushConsumerImpl, config: PushConsumerConfig, client_config: ClientConfig, now_ms: int
+    consumer: DefaultMQPushConsumerImpl,
+    config: PushConsumerConfig,
+    client_config: ClientConfig,
+    now_ms: int,
+    *,
+    with_insides: bool = False,
 ) -> bytes:
-    """The body of the reply of code 307."""
+    """The body of the reply of code 307; ``with_insides``: with what :func:`process_queues_insides` tells."""
     properties = {
         field.name: str(getattr(config, field.name))
         for field in dataclasses.fields(config)
@@ -60,7 +101,9 @@ def consumer_running_info(
         "PROP_CONSUME_TYPE": ConsumeType.CONSUME_PASSIVELY.value,
         "PROP_CLIENT_VERSION": str(PROTOCOL_VERSION),
     }
-    queues: list[tuple[dict[str, object], object]] = [
+    if with_insides:
+        properties[INSIDES_PROPERTY] = dumps_json(process_queues_insides(consumer)).decode()
+    queues: list[tuple[JsonDict, object]] = [
         (queue.to_dict(), process_queue_info(process_queue, consumer.offset_store.offset_in_memory(queue)))
         for queue, process_queue in sorted(consumer.rebalance.process_queue_table.items())
     ]

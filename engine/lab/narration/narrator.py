@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
-from engine.lab.narration.frame_words import FrameWords, keys_told
+from engine.faults.frame_meaning import keys_told
+from engine.lab.narration.frame_words import FrameWords
 from engine.lab.nodes.history import (
     BankEntry,
     CommandApplied,
@@ -140,14 +141,14 @@ class Narrator:
         last = _last(commands, least)
         if last is None or len(commands) == self._seen[2]:
             return None
-        return Caption(last.event, _said_of_command(last), "command", HEAVY)
+        return Caption(last.event, _said_of_command(last), "command", GRAVE)
 
     def _node(self, least: int) -> Caption | None:
         last: NodeChanged | None = _last(self._run.world.history.nodes_changed, least)
         if last is None:
             return None
         key = "moment.dies" if last.status == "crashed" else "moment.starts_again"
-        return Caption(last.event, Text(key, node=last.node), "node", HEAVY)
+        return Caption(last.event, Text(key, node=last.node), "node", GRAVE)
 
     def _listener(self, least: int) -> Caption | None:
         last: ConsumeBegan | None = _last(self._run.world.history.consumes_began, least)
@@ -190,8 +191,9 @@ class Narrator:
                 return None
             words = self._words.of(frame)
             if words is not None:
-                is_light = self.frames.is_light(frame) and words.kind != "lost" and not words.keys
-                return Caption(frame.event, words.text, words.kind, LIGHT if is_light else PLAIN, words.keys)
+                is_light = self.frames.is_light(frame) and not words.keys
+                weight = GRAVE if words.kind == "lost" else LIGHT if is_light else PLAIN
+                return Caption(frame.event, words.text, words.kind, weight, words.keys)
         return None
 
     def _listener_end(self, least: int) -> Caption | None:
@@ -282,7 +284,8 @@ def _said_of_command(done: CommandApplied) -> Texts:
             return Text("moment.lock_on", name=switch.name)
         return Text("moment.lock_off", name=switch.name, what=switch.what)
     name, what = COMMANDS[command.kind].name, COMMANDS[command.kind].what
-    return Text("moment.command", name=name, target=command.target, what=what) if command.target else what
+    target = " ".join(word for word in (command.target, str(command.value.get("frame", ""))) if word)
+    return Text("moment.command", name=name, target=target, what=what) if target else what
 
 
 def _last(entries: Sequence[_Entry], least: int) -> _Entry | None:

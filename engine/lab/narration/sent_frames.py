@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
+from engine.faults.frame_meaning import Words
 from engine.lab.narration.what_matters import LIGHT_REQUESTS, frame_matters
 from engine.lab.scenario.frame_names import request_name
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
@@ -19,17 +20,6 @@ if TYPE_CHECKING:
 REMEMBERED = 512
 
 
-Texts = Mapping[str, str]
-
-
-class Words(NamedTuple):
-    """A sentence, and the keys of the messages in it. ``kind``: ``frame``, ``lock``, ``transaction`` or ``lost``."""
-
-    text: Texts
-    keys: tuple[str, ...] = ()
-    kind: str = "frame"
-
-
 #: There is nothing to say.
 NOTHING = Words({})
 
@@ -39,7 +29,8 @@ class SentFrame:
 
     :ivar number: among all frames of the world.
     :ivar event: the number of the event that sent it.
-    :ivar arrives_us: when its first copy does; when it was sent, if it is lost.
+    :ivar is_lost: the link did not take it. One that is lost on its way was told of already: it only does not arrive.
+    :ivar arrives_us: when its first copy does; when it was sent, if it does not.
     """
 
     __slots__ = (
@@ -93,6 +84,7 @@ class SentFrames:
         #: How many were sent so far.
         self.count = 0
         world.watch_parcels(self._note)
+        world.watch_cuts(self._cut)
 
     def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         if parcel.kind is ParcelKind.FRAME:
@@ -100,6 +92,12 @@ class SentFrames:
             frame = SentFrame(self.count, self._world.event_number, self._world.now_us, parcel, delays_us)
             self._frames.append(frame)
             self._on_frame(frame)
+
+    def _cut(self, parcel: Parcel) -> None:
+        for frame in reversed(self._frames):
+            if frame.parcel.data is parcel.data and frame.parcel[1:3] == parcel[1:3]:
+                frame.arrives_us = frame.sent_us
+                return
 
     def newest(self) -> list[SentFrame]:
         """The last first."""
@@ -144,5 +142,5 @@ class SentFrames:
 
     def under_way(self, now_us: int) -> list[SentFrame]:
         """Those that matter and are on their way, the next to arrive first."""
-        found = [frame for frame in self._frames if frame.arrives_us > now_us and not frame.is_lost]
+        found = [frame for frame in self._frames if frame.arrives_us > now_us]
         return sorted((frame for frame in found if self.matters(frame)), key=lambda frame: frame.arrives_us)

@@ -84,6 +84,8 @@ class LabNodeRole:
         self._is_running = False
         #: Whether its process has ever run: one that is off was shut down then, or has not started yet.
         self.has_run = False
+        #: Whether it was started anew and its process does not run yet: that is an event of its own.
+        self.is_starting = False
 
     # --- what it is now --------------------------------------------------------------------------------------------
 
@@ -129,6 +131,7 @@ class LabNodeRole:
         self.runtime.clock.skew_ms = skew_ms
         self.failure = ""
         self._is_running = False
+        self.is_starting = True
         self._note("restarted")
         self.spawn(self._live(0), "boot")
 
@@ -138,7 +141,7 @@ class LabNodeRole:
 
     def crashed(self) -> None:
         """The process is gone: nothing of it may be looked at any more."""
-        self._is_running = False
+        self._is_running = self.is_starting = False
         self._note("crashed")
         self._forget()
 
@@ -157,6 +160,7 @@ class LabNodeRole:
     async def _live(self, start_ms: int) -> None:
         await self.until(start_ms)
         self._is_running = self.has_run = True
+        self.is_starting = False
         try:
             await self._start()
         except Exception as error:

@@ -66,27 +66,40 @@ class SettingFork(StoryVariant):
         super().__init__(original.recording(), first=setting, later=later, check=original.checkers is not None)
 
 
-def with_command(original: Recording, command: Command, *, from_start: bool) -> StoryVariant | Recording:
-    """``original`` with one command more: before everything else, or where it stands. Raises :class:`CommandRefused`.
+class StoryWithMore(StoryVariant):
+    """A run that stands where ``original`` stands, with one command more."""
 
-    A recording is returned where nothing needs to run again.
+    def __init__(self, original: Recording, command: Command) -> None:
+        super().__init__(original, before=original.commands)
+        self._place = (original.event, original.time_us)
+        self._command = command
+
+    def advance(self, max_events: int) -> bool:
+        """See the base. Raises :class:`CommandRefused`: only the world as it stands there can tell."""
+        event, time_us = self._place
+        if event - self.run.event_number > max_events and self.run.run_events(max_events):
+            return False
+        self.run.stand_at(event, time_us)
+        self.run.apply(self._command)
+        return True
+
+
+def with_command(original: Recording, command: Command, *, from_start: bool) -> StoryVariant:
+    """``original`` with one command more: before everything else, or where it stands.
+
+    Raises :class:`CommandRefused`.
     """
     if from_start:
         return StoryVariant(original, first=command, later=original.commands)
-    timed = TimedCommand(original.event, original.time_us, command)
-    return _with_commands(original, (*original.commands, timed))
+    return StoryWithMore(original, command)
 
 
 def without_last_command(original: Recording) -> StoryVariant | Recording:
-    """``original`` as it would be without the last thing that was done to it."""
+    """``original`` as it would be without the last thing that was done to it; a recording if nothing needs to run."""
     before, last = original.commands[:-1], original.commands[-1]
     if last.event == original.event:
-        return _with_commands(original, before)
+        return Recording(original.scenario, original.seed, before, original.event, original.time_us)
     return StoryVariant(original, before=before)
-
-
-def _with_commands(original: Recording, commands: tuple[TimedCommand, ...]) -> Recording:
-    return Recording(original.scenario, original.seed, commands, original.event, original.time_us)
 
 
 def _is_same_setting(first: Command, second: Command) -> bool:

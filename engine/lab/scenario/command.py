@@ -84,6 +84,8 @@ _FRAME = CommandField("frame", "choice", "", allowed=FRAME_NAMES)
 _RATIO = CommandField("ratio", "number", low=0, high=1)
 #: Virtual time at which a frame arrives or a timer fires, in microseconds: with the link or the task it says which one.
 _DUE = CommandField("due_us", "integer", high=MS_MAX * 1_000)
+#: Of those that are due at the very same time: 0 is the one that was sent or set first.
+_INDEX = CommandField("index", "integer", 0, high=10_000)
 #: Unique id or key: what a half message keeps when it is stored again.
 _MESSAGE = CommandField("message", "text")
 
@@ -118,6 +120,7 @@ _KINDS: Mapping[str, tuple[Target, *tuple[CommandField, ...]]] = {
         CommandField("one_way", "switch", False),
     ),
     "heal": (Target.NOTHING,),
+    "heal-link": (Target.LINK,),
     "link-delay": (Target.LINK, CommandField("ms", "integer")),
     "link-loss": (Target.LINK, _RATIO),
     "link-duplicate": (Target.LINK, _RATIO),
@@ -125,7 +128,7 @@ _KINDS: Mapping[str, tuple[Target, *tuple[CommandField, ...]]] = {
     "drop-next": (Target.ANY_LINK, _FRAME),
     "delay-next": (Target.ANY_LINK, _FRAME, CommandField("ms", "integer", 1_000, low=1)),
     "duplicate-next": (Target.ANY_LINK, _FRAME),
-    "drop-frame": (Target.LINK, _DUE),
+    "drop-frame": (Target.LINK, _DUE, _INDEX),
     "disk-full": (Target.DISK,),
     "disk-free": (Target.DISK,),
     "slow-fsync": (Target.BROKER, CommandField("ms", "integer")),
@@ -169,7 +172,7 @@ _KINDS: Mapping[str, tuple[Target, *tuple[CommandField, ...]]] = {
     "forced-unlock": (Target.CONSUMER, CommandField("queue_id", "integer", 0, high=1_023)),
     "hold": (Target.ACTOR, CommandField("ms", "integer", low=1)),
     "release": (Target.ACTOR,),
-    "fire-timer": (Target.ACTOR, _DUE),
+    "fire-timer": (Target.ACTOR, _DUE, _INDEX),
     "setting": (Target.NODE, CommandField("name", "text"), CommandField("value", "any")),
 }
 

@@ -2,64 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
 
-from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.history import (
     CommandApplied,
-    ConsumeBegan,
-    ConsumeEnded,
-    LocalTransactionEnded,
     NodeChanged,
-    SendInvoked,
-    SendReturned,
 )
-from engine.lab.why.copy_kind import CopyKind, first_topic, group_of
-from engine.lab.why.evidence import Committed, Evidence, Gone, Held, Stored
+from engine.lab.why.evidence import Committed, Evidence, Happened, Held, Stored
 from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message_copies import CopyKind, first_topic, group_of_copy
 
-#: What a listener says when it is done with a message.
-DONE = ("success", "commit")
-#: Topic, broker, queue id and offset.
-Place = tuple[str, str, int, int]
-
-
-class Delivery(NamedTuple):
-    """A listener got the message. ``died``: its process ended before it was done."""
-
-    began: ConsumeBegan
-    ended: ConsumeEnded | None
-    died: NodeChanged | None
-
-    @property
-    def place(self) -> Place:
-        """Where it was pulled from."""
-        began = self.began
-        return began.topic, began.broker, began.queue_id, began.queue_offset
-
-    @property
-    def queue(self) -> MessageQueue:
-        """The queue of it."""
-        return MessageQueue(self.began.topic, self.began.broker, self.began.queue_id)
-
-    @property
-    def is_done(self) -> bool:
-        """The listener said that it was consumed."""
-        return self.ended is not None and self.ended.result in DONE
-
-    @property
-    def result(self) -> str:
-        """What the listener said; ``running`` or ``died`` while it has said nothing."""
-        if self.ended is not None:
-            return self.ended.result
-        return "running" if self.died is None else "died"
-
-    @property
-    def end_event(self) -> int | None:
-        """When it ended, one way or the other."""
-        last = self.ended or self.died
-        return None if last is None else last.event
+_Entry = TypeVar("_Entry", bound=Happened)
 
 
 class Subject(NamedTuple):
@@ -75,66 +31,47 @@ class Subject(NamedTuple):
 
 
 class Case:
-    """See the module. ``until``: no event after it counts; default: now."""
+    """What is known of one key as one subject sees it: other groups' copies and calls are none of it.
 
-    def __init__(self, evidence: Evidence, key: str, until: int | None = None) -> None:
+    :param until: no event after it counts; default: now.
+    :ivar stored: the copies on the way to the subject, also those that a power cut took.
+    """
+
+    def __init__(self, evidence: Evidence, key: str, subject: Subject, until: int | None = None) -> None:
         self.evidence = evidence
         self.world = evidence.world
         self.key = key
-        self.until = evidence.now_event if until is None else until
-        history, until = evidence.history, self.until
-        self.sends: list[SendInvoked] = [one for one in history.sends_invoked if one.key == key and one.event <= until]
-        self.returns: list[SendReturned] = [
-            one for one in history.sends_returned if one.key == key and one.event <= until
+        self.subject = subject
+        self.until = until = evidence.now_event if until is None else until
+        self.members = [role for role in self.world.consumers() if _subject(role) == subject]
+        topics = {role.spec.topic for role in self.members}
+        history = evidence.history
+
+        def seen(entries: Iterable[_Entry]) -> list[_Entry]:
+            return [one for one in entries if one.event <= until]
+
+        def is_for_subject(message: LoggedMessage) -> bool:
+            group = group_of_copy(message)
+            is_of = first_topic(message) in topics if group is None else group == subject.group
+            return is_of and message.first_key == key
+
+        self.sends = [one for one in seen(history.sends_invoked) if one.key == key and one.topic in topics]
+        self.returns = [one for one in seen(history.sends_returned) if one.key == key and one.topic in topics]
+        self.stored = [one for one in seen(evidence.stored) if is_for_subject(one.message)]
+        self.gone = [one for one in seen(evidence.gone) if is_for_subject(one.message)]
+        self.changes = seen(history.nodes_changed)
+        self.commands = seen(history.commands)
+        self.transactions = [one for one in seen(history.transactions_ended) if one.key == key]
+        self.deliveries = [
+            one
+            for one in evidence.deliveries(until)
+            if one.began.key == key and one.began.group == subject.group and subject.node in ("", one.began.node)
         ]
-        self.stored: list[Stored] = [
-            one for one in evidence.stored if one.message.first_key == key and one.event <= until
-        ]
-        self.gone: list[Gone] = [one for one in evidence.gone if one.message.first_key == key and one.event <= until]
-        self.changes: list[NodeChanged] = [one for one in history.nodes_changed if one.event <= until]
-        self.commands: list[CommandApplied] = [one for one in history.commands if one.event <= until]
-        self.transactions: list[LocalTransactionEnded] = [
-            one for one in history.transactions_ended if one.key == key and one.event <= until
-        ]
-        self.deliveries = [one for one in all_deliveries(evidence, until) if one.began.key == key]
 
     @property
-    def is_known(self) -> bool:
-        """Whether anybody has ever had it."""
-        return bool(self.sends or self.stored or self.deliveries)
-
-    @property
-    def topic(self) -> str:
-        """The topic that it was sent to."""
-        if self.sends:
-            return self.sends[0].topic
-        return first_topic(self.stored[0].message) if self.stored else self.deliveries[0].began.topic
-
-    def subjects(self) -> list[Subject]:
-        """Who subscribes to its topic, or has had it."""
-        found: dict[Subject, None] = {}
-        for role in self.world.consumers():
-            if role.spec.topic == self.topic and (role.has_run or role.consumer is not None):
-                found[_subject(role)] = None
-        for delivery in self.deliveries:
-            node = self.world.nodes[delivery.began.node]
-            assert isinstance(node, ConsumerRole)
-            found[_subject(node)] = None
-        return sorted(found)
-
-    def members(self, subject: Subject) -> list[ConsumerRole]:
-        """The nodes of a subject."""
-        return [role for role in self.world.consumers() if _subject(role) == subject]
-
-    def of(self, subject: Subject) -> list[Delivery]:
-        """The deliveries to it, in the order of time."""
-        return [
-            one for one in self.deliveries if one.began.group == subject.group and subject.node in ("", one.began.node)
-        ]
-
-    def copies_for(self, subject: Subject) -> list[Stored]:
-        """The copies on the way to it, in the order in which they were stored, also those that a power cut took."""
-        return [one for one in self.stored if group_of(one.message) in (None, subject.group)]
+    def is_waiting(self) -> bool:
+        """Whether the subject has not consumed it yet."""
+        return not any(one.is_done for one in self.deliveries)
 
     def is_gone(self, copy: Stored) -> bool:
         """Whether a power cut has taken it."""
@@ -149,24 +86,23 @@ class Case:
 
     # --- around a queue --------------------------------------------------------------------------------------------
 
-    def commits(self, subject: Subject, queue: MessageQueue) -> list[Committed]:
+    def commits(self, queue: MessageQueue) -> list[Committed]:
         """How the group's offset of a queue went, as the broker knows it."""
-        place = queue.broker_name, subject.group, queue.topic, queue.queue_id
+        place = queue.broker_name, self.subject.group, queue.topic, queue.queue_id
         return [one for one in self.evidence.commits if one[2:6] == place and one.event <= self.until]
 
-    def holds(self, subject: Subject, queue: MessageQueue) -> list[Held]:
+    def holds(self, queue: MessageQueue) -> list[Held]:
         """Who of the group has had the queue, and from when to when."""
         return [
             one
             for one in self.evidence.holds
-            if one.queue == queue and one.group == subject.group and one.event <= self.until
+            if one.queue == queue and one.group == self.subject.group and one.event <= self.until
         ]
 
-    def owner(self, subject: Subject, queue: MessageQueue) -> str:
+    def owner(self, queue: MessageQueue) -> str:
         """The member that has the queue now; empty: none."""
-        held: dict[str, bool] = {one.node: one.is_gain for one in self.holds(subject, queue)}
-        running = {role.name for role in self.members(subject) if role.consumer is not None}
-        return next((node for node, has in reversed(held.items()) if has and node in running), "")
+        held: dict[str, bool] = {one.node: one.is_gain for one in self.holds(queue)}
+        return next((node for node, has in reversed(held.items()) if has and node in self.evidence.up), "")
 
     def pulled(self, node: str, queue: MessageQueue, offset: int, after: int) -> tuple[int, int] | None:
         """(Event, time) at which that message came into the node's process queue, after event ``after``."""
@@ -174,7 +110,10 @@ class Case:
             (
                 (one.event, one.time_us)
                 for one in self.evidence.pulls
-                if one.node == node and one.queue == queue and one.last_offset >= offset and after < one.event
+                if one.node == node
+                and one.queue == queue
+                and one.last_offset >= offset
+                and after < one.event <= self.until
             ),
             None,
         )
@@ -209,45 +148,20 @@ class Case:
             None,
         )
 
-    def broker_is_up(self, name: str) -> bool:
-        """Whether it runs now."""
-        role = self.world.nodes[name]
-        return isinstance(role, BrokerRole) and role.broker is not None
 
-
-def all_deliveries(evidence: Evidence, until: int) -> list[Delivery]:
-    """Every call of every listener up to an event, with how it ended."""
-    history = evidence.history
-    entries: list[ConsumeBegan | ConsumeEnded | NodeChanged] = [
-        *(one for one in history.consumes_began if one.event <= until),
-        *(one for one in history.consumes_ended if one.event <= until),
-        *(one for one in history.nodes_changed if one.event <= until),
-    ]
-    # Of one event, what a listener has said comes before the end of its process.
-    rank = {ConsumeBegan: 0, ConsumeEnded: 1, NodeChanged: 2}
-    entries.sort(key=lambda one: (one.event, rank[type(one)]))
-    found: list[Delivery] = []
-    running: dict[tuple[str, ...], list[int]] = {}
-    for entry in entries:
-        match entry:
-            case ConsumeBegan():
-                running.setdefault(_call(entry), []).append(len(found))
-                found.append(Delivery(entry, None, None))
-            case ConsumeEnded():
-                if numbers := running.get(_call(entry)):
-                    number = numbers.pop(0)
-                    found[number] = found[number]._replace(ended=entry)
-            case NodeChanged():
-                for call, numbers in running.items():
-                    if call[0] == entry.node:
-                        for number in numbers:
-                            found[number] = found[number]._replace(died=entry)
-                        numbers.clear()
-    return found
-
-
-def _call(entry: ConsumeBegan | ConsumeEnded) -> tuple[str, ...]:
-    return entry.node, entry.topic, entry.broker, str(entry.queue_id), str(entry.queue_offset)
+def subjects(evidence: Evidence, key: str) -> list[Subject]:
+    """Who subscribes to a topic of the message, or has had it, up to now; nobody where nobody knows the key."""
+    known = evidence.known
+    topics = {one.topic for one in known(evidence.history.sends_invoked) if one.key == key}
+    topics |= {first_topic(one.message) for one in known(evidence.stored) if one.message.first_key == key}
+    had = {one.node for one in known(evidence.history.consumes_began) if one.key == key}
+    return sorted(
+        {
+            _subject(role)
+            for role in evidence.world.consumers()
+            if role.name in had or (role.spec.topic in topics and role.name in evidence.began)
+        }
+    )
 
 
 def _subject(role: ConsumerRole) -> Subject:

@@ -8,17 +8,19 @@ Nothing here changes the world.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from engine.broker.transactions.half_message import decided_offset
 from engine.lab.checkers.watch.broker_watch import BrokerWatch
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch, WatchListener
+from engine.lab.checkers.watch.group_watch import GroupWatch
 from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.run.run import LabRun
-from engine.lab.why.copy_kind import CopyKind, kind_of
+from engine.lab.why.deliveries import Delivery, all_deliveries
 from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message_copies import CopyKind, kind_of_copy
 from engine.protocol.names import TRANSACTION_OP_HALF_TOPIC
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 
@@ -44,7 +46,10 @@ class Gone(NamedTuple):
 
 
 class Committed(NamedTuple):
-    """A broker has another offset of a group; ``before`` is -1 when it had none."""
+    """A broker has another offset of a group; ``before`` is -1 when it had none.
+
+    ``is_reload``: it came up with that, after a crash.
+    """
 
     event: int
     time_us: int
@@ -54,6 +59,7 @@ class Committed(NamedTuple):
     queue_id: int
     before: int
     offset: int
+    is_reload: bool = False
 
 
 class Held(NamedTuple):
@@ -68,7 +74,10 @@ class Held(NamedTuple):
 
 
 class Locked(NamedTuple):
-    """The broker's lock of a queue has another owner: node names, empty: nobody."""
+    """The broker's lock of a queue has another owner: node names, empty: nobody.
+
+    ``is_forgotten``: it died, and locks lie in memory only.
+    """
 
     event: int
     time_us: int
@@ -77,6 +86,7 @@ class Locked(NamedTuple):
     queue: MessageQueue
     before: str
     after: str
+    is_forgotten: bool = False
 
 
 class Pulled(NamedTuple):
@@ -110,7 +120,7 @@ class Decided(NamedTuple):
 
 
 class Sent(NamedTuple):
-    """A frame was handed to a link; ``copies`` of it arrive."""
+    """A frame was handed to a link; ``copies`` of it arrive, the first one at ``arrives_us``."""
 
     event: int
     time_us: int
@@ -118,6 +128,7 @@ class Sent(NamedTuple):
     target: str
     data: bytes
     copies: int
+    arrives_us: int
 
 
 class LockNow(NamedTuple):
@@ -130,7 +141,14 @@ class LockNow(NamedTuple):
     ends_us: int
 
 
-_Entry = TypeVar("_Entry", bound=NamedTuple)
+class Happened(Protocol):
+    """Something that an event has done."""
+
+    @property
+    def event(self) -> int: ...
+
+
+_Entry = TypeVar("_Entry", bound=Happened)
 
 
 class Evidence(WatchListener):
@@ -138,6 +156,9 @@ class Evidence(WatchListener):
 
     :ivar now_event, now_us: where one asks; what comes after is looked ahead.
     :ivar locks_now: the lock tables of the brokers, as of then.
+    :ivar began, up, paused: names of the nodes that have run, run, and stand still, as of then.
+    :ivar min_offsets: broker -> where its log begins, as of then.
+    :ivar beyond: (broker, group, topic, queue id) where the offset lies behind the queue's end, as of then.
     """
 
     def __init__(self, run: LabRun) -> None:
@@ -156,31 +177,60 @@ class Evidence(WatchListener):
         self.decisions: list[Decided] = []
         self.frames: list[Sent] = []
         self.locks_now: tuple[LockNow, ...] = ()
+        self.began: frozenset[str] = frozenset()
+        self.up: frozenset[str] = frozenset()
+        self.paused: frozenset[str] = frozenset()
+        self.min_offsets: dict[str, int] = {}
+        self.beyond: frozenset[tuple[str, str, str, int]] = frozenset()
         self.now_event = 0
         self.now_us = 0
         self._owned: dict[str, dict[MessageQueue, tuple[object, int, str]]] = {}
         self._lock_tables: dict[str, dict[tuple[str, MessageQueue], str]] = {}
         self._node_of_client: dict[str, str] = {}
+        #: Broker, group, topic, queue id -> offset, as far as it was told.
+        self._offsets: dict[tuple[str, str, str, int], int] = {}
+        self._subscribers: dict[str, GroupWatch] = {}
         self._changes = 0
+        self._deliveries: dict[int, list[Delivery]] = {}
         self._watch = ClusterWatch(run.world)
         self._watch.add(self)
         run.world.watch_parcels(self._note_frame)
+        run.world.watch_cuts(self._note_cut)
         run.on_event.append(self._after_event)
 
     def stand_here(self) -> None:
         """This is now; the run may go on, to look ahead."""
         self.now_event, self.now_us = self.run.event_number, self.run.now_us
         self.locks_now = tuple(self._read_locks_now())
+        roles = self.world.nodes.values()
+        self.began = frozenset(role.name for role in roles if role.has_run)
+        self.paused = frozenset(role.name for role in roles if role.status == "paused")
+        self.up = self.paused | {role.name for role in roles if role.status == "running"}
+        stores = {role.name: role.broker.store for role in self.world.brokers() if role.broker is not None}
+        self.min_offsets = {name: store.commit_log.min_offset for name, store in stores.items()}
+        self.beyond = frozenset(
+            (name, group, topic, queue_id)
+            for (name, group, topic, queue_id), offset in self._offsets.items()
+            if name in stores and offset > stores[name].max_offset(topic, queue_id)
+        )
 
     def known(self, entries: Iterable[_Entry], *, ahead: bool = False) -> list[_Entry]:
         """Those up to now; ``ahead``: those after it."""
         now = self.now_event
-        return [entry for entry in entries if (entry.event > now) is ahead]  # type: ignore[attr-defined]
+        return [entry for entry in entries if (entry.event > now) is ahead]
 
-    def wants(self, group: str, message: LoggedMessage) -> bool:
-        """Whether a group's subscription lets the message through."""
-        watch = self._watch.groups.get(group)
-        return watch is None or watch.wants(message)
+    def deliveries(self, until: int) -> list[Delivery]:
+        """Every call of every listener up to an event that has run."""
+        if until not in self._deliveries:
+            self._deliveries[until] = all_deliveries(self.history, until)
+        return self._deliveries[until]
+
+    def wants(self, role: ConsumerRole, message: LoggedMessage) -> bool:
+        """Whether what that member subscribes to lets the message through."""
+        if role.name not in self._subscribers:
+            self._subscribers[role.name] = GroupWatch(role.spec.group)
+            self._subscribers[role.name].add(role.spec)
+        return self._subscribers[role.name].wants(message)
 
     # --- what is told ----------------------------------------------------------------------------------------------
 
@@ -195,7 +245,7 @@ class Evidence(WatchListener):
             if half_offset is not None:
                 self.decisions.append(Decided(*here, message.broker, half_offset))
             return
-        kind = kind_of(message)
+        kind = kind_of_copy(message)
         if kind is not None and message.key:
             self.stored.append(Stored(*here, message, kind))
 
@@ -215,6 +265,18 @@ class Evidence(WatchListener):
         """See the base."""
         here = self._watch.event_number, self._watch.now_us
         self.commits.append(Committed(*here, broker.name, group, topic, queue_id, before, offset))
+        self._offsets[broker.name, group, topic, queue_id] = offset
+
+    def broker_loaded(self, broker: BrokerWatch) -> None:
+        """See the base."""
+        here = self._watch.event_number, self._watch.now_us
+        manager = broker.broker.consumer_offset_manager
+        for place, before in self._offsets.items():
+            name, group, topic, queue_id = place
+            offset = manager.query_offset(group, topic, queue_id) if name == broker.name else before
+            if offset != before:
+                self.commits.append(Committed(*here, name, group, topic, queue_id, before, offset, is_reload=True))
+                self._offsets[place] = offset
 
     # --- what is looked at after each event --------------------------------------------------------------------------
 
@@ -234,6 +296,9 @@ class Evidence(WatchListener):
             return
         for change in changes[self._changes :]:
             role = self.world.nodes[change.node]
+            for (group, queue), owner in self._lock_tables.pop(change.node, {}).items():
+                lock = group, queue, self.node_of(owner), ""
+                self.locks.append(Locked(change.event, change.time_us, change.node, *lock, is_forgotten=True))
             for queue in self._owned.pop(change.node, {}):
                 self.holds.append(
                     Held(change.event, change.time_us, change.node, role.spec.group, queue, is_gain=False)
@@ -267,12 +332,10 @@ class Evidence(WatchListener):
             known[queue] = process_queue, max(last, before[1]), throttle
 
     def _look_at_locks(self, role: BrokerRole) -> None:
-        manager = role.broker.rebalance_lock_manager if role.broker is not None else None
         known = self._lock_tables.get(role.name, {})
-        if not known and (manager is None or not len(manager)):
+        if role.broker is None or not (known or len(role.broker.rebalance_lock_manager)):
             return
-        entries = [] if manager is None else manager.entries()
-        table = {(group, queue): entry.client_id for group, queue, entry in entries}
+        table = {(group, queue): one.client_id for group, queue, one in role.broker.rebalance_lock_manager.entries()}
         if table == known:
             return
         here = self._watch.event_number, self._watch.now_us
@@ -304,6 +367,15 @@ class Evidence(WatchListener):
     def _note_frame(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         if parcel.kind is ParcelKind.FRAME:
             where = self.world.event_number, self.world.now_us
-            self.frames.append(Sent(*where, parcel.source, parcel.target, parcel.data, len(delays_us)))
+            arrives_us = where[1] + min(delays_us, default=0)
+            self.frames.append(Sent(*where, parcel.source, parcel.target, parcel.data, len(delays_us), arrives_us))
             if len(self.frames) > FRAMES_REMEMBERED:
                 del self.frames[: FRAMES_REMEMBERED // 10]
+
+    def _note_cut(self, parcel: Parcel) -> None:
+        """A frame was under way, and does not arrive after all."""
+        for place in range(len(self.frames) - 1, -1, -1):
+            frame = self.frames[place]
+            if frame.data is parcel.data and (frame.source, frame.target) == (parcel.source, parcel.target):
+                self.frames[place] = frame._replace(copies=0)
+                return

@@ -8,10 +8,11 @@ from typing import NamedTuple
 
 from engine.lab.why import telling
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer, span_text
-from engine.lab.why.case import VISIBLE, Case, Delivery, Subject, all_deliveries, queue_of
-from engine.lab.why.copy_kind import CopyKind, delay_level
+from engine.lab.why.case import VISIBLE, Case, queue_of
+from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import Stored
 from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.message.message_copies import CopyKind, delay_level
 from engine.texts import Text, plain
 
 #: A span that is shorter than this, or than one part in so many of all, is not told.
@@ -45,12 +46,12 @@ class Span(NamedTuple):
         return self.end.time_us - self.begin.time_us
 
 
-def why_late(case: Case, subject: Subject) -> WhyAnswer | None:
+def why_late(case: Case) -> WhyAnswer | None:
     """None: the group has not consumed it."""
-    done = next((one for one in case.of(subject) if one.is_done), None)
+    done = next((one for one in case.deliveries if one.is_done), None)
     if done is None or done.ended is None:
         return None
-    spans = spans_until(case, subject, done)
+    spans = spans_until(case, done)
     if not spans:
         return None
     total_us = done.ended.time_us - spans[0].begin.time_us
@@ -59,7 +60,7 @@ def why_late(case: Case, subject: Subject) -> WhyAnswer | None:
     verdict = Text(
         "why.late.verdict",
         key=case.key,
-        group=subject.name,
+        group=case.subject.name,
         total=span_text(total_us),
         largest=span_text(largest.us),
         reason=largest.text,
@@ -77,22 +78,22 @@ def why_late(case: Case, subject: Subject) -> WhyAnswer | None:
         for span in told
     ]
     cause = largest.text.key.removeprefix("why.late.").replace("_", "-")
-    return answer(Question.LATE, subject.name, cause, verdict, steps, is_in_order=False)
+    return answer(Question.LATE, case.subject.name, cause, verdict, steps, is_in_order=False)
 
 
-def spans_until(case: Case, subject: Subject, done: Delivery) -> list[Span]:
+def spans_until(case: Case, done: Delivery) -> list[Span]:
     """Without gaps, from the producer to the end of that delivery."""
-    moments = _moments(case, subject, done)
-    return [Span(begin.kind, begin, end, _reason(case, subject, begin, end)) for begin, end in pairwise(moments)]
+    moments = _moments(case, done)
+    return [Span(begin.kind, begin, end, _reason(case, begin, end)) for begin, end in pairwise(moments)]
 
 
-def _moments(case: Case, subject: Subject, done: Delivery) -> list[Moment]:
+def _moments(case: Case, done: Delivery) -> list[Moment]:
     assert done.ended is not None
     last = done.ended.event
     found: list[Moment] = []
     if case.sends:
         found.append(Moment(*case.sends[0][:3], "sending"))
-    for copy in case.copies_for(subject):
+    for copy in case.stored:
         message = copy.message
         place = copy.event, copy.time_us, message.broker
         if copy.kind not in VISIBLE:
@@ -105,9 +106,9 @@ def _moments(case: Case, subject: Subject, done: Delivery) -> list[Moment]:
         visible = case.evidence.dispatched.get((message.broker, message.commit_log_offset))
         if visible is not None and visible[0] >= copy.event:
             found.append(Moment(*visible, message.broker, "pulling", copy))
-    for delivery in case.of(subject):
+    for delivery in case.deliveries:
         began = delivery.began
-        since = _since(case, subject, delivery)
+        since = _since(case, delivery)
         pulled = case.pulled(began.node, delivery.queue, began.queue_offset, since)
         if pulled is not None and pulled[0] <= began.event:
             found.append(Moment(*pulled, began.node, "in-tree", delivery))
@@ -118,11 +119,11 @@ def _moments(case: Case, subject: Subject, done: Delivery) -> list[Moment]:
     return [moment for moment in found if moment.event <= last]
 
 
-def _since(case: Case, subject: Subject, delivery: Delivery) -> int:
+def _since(case: Case, delivery: Delivery) -> int:
     """The event at which its process got the queue: what it had pulled before that is forgotten."""
     gains = [
         one.event
-        for one in case.holds(subject, delivery.queue)
+        for one in case.holds(delivery.queue)
         if one.is_gain and one.node == delivery.began.node and one.event <= delivery.began.event
     ]
     stored = [
@@ -136,7 +137,7 @@ def _since(case: Case, subject: Subject, delivery: Delivery) -> int:
 # --- what it waited for --------------------------------------------------------------------------------------------
 
 
-def _reason(case: Case, subject: Subject, begin: Moment, end: Moment) -> Text:
+def _reason(case: Case, begin: Moment, end: Moment) -> Text:
     of = begin.of
     match begin.kind:
         case "delayed":
@@ -145,10 +146,10 @@ def _reason(case: Case, subject: Subject, begin: Moment, end: Moment) -> Text:
             return Text(f"why.late.{key}", level=delay_level(of.message), n=of.message.reconsume_times)
         case "pulling":
             assert isinstance(of, Stored)
-            return pull_reason(case, subject, queue_of(of), begin, end)
+            return pull_reason(case, queue_of(of), begin, end)
         case "in-tree":
             assert isinstance(of, Delivery)
-            return _behind(case, subject, of, begin, end)
+            return _behind(case, of, begin, end)
         case "again":
             assert isinstance(of, Delivery)
             return Text("why.late.again", node=begin.node, result=Text(f"why.result.{of.result}"))
@@ -156,14 +157,14 @@ def _reason(case: Case, subject: Subject, begin: Moment, end: Moment) -> Text:
             return Text(f"why.late.{begin.kind}", node=begin.node)
 
 
-def pull_reason(case: Case, subject: Subject, queue: MessageQueue, begin: Moment, end: Moment) -> Text:
+def pull_reason(case: Case, queue: MessageQueue, begin: Moment, end: Moment) -> Text:
     """Why nobody had pulled it: nobody had the queue, or who had it held too much already, or neither."""
     named = telling.queue_text(queue)
-    free_us, holder = _without_owner(case, subject, queue, begin, end)
+    free_us, holder = _without_owner(case, queue, begin, end)
     if 2 * free_us > end.time_us - begin.time_us:
         if holder:
             return Text("why.late.locked_for", queue=named, node=holder)
-        return Text("why.late.no_owner", queue=named, group=subject.name)
+        return Text("why.late.no_owner", queue=named, group=case.subject.name)
     throttles = [
         one
         for one in case.evidence.throttles
@@ -174,11 +175,11 @@ def pull_reason(case: Case, subject: Subject, queue: MessageQueue, begin: Moment
     return Text("why.late.pulling", node=end.node, queue=named)
 
 
-def _without_owner(case: Case, subject: Subject, queue: MessageQueue, begin: Moment, end: Moment) -> tuple[int, str]:
+def _without_owner(case: Case, queue: MessageQueue, begin: Moment, end: Moment) -> tuple[int, str]:
     """For how long of it nobody had the queue, and for whom the broker kept the lock then."""
     owners: dict[str, None] = {}
     free_us, free_since = 0, begin.time_us
-    for one in case.holds(subject, queue):
+    for one in case.holds(queue):
         if one.event > end.event:
             break
         was_free = not owners
@@ -195,19 +196,19 @@ def _without_owner(case: Case, subject: Subject, queue: MessageQueue, begin: Mom
     locks = [
         one
         for one in case.evidence.locks
-        if one.queue == queue and one.group == subject.group and one.event <= end.event
+        if one.queue == queue and one.group == case.subject.group and one.event <= end.event
     ]
     # Whoever had it when the wait began: the end of the wait is the next owner's.
     holder = next((one.after for one in reversed(locks) if one.time_us <= (begin.time_us + end.time_us) // 2), "")
     return free_us, holder
 
 
-def _behind(case: Case, subject: Subject, delivery: Delivery, begin: Moment, end: Moment) -> Text:
+def _behind(case: Case, delivery: Delivery, begin: Moment, end: Moment) -> Text:
     """Which messages the listener had meanwhile."""
     busy: dict[str, int] = {}
     failures: dict[str, int] = {}
-    for other in all_deliveries(case.evidence, case.until):
-        if other.began.node != begin.node or other.began.group != subject.group or other.began.key == case.key:
+    for other in case.evidence.deliveries(case.until):
+        if other.began.node != begin.node or other.began.group != case.subject.group or other.began.key == case.key:
             continue
         last = other.ended or other.died
         until_us = end.time_us if last is None else min(last.time_us, end.time_us)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from engine.lab.nodes.broker_role import BrokerRole
-from engine.lab.why import telling
+from engine.lab.why import telling, wire
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer
-from engine.lab.why.case import VISIBLE, Case, Subject, queue_of
-from engine.lab.why.copy_kind import CopyKind
+from engine.lab.why.case import VISIBLE, Case, queue_of
 from engine.lab.why.evidence import Committed, Stored
+from engine.protocol.message.message_copies import CopyKind
 from engine.texts import Text
 
 #: Deliveries that an answer tells of, the last ones.
@@ -18,12 +17,12 @@ _DETAIL_MAX = 120
 _Found = tuple[str, dict[str, object], list[WhyStep]]
 
 
-def why_lost(case: Case, subject: Subject) -> WhyAnswer | None:
+def why_lost(case: Case) -> WhyAnswer | None:
     """None: it has been consumed, or may still be."""
-    deliveries = case.of(subject)
-    if any(delivery.is_done for delivery in deliveries):
+    deliveries = case.deliveries
+    if not case.is_waiting:
         return None
-    found = _find(case, subject)
+    found = _find(case)
     if found is None:
         return None
     cause, arguments, steps = found
@@ -40,20 +39,22 @@ def why_lost(case: Case, subject: Subject) -> WhyAnswer | None:
     verdict = Text(
         f"why.lost.{cause.replace('-', '_')}",
         key=case.key,
-        group=subject.name,
+        group=case.subject.name,
         n=len(deliveries),
         acknowledged=Text("why.lost.acknowledged" if acknowledged is not None else "why.lost.not_acknowledged"),
         **arguments,
     )
-    return answer(Question.LOST, subject.name, cause, verdict, steps)
+    return answer(Question.LOST, case.subject.name, cause, verdict, steps)
 
 
-def _find(case: Case, subject: Subject) -> _Found | None:
-    copies = case.copies_for(subject)
+def _find(case: Case) -> _Found | None:
+    copies = case.stored
     if not copies:
         return _never_stored(case)
     alive = [one for one in copies if not case.is_gone(one)]
-    if not alive:
+    # What was given back lies in a new copy: if the power cut took that, the old one is of no use.
+    failed = any(one.ended is not None for one in case.deliveries)
+    if not alive or (failed and alive[-1] is not copies[-1] and alive[-1].kind in VISIBLE):
         cuts = [
             telling.node_changed(case, change)
             for change in case.changes
@@ -67,7 +68,7 @@ def _find(case: Case, subject: Subject) -> _Found | None:
     last = alive[-1]
     match last.kind:
         case CopyKind.DEAD:
-            return _dead(case, subject, last, copies)
+            return _dead(case, last, copies)
         case CopyKind.GIVEN_UP:
             checks = [telling.stored(one) for one in copies if one.kind is CopyKind.HALF]
             return (
@@ -78,12 +79,12 @@ def _find(case: Case, subject: Subject) -> _Found | None:
         case CopyKind.HALF:
             return _rolled_back(case, last)
         case kind if kind in VISIBLE:
-            return _passed(case, subject, last)
+            return _passed(case, last)
     return None
 
 
 def _never_stored(case: Case) -> _Found | None:
-    if not case.sends:
+    if not case.sends or wire.not_heard(case) is not None:
         return None
     ended = {one.event for one in case.returns}
     deaths = case.crashes(case.sends[-1].node, case.sends[-1].event, case.until)
@@ -104,8 +105,8 @@ def _brokers_down(case: Case, event: int) -> list[WhyStep]:
     return [telling.node_changed(case, last[name]) for name in names if name in last and last[name].status == "crashed"]
 
 
-def _dead(case: Case, subject: Subject, last: Stored, copies: list[Stored]) -> _Found:
-    failed = [one for one in case.of(subject) if not one.is_done]
+def _dead(case: Case, last: Stored, copies: list[Stored]) -> _Found:
+    failed = [one for one in case.deliveries if not one.is_done]
     result = Text(f"why.result.{failed[-1].result}") if failed else Text("why.result.running")
     retries = [telling.stored(one) for one in copies if one.kind is CopyKind.DELAYED]
     return "dead-letter", {"result": result}, [*retries, telling.stored(last)]
@@ -125,32 +126,45 @@ def _rolled_back(case: Case, half: Stored) -> _Found | None:
     )
 
 
-def _passed(case: Case, subject: Subject, last: Stored) -> _Found | None:
+def _passed(case: Case, last: Stored) -> _Found | None:
     """It lies in its queue; is the group past it?"""
     dropped = [
         one
         for one in case.evidence.history.messages_dropped
-        if one.key == case.key and one.event <= case.until and subject.node in ("", one.node)
+        if one.key == case.key and one.event <= case.until and case.subject.node in ("", one.node)
     ]
     if dropped:
         text = Text("why.step.dropped", node=dropped[0].node)
         return "dropped", {}, [WhyStep(dropped[0].event, dropped[0].time_us, dropped[0].node, "fault", text)]
     message = last.message
-    role = case.world.nodes[message.broker]
-    if isinstance(role, BrokerRole) and role.broker is not None:
-        min_offset = role.broker.store.commit_log.min_offset
-        if message.commit_log_offset < min_offset and case.until == case.evidence.now_event:
-            return "expired", {"broker": message.broker}, [telling.stored(last)]
+    if message.commit_log_offset < case.evidence.min_offsets.get(message.broker, 0):
+        return "expired", {"broker": message.broker}, [telling.stored(last)]
     queue = queue_of(last)
-    commits = case.commits(subject, queue)
-    if not commits or commits[-1].offset <= message.queue_offset:
+    members = [one for one in case.members if one.name in case.evidence.began]
+    wanted = [one for one in members if case.evidence.wants(one, message)]
+    deliveries = [one for one in case.deliveries if one.queue == queue]
+    if members and not wanted and not deliveries:
+        return "filtered", {}, [telling.stored(last)]
+    commits = case.commits(queue)
+    # A broker that is down may have forgotten how far it had come; an offset behind the queue's end will be set back.
+    if not commits or commits[-1].offset <= message.queue_offset or message.broker not in case.evidence.up:
+        return None
+    if commits[-1][2:6] in case.evidence.beyond:
         return None
     passing = _passing(commits, message.queue_offset)
     steps = [telling.stored(last), telling.committed(passing)]
-    deliveries = [one for one in case.of(subject) if one.queue == queue]
     if not deliveries:
-        if not case.evidence.wants(subject.group, message):
-            return "filtered", {}, steps[:1]
+        other = next((one for one in members if one not in wanted), None)
+        if other is not None:
+            told = {"first": wanted[0].name, "wanted": telling.subscription(wanted[0])}
+            told |= {"second": other.name, "other": telling.subscription(other)}
+            place = {"queue": telling.queue_text(queue), "offset": message.queue_offset}
+            return "members-differ", {**told, **place}, steps
+        before = [one for one in case.evidence.gone if one.event <= last.event and one.message.broker == message.broker]
+        if any(one.message.place == message.place for one in before):
+            deaths = case.crashes(message.broker, 0, last.event)[-1:]
+            place = {"broker": message.broker, "queue": telling.queue_text(queue), "offset": message.queue_offset}
+            return "offset-again", {**place}, [*(telling.node_changed(case, one) for one in deaths), *steps]
         key = "began-later" if passing.before < 0 and passing.offset > message.queue_offset else "skipped"
         return key, {"queue": telling.queue_text(queue), "offset": message.queue_offset}, steps
     end = deliveries[-1]

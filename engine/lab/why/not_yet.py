@@ -5,11 +5,12 @@ from __future__ import annotations
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.why import telling, wire
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer, span_text, time_text
-from engine.lab.why.case import VISIBLE, Case, Delivery, Subject, all_deliveries, queue_of
-from engine.lab.why.copy_kind import CopyKind, checks_asked, delay_level
+from engine.lab.why.case import VISIBLE, Case, queue_of
+from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import LockNow, Stored
 from engine.protocol.body.message_queue import MessageQueue
-from engine.protocol.message.message_properties import PROPERTY_PRODUCER_GROUP, decode_properties
+from engine.protocol.message.message_copies import CopyKind, checks_asked, delay_level
+from engine.protocol.message.message_properties import PROPERTY_PRODUCER_GROUP
 from engine.texts import Text
 
 #: Steps ahead that are told.
@@ -18,13 +19,14 @@ _AHEAD_MAX = 8
 _Found = tuple[str, Text, list[WhyStep]]
 
 
-def why_not_yet(case: Case, subject: Subject, ahead: Case) -> WhyAnswer:
+def why_not_yet(case: Case, ahead: Case) -> WhyAnswer:
     """For a message that is neither consumed nor lost. ``ahead``: the same, as it goes on when nobody interferes."""
-    cause, state, steps = _find(case, subject)
-    coming = _coming(case, subject, ahead)
+    cause, state, steps = _find(case, ahead)
+    coming = _coming(case, ahead)
     begins = next((step for step in coming if step.kind == "listener"), None)
     if cause in ("in-listener", "acknowledged"):
-        begins = next((step for step in reversed(coming) if step.kind == "listener"), None)
+        done = [telling.ended(one, is_ahead=True) for one in ahead.deliveries if one.is_done]
+        begins = next(iter(done), None)
     if begins is None:
         span_us = ahead.evidence.run.now_us - case.evidence.now_us
         key = "over" if ahead.evidence.run.is_over else "not_within"
@@ -34,13 +36,17 @@ def why_not_yet(case: Case, subject: Subject, ahead: Case) -> WhyAnswer:
         key = "ends" if cause in ("in-listener", "acknowledged") else "comes"
         comes = Text(f"why.not_yet.{key}", time=time_text(begins.time_us), left=left, node=begins.node)
     verdict = Text("why.not_yet.verdict", key=case.key, state=state, comes=comes)
-    return answer(Question.NOT_YET, subject.name, cause, verdict, [*steps, *coming])
+    return answer(Question.NOT_YET, case.subject.name, cause, verdict, [*steps, *coming])
 
 
-def _find(case: Case, subject: Subject) -> _Found:
+def _find(case: Case, ahead: Case) -> _Found:
     sent = [telling.invoked(one) for one in case.sends[:1]]
-    alive = [one for one in case.copies_for(subject) if not case.is_gone(one)]
+    alive = [one for one in case.stored if not case.is_gone(one)]
     if not alive:
+        unheard = wire.not_heard(case) if len(case.returns) >= len(case.sends) else None
+        if unheard is not None:
+            text = Text("why.not_yet.under_way", node=unheard.source, broker=unheard.target)
+            return "under-way", text, sent
         return "sending", Text("why.not_yet.sending", node=case.sends[0].node if case.sends else "?"), sent
     last = alive[-1]
     steps = [*sent, telling.stored(last)]
@@ -56,12 +62,12 @@ def _find(case: Case, subject: Subject) -> _Found:
         )
         return key, text, steps
     assert last.kind in VISIBLE, "what is dead or given up is lost"
-    return _in_queue(case, subject, last, steps)
+    return _in_queue(case, ahead, last, steps)
 
 
 def _undecided(case: Case, half: Stored, steps: list[WhyStep]) -> _Found:
     message = half.message
-    group = decode_properties(message.properties_text).get(PROPERTY_PRODUCER_GROUP, "")
+    group = message.properties.get(PROPERTY_PRODUCER_GROUP, "")
     deaths = [
         telling.node_changed(case, change)
         for change in case.changes
@@ -70,7 +76,7 @@ def _undecided(case: Case, half: Stored, steps: list[WhyStep]) -> _Found:
     told = [*map(telling.transaction, case.transactions)]
     lost = [
         telling.frame_lost(frame, wire.name_of(frame))
-        for frame in wire.of_message(case, wire.ENDS, half.event)
+        for frame in wire.of_message(case, wire.ENDS, case.until)
         if not frame.copies
     ]
     first = [telling.stored(one) for one in case.stored if one.kind is CopyKind.HALF][:1]
@@ -80,54 +86,52 @@ def _undecided(case: Case, half: Stored, steps: list[WhyStep]) -> _Found:
     return "undecided", text, [*first, *told, *lost, *steps, *deaths]
 
 
-def _in_queue(case: Case, subject: Subject, copy: Stored, steps: list[WhyStep]) -> _Found:
+def _in_queue(case: Case, ahead: Case, copy: Stored, steps: list[WhyStep]) -> _Found:
     message, queue = copy.message, queue_of(copy)
     named = telling.queue_text(queue)
-    here = [one for one in case.of(subject) if one.queue == queue and one.began.queue_offset == message.queue_offset]
-    for nth, delivery in list(enumerate(case.of(subject), 1))[-2:]:
+    here = [one for one in case.deliveries if one.queue == queue and one.began.queue_offset == message.queue_offset]
+    for nth, delivery in list(enumerate(case.deliveries, 1))[-2:]:
         steps.append(telling.began(case, delivery, nth))
         if (step := telling.ended(delivery)) is not None:
             steps.append(step)
     if here and here[-1].result == "running":
-        passing = [one for one in case.commits(subject, queue) if one.offset > message.queue_offset]
+        passing = [one for one in case.commits(queue) if one.offset > message.queue_offset]
         if passing:
             text = Text("why.not_yet.acknowledged", node=here[-1].began.node, broker=message.broker)
             return "acknowledged", text, [*steps, telling.committed(passing[0])]
         return "in-listener", Text("why.not_yet.in_listener", node=here[-1].began.node), steps
-    if not case.broker_is_up(message.broker):
+    if message.broker not in case.evidence.up:
         deaths = case.crashes(message.broker, 0, case.until)
         steps += [telling.node_changed(case, one) for one in deaths[-1:]]
         return "broker-down", Text("why.not_yet.broker_down", broker=message.broker), steps
-    owner = case.owner(subject, queue)
+    owner = case.owner(queue)
     if not owner:
-        return _no_owner(case, subject, queue, steps)
-    role = case.world.nodes[owner]
-    if role.status == "paused":
+        return _no_owner(case, ahead, queue, steps)
+    if owner in case.evidence.paused:
         return "paused", Text("why.not_yet.paused", node=owner, queue=named), steps
     if here and not here[-1].is_done and here[-1].ended is not None:
         result = Text(f"why.result.{here[-1].result}")
         return "tried-again", Text("why.not_yet.tried_again", node=owner, result=result), steps
-    gains = [one for one in case.holds(subject, queue) if one.is_gain and one.node == owner]
+    gains = [one for one in case.holds(queue) if one.is_gain and one.node == owner]
     pulled = case.pulled(owner, queue, message.queue_offset, max(gains[-1].event, copy.event))
     if pulled is None:
-        assert isinstance(role, ConsumerRole)
         steps.append(telling.held(gains[-1]))
-        blocker = _blocker(case, subject, owner, queue)
+        blocker = _blocker(case, owner, queue)
         if blocker is not None:
-            return "behind", _behind_text(case, owner, blocker), [*steps, _now_with(case, subject, blocker)]
+            return "behind", _behind_text(case, owner, blocker), [*steps, _now_with(case, blocker)]
         return "pulling", Text("why.not_yet.pulling", node=owner, queue=named), steps
     steps.append(telling.pulled(owner, pulled))
-    blocker = _blocker(case, subject, owner, queue)
+    blocker = _blocker(case, owner, queue)
     if blocker is not None:
-        return "behind", _behind_text(case, owner, blocker), [*steps, _now_with(case, subject, blocker)]
+        return "behind", _behind_text(case, owner, blocker), [*steps, _now_with(case, blocker)]
     return "in-tree", Text("why.not_yet.in_tree", node=owner), steps
 
 
-def _no_owner(case: Case, subject: Subject, queue: MessageQueue, steps: list[WhyStep]) -> _Found:
+def _no_owner(case: Case, ahead: Case, queue: MessageQueue, steps: list[WhyStep]) -> _Found:
     named = telling.queue_text(queue)
-    lets_go = [one for one in case.holds(subject, queue) if not one.is_gain]
+    lets_go = [one for one in case.holds(queue) if not one.is_gain]
     steps += [telling.held(one) for one in lets_go[-1:]]
-    lock = _lock_now(case, subject, queue)
+    lock = _lock_now(case, queue)
     if lock is not None:
         grants = [one for one in case.evidence.known(case.evidence.locks) if one.queue == queue and one.after]
         steps += [telling.locked(one) for one in grants[-1:]]
@@ -141,34 +145,41 @@ def _no_owner(case: Case, subject: Subject, queue: MessageQueue, steps: list[Why
             left=span_text(max(0, lock.ends_us - case.evidence.now_us)),
         )
         return "lock", text, steps
-    running = [role for role in case.members(subject) if role.consumer is not None]
+    running = [role for role in case.members if role.name in case.evidence.up]
     if not running:
-        for role in case.members(subject):
+        for role in case.members:
             steps += [telling.node_changed(case, one) for one in case.crashes(role.name, 0, case.until)[-1:]]
-        return "no-member", Text("why.not_yet.no_member", group=subject.name), steps
-    return "rebalance", Text("why.not_yet.rebalance", queue=named, group=subject.name), steps
+        return "no-member", Text("why.not_yet.no_member", group=case.subject.name), steps
+    if any(one.is_gain and one.event > case.until for one in ahead.holds(queue)):
+        return "rebalance", Text("why.not_yet.rebalance", queue=named, group=case.subject.name), steps
+    other = next((role for role in running if role.spec.topic != queue.topic), None)
+    if other is not None and queue.topic in {role.spec.topic for role in case.members}:
+        told = {"other": other.name, "wanted": telling.subscription(other), "topic": queue.topic}
+        return "members-differ", Text("why.not_yet.members_differ", queue=named, group=case.subject.name, **told), steps
+    key = "nobody" if ahead.evidence.run.is_over else "no_owner"
+    return "no-owner", Text(f"why.not_yet.{key}", queue=named, group=case.subject.name), steps
 
 
-def _lock_now(case: Case, subject: Subject, queue: MessageQueue) -> LockNow | None:
+def _lock_now(case: Case, queue: MessageQueue) -> LockNow | None:
     return next(
         (
             one
             for one in case.evidence.locks_now
-            if one.queue == queue and one.group == subject.group and one.ends_us > case.evidence.now_us
+            if one.queue == queue and one.group == case.subject.group and one.ends_us > case.evidence.now_us
         ),
         None,
     )
 
 
-def _blocker(case: Case, subject: Subject, node: str, queue: MessageQueue) -> Delivery | None:
+def _blocker(case: Case, node: str, queue: MessageQueue) -> Delivery | None:
     """Another message that the listener has now, or failed to consume before this one may come."""
     role = case.world.nodes[node]
     is_orderly = isinstance(role, ConsumerRole) and role.spec.orderly
     others = [
         one
-        for one in all_deliveries(case.evidence, case.until)
+        for one in case.evidence.deliveries(case.until)
         if one.began.node == node
-        and one.began.group == subject.group
+        and one.began.group == case.subject.group
         and one.began.key != case.key
         and (one.queue == queue or not is_orderly)
     ]
@@ -187,7 +198,7 @@ def _behind_text(case: Case, node: str, blocker: Delivery) -> Text:
     return Text("why.not_yet.behind_failed", node=node, other=blocker.began.key, result=result)
 
 
-def _now_with(case: Case, subject: Subject, blocker: Delivery) -> WhyStep:
+def _now_with(case: Case, blocker: Delivery) -> WhyStep:
     began = blocker.began
     text = Text("why.step.other_began", node=began.node, other=began.key)
     return WhyStep(began.event, began.time_us, began.node, "listener", text)
@@ -196,23 +207,23 @@ def _now_with(case: Case, subject: Subject, blocker: Delivery) -> WhyStep:
 # --- ahead -----------------------------------------------------------------------------------------------------------
 
 
-def _coming(case: Case, subject: Subject, ahead: Case) -> list[WhyStep]:
+def _coming(case: Case, ahead: Case) -> list[WhyStep]:
     """What happens on its way from now on, up to the end of the listener, when nobody interferes."""
     now = case.until
-    before = len(case.of(subject))
-    deliveries = [one for one in ahead.of(subject) if (one.end_event or now + 1) > now]
-    steps = [telling.stored(one, is_ahead=True) for one in ahead.copies_for(subject) if one.event > now]
-    queues = {queue_of(one): None for one in ahead.copies_for(subject) if one.kind in VISIBLE}
+    before = len(case.deliveries)
+    deliveries = [one for one in ahead.deliveries if (one.end_event or now + 1) > now]
+    steps = [telling.stored(one, is_ahead=True) for one in ahead.stored if one.event > now]
+    queues = {queue_of(one): None for one in ahead.stored if one.kind in VISIBLE}
     last = next((one.end_event for one in deliveries if one.is_done and one.end_event is not None), ahead.until)
     steps += [
         telling.locked(one, is_ahead=True)
         for one in ahead.evidence.locks
-        if now < one.event <= last and one.queue in queues and one.group == subject.group
+        if now < one.event <= last and one.queue in queues and one.group == case.subject.group
     ]
     for queue in queues:
-        steps += [telling.held(one, is_ahead=True) for one in ahead.holds(subject, queue) if now < one.event <= last]
+        steps += [telling.held(one, is_ahead=True) for one in ahead.holds(queue) if now < one.event <= last]
     for delivery in deliveries:
-        nth = ahead.of(subject).index(delivery) + 1
+        nth = ahead.deliveries.index(delivery) + 1
         if nth > before:
             steps.append(telling.began(ahead, delivery, nth, is_ahead=True))
         if (end := telling.ended(delivery, is_ahead=True)) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from engine.lab.checkers.watch.logged_message import LoggedMessage
+from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.history import (
     CommandApplied,
     LocalTransactionEnded,
@@ -13,11 +14,12 @@ from engine.lab.nodes.history import (
     SendReturned,
 )
 from engine.lab.why.answer import WhyStep, span_text
-from engine.lab.why.case import Case, Delivery
-from engine.lab.why.copy_kind import CopyKind, checks_asked, delay_level, group_of
+from engine.lab.why.case import Case
+from engine.lab.why.deliveries import Delivery
 from engine.lab.why.evidence import Committed, Gone, Held, Locked, Sent, Stored
 from engine.protocol.body.message_queue import MessageQueue
-from engine.texts import Text, joined
+from engine.protocol.message.message_copies import CopyKind, checks_asked, delay_level, group_of_copy
+from engine.texts import Text, joined, plain
 
 _POWER_CUTS = ("crash-power", "torn-write")
 
@@ -45,7 +47,7 @@ def stored(copy: Stored, *, is_ahead: bool = False) -> WhyStep:
         CopyKind.STORED: "stored",
         CopyKind.HALF: "half_again" if checks_asked(message) else "half",
         CopyKind.GIVEN_UP: "given_up",
-        CopyKind.DELAYED: "delayed" if group_of(message) is None else "given_back",
+        CopyKind.DELAYED: "delayed" if group_of_copy(message) is None else "given_back",
         CopyKind.DUE: "due",
         CopyKind.DEAD: "dead",
         CopyKind.RESENT: "resent",
@@ -57,7 +59,7 @@ def stored(copy: Stored, *, is_ahead: bool = False) -> WhyStep:
         offset=message.queue_offset,
         level=delay_level(message),
         n=checks_asked(message) if copy.kind is CopyKind.HALF else message.reconsume_times,
-        group=group_of(message) or "",
+        group=group_of_copy(message) or "",
     )
     kind = "fault" if copy.kind in (CopyKind.DEAD, CopyKind.GIVEN_UP) else "message"
     return WhyStep(copy.event, copy.time_us, message.broker, kind, text, None, is_ahead)
@@ -115,6 +117,8 @@ def committed(entry: Committed) -> WhyStep:
     """A broker notes how far a group has come."""
     queue = MessageQueue(entry.topic, entry.broker, entry.queue_id)
     key = "commit_back" if entry.offset < entry.before else "commit"
+    if entry.is_reload:
+        key = "commit_older"
     text = Text(f"why.step.{key}", entry=entry, queue=queue_text(queue), before=entry.before)
     return WhyStep(entry.event, entry.time_us, entry.broker, "offset", text)
 
@@ -135,6 +139,8 @@ def held(entry: Held, *, is_ahead: bool = False) -> WhyStep:
 def locked(entry: Locked, *, is_ahead: bool = False) -> WhyStep:
     """The lock of a queue has another owner."""
     key = "unlocked" if not entry.after else "lock_passes" if entry.before else "locked"
+    if entry.is_forgotten:
+        key = "lock_forgotten"
     text = Text(
         f"why.step.{key}",
         broker=entry.broker,
@@ -142,7 +148,8 @@ def locked(entry: Locked, *, is_ahead: bool = False) -> WhyStep:
         before=entry.before,
         after=entry.after,
     )
-    return WhyStep(entry.event, entry.time_us, entry.broker, "lock", text, None, is_ahead)
+    kind = "fault" if entry.is_forgotten else "lock"
+    return WhyStep(entry.event, entry.time_us, entry.broker, kind, text, None, is_ahead)
 
 
 def pulled(node: str, place: tuple[int, int], *, is_ahead: bool = False) -> WhyStep:
@@ -194,6 +201,12 @@ def transaction(entry: LocalTransactionEnded) -> WhyStep:
 def always(time_us: int, node: str, key: str, **arguments: object) -> WhyStep:
     """Something that was so from the beginning."""
     return WhyStep(0, time_us, node, "fault", Text(f"why.step.{key}", node=node, **arguments))
+
+
+def subscription(role: ConsumerRole) -> Mapping[str, str]:
+    """``Orders``, ``Orders (drink)``: what a member has subscribed to."""
+    topic, expression = role.spec.topic, role.spec.expression
+    return plain(topic if expression == "*" else f"{topic} ({expression})")
 
 
 def words(texts: list[Mapping[str, str]]) -> Mapping[str, str]:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.history import CommandApplied
 from engine.lab.scenario.switches import BROKER_LOCK, CONSUMING_FLAG, MESSAGE_QUEUE_LOCK, PROCESS_QUEUE_LOCK
 from engine.lab.why import telling, wire
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer
-from engine.lab.why.case import Case, Delivery, Subject, all_deliveries
-from engine.lab.why.copy_kind import CopyKind, group_of
-from engine.lab.why.evidence import Held, Pulled, Stored
+from engine.lab.why.case import VISIBLE, Case
+from engine.lab.why.deliveries import Delivery
+from engine.lab.why.evidence import Held, Pulled, Sent, Stored
 from engine.lab.why.telling import names
-from engine.protocol.request_code import RequestCode
-from engine.texts import Text
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.message.message_copies import CopyKind, group_of_copy
+from engine.texts import Text, plain
 
 #: Pairs of deliveries that are told of.
 _PAIRS_MAX = 6
@@ -23,51 +23,74 @@ _EXPECTED = ("retry", "tried-again", "resent")
 _Found = tuple[str, dict[str, object], list[WhyStep]]
 
 
-def why_twice(case: Case, subject: Subject) -> WhyAnswer | None:
+def why_twice(case: Case) -> WhyAnswer | None:
     """None: it did not."""
-    deliveries = case.of(subject)
+    deliveries = case.deliveries
     if len(deliveries) < 2:
         return None
     steps: list[WhyStep] = []
     causes: list[tuple[str, dict[str, object]]] = []
-    for nth, (first, second) in enumerate(pairwise(deliveries), 1):
+    for nth, second in enumerate(deliveries[1:], 1):
         if nth > _PAIRS_MAX and nth < len(deliveries) - 1:
             continue
-        cause, arguments, between = _explain(case, subject, first, second)
-        causes.append((cause, {"first": first.began.node, "second": second.began.node, **arguments}))
-        steps += [telling.began(case, first, nth), *between, telling.began(case, second, nth + 1)]
+        # What lies in the same place has more to do with it than what came last.
+        before = next((one for one in range(nth - 1, -1, -1) if deliveries[one].place == second.place), nth - 1)
+        first = deliveries[before]
+        cause, arguments, between = _explain(case, first, second)
+        named = {"first": first.began.node, "second": second.began.node, "queue": telling.queue_text(second.queue)}
+        causes.append((cause, {**named, **arguments}))
+        steps += [telling.began(case, first, before + 1), *between, telling.began(case, second, nth + 1)]
         steps += [step for one in (first, second) if (step := telling.ended(one)) is not None]
     cause, arguments = next((one for one in causes if one[0] not in _EXPECTED), causes[0])
     verdict = Text(
         f"why.twice.{cause.replace('-', '_')}",
         key=case.key,
-        group=subject.name,
+        group=case.subject.name,
         n=len(deliveries),
-        queue=telling.queue_text(deliveries[0].queue),
         **arguments,
     )
-    return answer(Question.TWICE, subject.name, cause, verdict, steps)
+    return answer(Question.TWICE, case.subject.name, cause, verdict, steps)
 
 
-def _explain(case: Case, subject: Subject, first: Delivery, second: Delivery) -> _Found:
+def _explain(case: Case, first: Delivery, second: Delivery) -> _Found:
     """(cause, what its sentence needs, steps between the two)."""
     if first.place != second.place:
-        return _another_copy(case, subject, first, second)
+        return _another_copy(case, first, second)
     end = first.end_event
     if end is None or end > second.began.event:
-        return _at_once(case, subject, first, second)
+        return _at_once(case, first, second)
     if first.died is not None and first.ended is None:
-        return "died-in-listener", {}, [telling.node_changed(case, first.died), *_new_owner(case, subject, second)]
-    if not first.is_done:
-        role = case.world.nodes[first.began.node]
-        is_orderly = isinstance(role, ConsumerRole) and role.spec.orderly
-        cause = "tried-again" if is_orderly else "not-given-back"
-        return (
-            cause,
-            {"result": Text(f"why.result.{first.result}")},
-            _lost_frames(case, first, second, wire.GIVING_BACK),
-        )
-    return _not_committed(case, subject, first, second)
+        return "died-in-listener", {}, [telling.node_changed(case, first.died), *_new_owner(case, second)]
+    if first.is_done:
+        return _not_committed(case, first, second)
+    given_back = [
+        one
+        for one in _waits(case, first.began.reconsume_times + 1)
+        if first.began.event < one.event < second.began.event
+    ]
+    if given_back:
+        cause, arguments, steps = _not_committed(case, first, second)
+        return cause, arguments, [*map(telling.stored, given_back), *steps]
+    result: dict[str, object] = {"result": Text(f"why.result.{first.result}")}
+    if first.began.node != second.began.node:
+        return "failed-and-moved", result, _new_owner(case, second)
+    if _is_orderly(case, first.began.node):
+        return "tried-again", result, []
+    copy = _copy_at(case, first)
+    offset = "" if copy is None else str(copy.message.commit_log_offset)
+    asked = wire.requests(
+        case.evidence,
+        wire.GIVING_BACK,
+        (first.began.event, second.began.event),
+        source=first.began.node,
+        fields={"group": case.subject.group, "offset": offset},
+    )
+    return "not-given-back", result, [telling.frame_lost(one, wire.name_of(one)) for one, _ in asked if not one.copies]
+
+
+def _is_orderly(case: Case, node: str) -> bool:
+    role = case.world.nodes[node]
+    return isinstance(role, ConsumerRole) and role.spec.orderly
 
 
 # --- another copy --------------------------------------------------------------------------------------------------
@@ -87,101 +110,130 @@ def _copy_at(case: Case, delivery: Delivery) -> Stored | None:
     )
 
 
-def _another_copy(case: Case, subject: Subject, first: Delivery, second: Delivery) -> _Found:
-    copy, earlier = _copy_at(case, second), _copy_at(case, first)
+def _waits(case: Case, reconsume_times: int) -> list[Stored]:
+    """The copies that were given back, and wait for that try."""
+    return [
+        one
+        for one in case.stored
+        if one.kind is CopyKind.DELAYED
+        and group_of_copy(one.message) is not None
+        and one.message.reconsume_times == reconsume_times
+    ]
+
+
+def _another_copy(case: Case, first: Delivery, second: Delivery) -> _Found:
+    copy, other = _copy_at(case, second), _copy_at(case, first)
     if copy is None:
         return "unknown", {}, []
     if copy.kind is CopyKind.RESENT:
-        dead = [
-            telling.stored(one)
-            for one in case.copies_for(subject)
-            if one.kind is CopyKind.DEAD and one.event < copy.event
-        ]
+        dead = [telling.stored(one) for one in case.stored if one.kind is CopyKind.DEAD and one.event < copy.event]
         return "resent", {}, [*dead, telling.stored(copy)]
-    if second.began.reconsume_times > first.began.reconsume_times:
-        waits = [
-            one
-            for one in case.copies_for(subject)
-            if one.kind is CopyKind.DELAYED
-            and one.message.reconsume_times == second.began.reconsume_times
-            and first.began.event <= one.event <= copy.event
-        ]
-        result = first.result if first.ended is not None and waits and first.ended.event <= waits[-1].event else ""
-        steps = [telling.stored(one) for one in (*waits, copy)]
-        if not result:
-            return "timed-out", {}, steps
-        return "retry", {"result": Text(f"why.result.{result}")}, steps
-    steps = [telling.stored(one) for one in (earlier, copy) if one is not None]
+    tries = second.began.reconsume_times
+    if group_of_copy(copy.message) is not None:
+        waits = [one for one in _waits(case, tries) if one.event <= copy.event]
+        if first.began.reconsume_times == tries and len(waits) > 1:
+            return _given_back_twice(case, copy, waits, [telling.stored(one) for one in (other, copy) if one])
+        return _given_back(case, copy, waits[-1:], tries)
+    # The same message in two places: what was stored first need not be what came first.
+    places = [one for one in case.stored if one.kind in VISIBLE and group_of_copy(one.message) is None]
+    earlier = next((one for one in reversed(places) if one.event < copy.event), None)
+    if earlier is None:
+        earlier, copy = copy, next((one for one in places if one.event > copy.event), copy)
+    steps = [telling.stored(earlier), telling.stored(copy)]
     halves = [one for one in case.stored if one.kind is CopyKind.HALF]
     if halves:
-        sent = [frame for frame in wire.of_message(case, wire.ENDS, copy.event) if frame.event <= copy.event]
+        sent = [frame for frame in wire.of_message(case, wire.ENDS, copy.event) if frame.copies]
         ends = [_end_step(frame.event, frame.time_us, frame.source) for frame in sent]
         return "committed-twice", {}, [telling.stored(halves[0]), *ends, *steps]
-    if group_of(copy.message) is not None:
-        return _given_back_twice(case, subject, copy, steps)
     return _sent_twice(case, earlier, copy, steps)
 
 
-def _given_back_twice(case: Case, subject: Subject, copy: Stored, steps: list[WhyStep]) -> _Found:
+def _given_back(case: Case, copy: Stored, waits: list[Stored], tries: int) -> _Found:
+    """Somebody failed to consume the try before, or was at it for too long."""
+    steps = [telling.stored(one) for one in (*waits, copy)]
+    if not waits:
+        return "unknown", {}, steps
+    tried = [one for one in case.deliveries if one.began.reconsume_times == tries - 1]
+    tried = [one for one in tried if one.began.event <= waits[0].event]
+    failed = [one for one in tried if one.ended and not one.is_done and one.ended.event <= waits[0].event]
+    if failed:
+        last = max(failed, key=lambda one: one.end_event or 0)
+        return "retry", {"first": last.began.node, "result": Text(f"why.result.{last.result}")}, steps
+    running = [one for one in tried if (one.end_event or waits[0].event) >= waits[0].event]
+    if running:
+        return "timed-out", {"first": running[-1].began.node}, steps
+    return "unknown", {}, steps
+
+
+def _given_back_twice(case: Case, copy: Stored, waits: list[Stored], steps: list[WhyStep]) -> _Found:
     """Two copies for the same try: the consumer did not know that the broker had the first one."""
-    waits = [
-        telling.stored(one)
-        for one in case.copies_for(subject)
-        if one.kind is CopyKind.DELAYED and one.message.reconsume_times == copy.message.reconsume_times
+    asked = [
+        frame
+        for frame in wire.of_message(case, wire.GIVING_BACK, copy.event, {"group": case.subject.group})
+        if frame.event <= waits[-1].event
     ]
-    lost = [
-        telling.frame_lost(back, f"reply to {wire.name_of(frame)}")
-        for frame in wire.of_message(case, wire.GIVING_BACK, copy.event)
-        if (command := wire.decoded(frame)) is not None
-        for back in wire.answers(case, frame, command.opaque, copy.event)
-        if not back.copies
-    ]
-    return "given-back-twice", {"broker": copy.message.broker}, [*waits, *lost, *steps]
+    lost = [step for frame in asked for step in _answers_lost(case, frame, waits[-1].event)]
+    given = {"broker": copy.message.broker, "first": asked[-1].source} if asked else {"broker": copy.message.broker}
+    return "given-back-twice", dict(given), [*map(telling.stored, waits), *lost, *steps]
+
+
+def _answers_lost(case: Case, request: Sent, before: int) -> list[WhyStep]:
+    name = f"reply to {wire.name_of(request)}"
+    return [telling.frame_lost(one, name) for one in wire.answers(case.evidence, request, before) if not one.copies]
 
 
 def _end_step(event: int, time_us: int, node: str) -> WhyStep:
     return WhyStep(event, time_us, node, "message", Text("why.step.ends_transaction", node=node))
 
 
-def _sent_twice(case: Case, earlier: Stored | None, copy: Stored, steps: list[WhyStep]) -> _Found:
+def _sent_twice(case: Case, earlier: Stored, copy: Stored, steps: list[WhyStep]) -> _Found:
     """The same message lies in two places: who sent it again, and why?"""
-    since = case.sends[0].event if case.sends else 0
-    broker = copy.message.broker
-    frames = list(wire.requests(case, "", wire.SENDS, since, copy.event, case.key))
-    for frame, _ in frames:
-        if frame.copies > 1:
-            return "frame-doubled", {"broker": broker}, [telling.frame_doubled(frame, wire.name_of(frame)), *steps]
-    told = [telling.invoked(one) for one in case.sends]
+    first, second = earlier.message.broker, copy.message.broker
+    frames = [
+        frame for frame in wire.of_message(case, wire.SENDS, copy.event) if frame.copies and frame.event <= copy.event
+    ]
+    told = [telling.invoked(one) for one in case.sends if one.event <= copy.event]
     told += [telling.returned(one) for one in case.returns if one.status != "ok" and one.event <= copy.event]
-    lost = []
-    for frame, command in frames:
-        if earlier is not None and frame.target == earlier.message.broker and frame.event <= earlier.event:
-            lost += [
-                telling.frame_lost(one, f"reply to {wire.name_of(frame)}")
-                for one in wire.answers(case, frame, command.opaque, copy.event)
-                if not one.copies
-            ]
-    sender = frames[-1][0].source if frames else (case.sends[-1].node if case.sends else "?")
-    cause = "answer-lost" if lost else "sent-twice"
-    return cause, {"producer": sender, "broker": broker}, [*told, *lost, *steps]
+    brokers: dict[str, object] = {"broker": first, "other": second}
+    asked = [frame for frame in frames if frame.target == first and frame.event <= earlier.event][-1:]
+    again = [frame for frame in frames if frame.target == second and frame not in asked][-1:]
+    if first == second and asked and not again and asked[0].copies > 1:
+        return "frame-doubled", brokers, [*told, telling.frame_doubled(asked[0], wire.name_of(asked[0])), *steps]
+    brokers["producer"] = telling.words([plain(one) for one in dict.fromkeys(one.node for one in case.sends)])
+    if asked and again:
+        brokers["producer"] = again[0].source
+        lost = _answers_lost(case, asked[0], again[0].event)
+        is_heard = any(wire.answers(case.evidence, asked[0], again[0].event))
+        deaths = case.crashes(first, earlier.event, again[0].event)
+        if lost or (deaths and not is_heard):
+            lost += [telling.node_changed(case, one) for one in deaths]
+            return "answer-lost", brokers, [*told, *steps, *lost]
+    return ("sent-twice" if first == second else "sent-to-two"), brokers, [*told, *steps]
 
 
 # --- the same copy, at once ----------------------------------------------------------------------------------------
 
 
-def _at_once(case: Case, subject: Subject, first: Delivery, second: Delivery) -> _Found:
+def _at_once(case: Case, first: Delivery, second: Delivery) -> _Found:
     """The second listener got it while the first one still had it."""
-    here, node = second.began.event, second.began.node
-    unheard = wire.requests(case, first.began.broker, wire.NEWS_OF_MEMBERS, first.began.event, here)
+    here, node, broker = second.began.event, second.began.node, first.began.broker
+    unheard = wire.requests(
+        case.evidence,
+        wire.NEWS_OF_MEMBERS,
+        (first.began.event, here),
+        source=broker,
+        fields={"consumerGroup": case.subject.group},
+    )
     steps = [
         telling.frame_lost(one, wire.name_of(one))
         for one, _ in unheard
         if one.target == first.began.node and not one.copies
     ]
-    steps += _new_owner(case, subject, second)
-    role = case.world.nodes[node]
-    if not (isinstance(role, ConsumerRole) and role.spec.orderly):
-        return "moved-while-running", {}, steps
+    steps += _new_owner(case, second)
+    if not _is_orderly(case, node):
+        if kept := _kept(case, first, second):
+            return kept
+        return "two-workers" if first.began.node == node else "moved-while-running", {}, steps
     if first.began.node == node:
         for switch in (MESSAGE_QUEUE_LOCK, PROCESS_QUEUE_LOCK, CONSUMING_FLAG):
             if case.is_switched_off(switch, node, here):
@@ -191,16 +243,23 @@ def _at_once(case: Case, subject: Subject, first: Delivery, second: Delivery) ->
                     _switch_steps(case, switch, node, here),
                 )
         return "two-workers", {}, steps
-    if case.is_switched_off(BROKER_LOCK, first.began.broker, here):
-        off = _switch_steps(case, BROKER_LOCK, first.began.broker, here)
-        return "broker-lock-off", {"broker": first.began.broker}, [*off, *steps]
+    gain = _gain(case, second)
+    granted = here if gain is None else gain.event
+    if case.is_switched_off(BROKER_LOCK, broker, granted):
+        off = _switch_steps(case, BROKER_LOCK, broker, granted)
+        return "broker-lock-off", {"broker": broker}, [*off, *steps]
     passes = [
         one
         for one in case.evidence.locks
-        if one.queue == second.queue and one.group == subject.group and first.began.event <= one.event <= here
+        if one.queue == second.queue and one.group == case.subject.group and first.began.event <= one.event <= here
     ]
     steps += [telling.locked(one) for one in passes]
     unlocked = [one for one in passes if one.before == first.began.node and not one.after]
+    if unlocked and unlocked[-1].is_forgotten:
+        return "locks-forgotten", {"broker": broker}, [*_deaths(case, broker, first.began.event, here), *steps]
+    forced = _forced(case, first, here)
+    if unlocked and forced:
+        return "forced-unlock", {}, [*forced, *steps]
     if unlocked:
         if case.is_switched_off(PROCESS_QUEUE_LOCK, first.began.node, unlocked[-1].event):
             off = _switch_steps(case, PROCESS_QUEUE_LOCK, first.began.node, unlocked[-1].event)
@@ -219,94 +278,162 @@ def _switch_steps(case: Case, switch: str, node: str, event: int) -> list[WhySte
     return [telling.command(switched, node, "lock_off", lock=name)]
 
 
-def _standstills(case: Case, node: str, after: int, before: int) -> list[WhyStep]:
-    keys = {"pause-node": "paused", "resume-node": "resumed"}
+def _forced(case: Case, first: Delivery, before: int) -> list[WhyStep]:
+    """Somebody made its consumer give the queue up."""
     return [
-        telling.command(one, node, keys[one.command.kind])
-        for one in case.commands
-        if one.command.kind in keys and one.command.target == node and after <= one.event <= before
+        telling.command(one, one.command.target, "forced_unlock", queue=telling.queue_text(first.queue))
+        for one in _commands_to(case, first.began.node, ("forced-unlock",), first.began.event, before)
+        if one.command.value.get("queue_id") == first.queue.queue_id
     ]
+
+
+_STANDSTILLS = {"pause-node": "paused", "resume-node": "resumed"}
+
+
+def _standstills(case: Case, node: str, after: int, before: int) -> list[WhyStep]:
+    found = _commands_to(case, node, tuple(_STANDSTILLS), after, before)
+    return [telling.command(one, node, _STANDSTILLS[one.command.kind]) for one in found]
+
+
+def _commands_to(case: Case, node: str, kinds: tuple[str, ...], after: int, before: int) -> list[CommandApplied]:
+    return [
+        one
+        for one in case.commands
+        if one.command.kind in kinds and one.command.target == node and after <= one.event <= before
+    ]
+
+
+def _stood_still(case: Case, node: str, after: int, before: int) -> bool:
+    """Whether it stood still at ``before``, or for a while since ``after``."""
+    commands = _commands_to(case, node, tuple(_STANDSTILLS), 0, before)
+    return bool(commands) and (commands[-1].command.kind == "pause-node" or commands[-1].event > after)
 
 
 # --- the same copy, one after the other ----------------------------------------------------------------------------
 
 
-def _not_committed(case: Case, subject: Subject, first: Delivery, second: Delivery) -> _Found:
+def _not_committed(case: Case, first: Delivery, second: Delivery) -> _Found:
     """The first listener was done, and the broker's offset did not say so when the next owner asked."""
     assert first.ended is not None
     offset, done = first.began.queue_offset, first.ended.event
-    gain = _gain(case, subject, second)
+    gain = _gain(case, second)
     if gain is not None and gain.event <= first.began.event and first.began.node == second.began.node:
         return _same_owner(case, first)
+    if kept := _kept(case, first, second):
+        return kept
     lets_go = [
         one
-        for one in case.holds(subject, second.queue)
+        for one in case.holds(second.queue)
         if not one.is_gain and one.node == first.began.node and first.began.event <= one.event < done
     ]
     if lets_go:
-        return _given_away(case, subject, first, second, lets_go[-1])
+        return _given_away(case, first, second, lets_go[-1])
     start = gain.event if gain is not None else second.began.event
-    commits = [one for one in case.commits(subject, second.queue) if one.event <= start]
-    steps = [*_new_owner(case, subject, second), *_around(case, subject, first, second)]
+    commits = [one for one in case.commits(second.queue) if one.event <= start]
+    heard = [one for one in commits if one.offset > offset and one.event >= first.began.event]
+    steps = [
+        *_new_owner(case, second),
+        *_around(case, first.began.node, second, first.began.event),
+    ]
     back = next((one for one in reversed(commits) if one.before > offset >= one.offset), None)
-    if back is not None:
-        return "offset-went-back", {"offset": back.offset, "before": back.before}, [telling.committed(back), *steps]
+    if back is not None and back.event >= first.began.event:
+        cause = "offset-lost" if back.is_reload else "offset-went-back"
+        told = [*map(telling.committed, heard[:1]), telling.committed(back), *steps]
+        named = {"broker": first.began.broker, "offset": back.offset, "before": back.before}
+        return cause, dict(named), [*_deaths(case, first.began.broker, first.began.event, back.event), *told]
     if commits and commits[-1].offset > offset:
-        deaths = case.crashes(first.began.broker, commits[-1].event, second.began.event)
-        told = [telling.committed(commits[-1]), *(telling.node_changed(case, one) for one in deaths)]
-        # Without a death the next owner asked before that.
-        cause = "offset-lost" if deaths else "moved-before-commit"
-        return cause, {"broker": first.began.broker}, [*told, *steps]
-    lost = _lost_frames(case, first, second, wire.OFFSETS, after=done)
-    deaths = case.crashes(first.began.node, done, second.began.event)
-    told = [*(telling.node_changed(case, one) for one in deaths), *lost, *steps]
-    if commits:
-        told.append(telling.committed(commits[-1]))
+        cause = "lost-queue" if second.began.node == first.began.node else "moved-before-commit"
+        return cause, {}, [telling.committed(commits[-1]), *steps]
+    lost = [
+        telling.frame_lost(frame, wire.name_of(frame))
+        for frame, command in wire.requests(
+            case.evidence,
+            wire.OFFSETS,
+            (done, start),
+            source=first.began.node,
+            fields={
+                "consumerGroup": case.subject.group,
+                "topic": second.queue.topic,
+                "queueId": str(second.queue.queue_id),
+            },
+        )
+        if frame.target == first.began.broker and not frame.copies and _is_past(command, offset)
+    ]
+    deaths = _deaths(case, first.began.node, done, start)
+    told = [*deaths, *lost, *steps, *map(telling.committed, commits[-1:])]
     if deaths:
         return ("commit-lost-and-died" if lost else "died-before-commit"), {}, told
-    broker_deaths = case.crashes(first.began.broker, done, second.began.event)
+    broker_deaths = _deaths(case, first.began.broker, done, start)
+    if _stood_still(case, first.began.node, done, start):
+        return "stood-still", {}, [*broker_deaths, *told]
     if broker_deaths:
-        told += [telling.node_changed(case, one) for one in broker_deaths]
-        return "offset-lost", {"broker": first.began.broker}, told
-    if _standstills(case, first.began.node, first.began.event, second.began.event):
-        return "stood-still", {}, told
-    return ("commit-lost" if lost else "moved-before-commit"), {}, told
+        return "broker-died", {"broker": first.began.broker}, [*broker_deaths, *told]
+    if lost:
+        return "commit-lost", {}, told
+    return ("lost-queue" if second.began.node == first.began.node else "moved-before-commit"), {}, told
 
 
-def _given_away(case: Case, subject: Subject, first: Delivery, second: Delivery, lets_go: Held) -> _Found:
+def _kept(case: Case, first: Delivery, second: Delivery) -> _Found | None:
+    """Who got it again had the queue before the other took it over, and has not heard that it is another's."""
+    gain, taken = _gain(case, second), _gain(case, first)
+    if gain is None or taken is None or gain.event >= taken.event or gain.node == taken.node:
+        return None
+    steps = [telling.held(gain), telling.held(taken), *_around(case, gain.node, second, gain.event)]
+    pulled = case.pulled(gain.node, second.queue, second.began.queue_offset, gain.event)
+    if pulled is not None and pulled[0] <= second.began.event:
+        steps.append(telling.pulled(gain.node, pulled))
+    return "kept-queue", {}, steps
+
+
+def _is_past(command: RemotingCommand, offset: int) -> bool:
+    told = command.ext_fields.get("commitOffset", "")
+    return told.isdigit() and int(told) > offset
+
+
+def _deaths(case: Case, node: str, after: int, before: int) -> list[WhyStep]:
+    return [telling.node_changed(case, one) for one in case.crashes(node, after, before)]
+
+
+def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) -> _Found:
     """The queue went to somebody else while the first listener had the message, and what it did no longer counted."""
     node = first.began.node
-    steps = [telling.held(lets_go), *_new_owner(case, subject, second), *_around(case, subject, first, second)]
+    steps = [
+        telling.held(lets_go),
+        *_new_owner(case, second),
+        *_around(case, first.began.node, second, first.began.event),
+    ]
+    if not _is_orderly(case, node):
+        return ("moved-and-back" if second.began.node == node else "moved-while-running"), {}, steps
     if case.is_switched_off(PROCESS_QUEUE_LOCK, node, lets_go.event):
         return "consume-lock-off", {}, [*_switch_steps(case, PROCESS_QUEUE_LOCK, node, lets_go.event), *steps]
-    role = case.world.nodes[node]
-    is_orderly = isinstance(role, ConsumerRole) and role.spec.orderly
-    return ("unlocked-early" if is_orderly else "moved-while-running"), {}, steps
+    if forced := _forced(case, first, lets_go.event):
+        return "forced-unlock", {}, [*forced, *steps]
+    return "unlocked-early", {}, steps
 
 
-def _around(case: Case, subject: Subject, first: Delivery, second: Delivery) -> list[WhyStep]:
-    """What kept the first consumer from saying how far it had come, and how its lock went to another."""
-    since, until = first.began.event, second.began.event
+def _around(case: Case, node: str, second: Delivery, since: int) -> list[WhyStep]:
+    """What kept a consumer from saying how far it had come or from hearing others, and where its lock went."""
+    queue, until = second.queue, second.began.event
     cuts = [
         telling.cut(one)
         for one in case.commands
         if one.command.kind == "partition"
-        and first.began.node in (*names(one, "left"), *names(one, "right"))
+        and node in (*names(one, "left"), *names(one, "right"))
         and since <= one.event <= until
     ]
     passes = [
         telling.locked(one)
         for one in case.evidence.locks
-        if one.queue == second.queue and one.group == subject.group and since <= one.event <= until
+        if one.queue == queue and one.group == case.subject.group and since <= one.event <= until
     ]
-    return [*_standstills(case, first.began.node, since, until), *cuts, *passes]
+    return [*_standstills(case, node, since, until), *cuts, *passes]
 
 
 def _same_owner(case: Case, first: Delivery) -> _Found:
     """Nobody else had the queue in between: an orderly consumer takes a batch anew of which one message failed."""
     batch = [
         one
-        for one in all_deliveries(case.evidence, case.until)
+        for one in case.evidence.deliveries(case.until)
         if one.began.event == first.began.event and one.queue == first.queue and one.began.key != case.key
     ]
     failed = next((one for one in batch if one.ended is not None and not one.is_done), None)
@@ -321,34 +448,26 @@ def _is_of(pull: Pulled, gain: Held) -> bool:
     return pull.node == gain.node and pull.queue == gain.queue and pull.event >= gain.event
 
 
-def _lost_frames(
-    case: Case, first: Delivery, second: Delivery, codes: tuple[RequestCode, ...], after: int | None = None
-) -> list[WhyStep]:
-    since = first.began.event if after is None else after
-    found = wire.requests(case, first.began.node, codes, since, second.began.event)
-    return [telling.frame_lost(one, wire.name_of(one)) for one, _ in found if not one.copies]
-
-
-def _gain(case: Case, subject: Subject, delivery: Delivery) -> Held | None:
+def _gain(case: Case, delivery: Delivery) -> Held | None:
     """How the listener's process came by the queue."""
     return next(
         (
             one
-            for one in reversed(case.holds(subject, delivery.queue))
+            for one in reversed(case.holds(delivery.queue))
             if one.is_gain and one.node == delivery.began.node and one.event <= delivery.began.event
         ),
         None,
     )
 
 
-def _new_owner(case: Case, subject: Subject, second: Delivery) -> list[WhyStep]:
+def _new_owner(case: Case, second: Delivery) -> list[WhyStep]:
     """Who let go of the queue and who took it over, and where in it that one began."""
-    gain = _gain(case, subject, second)
+    gain = _gain(case, second)
     if gain is None:
         return []
-    lets_go = [one for one in case.holds(subject, second.queue) if not one.is_gain and one.event <= second.began.event]
+    lets_go = [one for one in case.holds(second.queue) if not one.is_gain and one.event <= second.began.event]
     steps = [telling.held(one) for one in lets_go[-1:]]
-    commits = [one for one in case.commits(subject, second.queue) if one.event <= gain.event]
+    commits = [one for one in case.commits(second.queue) if one.event <= gain.event]
     first = next((one.first for one in case.evidence.pulls if _is_of(one, gain)), None)
     steps.append(telling.begins_at(gain, first) if commits and first is not None else telling.held(gain))
     pulled = case.pulled(gain.node, second.queue, second.began.queue_offset, gain.event)

@@ -9,7 +9,7 @@ from typing import Self
 from engine.lab.run.recording import EVENTS_MAX, Recording
 from engine.lab.run.run import LabRun
 from engine.lab.why.answer import ANSWERS_MAX, Question, Why, WhyAnswer
-from engine.lab.why.case import Case, Subject
+from engine.lab.why.case import Case, Subject, subjects
 from engine.lab.why.evidence import Evidence
 from engine.lab.why.late import why_late
 from engine.lab.why.lost import why_lost
@@ -69,12 +69,11 @@ class WhyRun:
         return self._answers
 
     def _find_waiting(self) -> dict[tuple[str, Subject], None]:
-        cases = [Case(self.evidence, key) for key in self._keys]
         return {
-            (case.key, subject): None
-            for case in cases
-            for subject in (case.subjects() if case.is_known else ())
-            if not any(one.is_done for one in case.of(subject)) and why_lost(case, subject) is None
+            (key, subject): None
+            for key in self._keys
+            for subject in subjects(self.evidence, key)
+            if (case := Case(self.evidence, key, subject)).is_waiting and why_lost(case) is None
         }
 
     def _note_ends(self) -> None:
@@ -87,13 +86,13 @@ class WhyRun:
 
     def _answer(self, key: str) -> Why:
         evidence = self.evidence
-        case, ahead = Case(evidence, key), Case(evidence, key, self._run.event_number)
         answers: list[WhyAnswer] = []
-        for subject in case.subjects() if case.is_known else ():
-            lost = why_lost(case, subject)
-            if lost is None and not any(one.is_done for one in case.of(subject)):
-                answers.append(why_not_yet(case, subject, ahead))
-            answers += [one for one in (lost, why_twice(case, subject), why_late(case, subject)) if one is not None]
+        for subject in subjects(evidence, key):
+            case = Case(evidence, key, subject)
+            lost = why_lost(case)
+            if lost is None and case.is_waiting:
+                answers.append(why_not_yet(case, Case(evidence, key, subject, self._run.event_number)))
+            answers += [one for one in (lost, why_twice(case), why_late(case)) if one is not None]
         order = list(Question)
         answers.sort(key=lambda one: order.index(one.question))
         return Why(key, evidence.now_event, evidence.now_us, tuple(answers[:ANSWERS_MAX]))

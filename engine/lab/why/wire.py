@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from engine.lab.scenario.frame_names import request_name
 from engine.lab.why.case import Case
-from engine.lab.why.evidence import Sent
+from engine.lab.why.evidence import Evidence, Sent
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
 from engine.protocol.errors import ProtocolError
 from engine.protocol.request_code import RequestCode
@@ -33,31 +34,58 @@ def name_of(frame: Sent) -> str:
 
 
 def requests(
-    case: Case, source: str, codes: tuple[RequestCode, ...], after: int, before: int, needle: str = ""
+    evidence: Evidence,
+    codes: tuple[RequestCode, ...],
+    between: tuple[int, int],
+    *,
+    source: str = "",
+    needle: str = "",
+    fields: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[Sent, RemotingCommand]]:
-    """Requests that ``source`` (empty: anybody) sent between two events and that hold ``needle``."""
-    wanted = needle.encode()
-    for frame in case.evidence.frames:
+    """What ``source`` (empty: anybody) asked for between two events, with ``needle`` and those header fields in it."""
+    wanted, (after, before) = needle.encode(), between
+    for frame in evidence.frames:
         if not after <= frame.event <= before or (source and frame.source != source) or wanted not in frame.data:
             continue
         command = decoded(frame)
-        if command is not None and not command.is_response and command.code in codes:
+        if command is None or command.is_response or command.code not in codes:
+            continue
+        if all(command.ext_fields.get(name) == value for name, value in (fields or {}).items()):
             yield frame, command
 
 
-def answers(case: Case, request: Sent, opaque: int, before: int) -> Iterator[Sent]:
-    """What came back for a request, up to an event."""
-    for frame in case.evidence.frames:
+def answers(evidence: Evidence, request: Sent, before: int) -> Iterator[Sent]:
+    """What was sent back for a request, up to an event."""
+    asked = decoded(request)
+    for frame in evidence.frames:
         is_back = frame.source == request.target and frame.target == request.source
-        if not is_back or not request.event <= frame.event <= before:
+        if asked is None or not is_back or not request.event <= frame.event <= before:
             continue
         command = decoded(frame)
-        if command is not None and command.is_response and command.opaque == opaque:
+        if command is not None and command.is_response and command.opaque == asked.opaque:
             yield frame
 
 
-def of_message(case: Case, codes: tuple[RequestCode, ...], before: int) -> Iterator[Sent]:
-    """Requests about a stored message, which they name by its unique id, up to an event or now."""
-    for identity in dict.fromkeys(one.message.unique_key for one in case.stored):
-        for frame, _ in requests(case, "", codes, case.stored[0].event, max(before, case.until), identity):
-            yield frame
+def not_heard(case: Case) -> Sent | None:
+    """A request that sends the message and may still be carried out: nobody has answered it, and its broker lives."""
+    named = re.compile(rb"KEYS(\x01|\\u0001)" + re.escape(case.key.encode()) + rb"(?![\w-])")
+    since = case.sends[0].event if case.sends else case.until
+    for frame, _ in requests(case.evidence, SENDS, (since, case.until), needle=case.key):
+        if not frame.copies or not named.search(frame.data) or any(answers(case.evidence, frame, case.until)):
+            continue
+        if frame.target in case.evidence.up and not case.crashes(frame.target, frame.event, case.until):
+            return frame
+    return None
+
+
+def of_message(
+    case: Case, codes: tuple[RequestCode, ...], before: int, fields: Mapping[str, str] | None = None
+) -> list[Sent]:
+    """Requests up to an event that send a message or are about it: they name it by its unique id."""
+    since = case.sends[0].event if case.sends else case.stored[0].event if case.stored else 0
+    found = [
+        frame
+        for identity in dict.fromkeys(one.message.unique_key for one in case.stored)
+        for frame, _ in requests(case.evidence, codes, (since, before), needle=identity, fields=fields)
+    ]
+    return sorted(found, key=lambda frame: frame.event)

@@ -297,6 +297,11 @@ def _heal(world: ScenarioWorld, command: Command) -> None:
     world.link_faults.heal()
 
 
+def _heal_link(world: ScenarioWorld, command: Command) -> None:
+    for source, target in _directions(world, command.target):
+        world.link_faults.heal_link(source, target)
+
+
 #: Kind -> what it sets of a link; a delay is said in ms and kept in us.
 _OF_LINK = {
     "link-delay": "delay_us",
@@ -330,8 +335,9 @@ def _drop_frame(world: ScenarioWorld, command: Command) -> None:
     directions = _directions(world, command.target)
     if len(directions) > 1:
         raise CommandRefused("refusal.one_frame_only", kind=command.kind)
-    if not world.lab.network.drop_under_way(*directions[0], _integer(command, "due_us")):
-        raise NoSuchTarget("refusal.no_frame_under_way", link=command.target, due_us=command.value["due_us"])
+    due_us, index = _integer(command, "due_us"), _integer(command, "index")
+    if not world.lab.network.drop_under_way(*directions[0], due_us, index):
+        raise NoSuchTarget("refusal.no_frame_under_way", link=command.target, due_us=due_us, index=index)
 
 
 # --- disks and actors ----------------------------------------------------------------------------------------------
@@ -373,13 +379,13 @@ def _release(world: ScenarioWorld, command: Command) -> None:
 
 
 def _fire_timer(world: ScenarioWorld, command: Command) -> None:
-    due_us, schedule = _integer(command, "due_us"), world.loop.schedule
-    for event in schedule.running_timers():
-        # What is on its way over a link or through the network is no timer: it would overtake what was sent before it.
-        is_task = "/" in event.actor.name and "->" not in event.actor.name
-        if event.actor.name == command.target and event.due_us == due_us and is_task:
-            return schedule.fire_now(event)
-    raise NoSuchTarget("refusal.no_timer", actor=command.target, due_us=due_us)
+    due_us, index, schedule = _integer(command, "due_us"), _integer(command, "index"), world.loop.schedule
+    # What is on its way over a link or through the network is no timer: it would overtake what was sent before it.
+    is_task = "/" in command.target and "->" not in command.target
+    timers = [event for event in schedule.timers_due_at(due_us) if event.actor.name == command.target and is_task]
+    if index >= len(timers):
+        raise NoSuchTarget("refusal.no_timer", actor=command.target, due_us=due_us, index=index)
+    schedule.fire_now(timers[index])
 
 
 def _integer(command: Command, field: str) -> int:
@@ -410,6 +416,7 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     **{kind: partial(_at_broker, act) for kind, act in BROKER_ACTIONS.items()},
     "forced-unlock": _forced_unlock,
     "heal": _heal,
+    "heal-link": _heal_link,
     "hold": _hold,
     "kill-consumer": _crash,
     "link-delay": _change_link,

@@ -81,10 +81,17 @@ class LinkFaults:
         """All links are good again, and nothing waits for a frame."""
         self.next_frames.clear()
         self.partitions.clear()
-        # The objects stay: their random numbers go on where they are.
         for poor in self.poor_links.values():
-            poor.delay_us = 0
-            poor.loss_ratio = poor.duplicate_ratio = poor.reorder_ratio = 0.0
+            poor.make_good()
+
+    def heal_link(self, source: str, target: str) -> None:
+        """One direction is good again, and nothing waits for a frame there. A partition cuts what it cut besides."""
+        self.next_frames[:] = [fault for fault in self.next_frames if (fault.source, fault.target) != (source, target)]
+        for partition in self.partitions:
+            partition.mended[source, target] = None
+        self.partitions[:] = [partition for partition in self.partitions if partition.links()]
+        if (source, target) in self.poor_links:
+            self.poor_links[source, target].make_good()
 
 
 def _matches(wanted: str, name: str) -> bool:

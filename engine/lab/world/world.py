@@ -98,6 +98,10 @@ class ScenarioWorld(Surroundings):
         """Have ``watcher`` told of every parcel that is sent, and after how many microseconds its copies arrive."""
         self.lab.network.parcel_watchers.append(watcher)
 
+    def watch_cuts(self, watcher: Callable[[Parcel], None]) -> None:
+        """Have ``watcher`` told of every frame that is lost after it was sent: by a cut, or by somebody's hand."""
+        self.lab.network.cut_watchers.append(watcher)
+
     def stop_watching_parcels(self, watcher: Callable[[Parcel, tuple[int, ...]], None]) -> None:
         """It is told no more, if it was."""
         if watcher in self.lab.network.parcel_watchers:

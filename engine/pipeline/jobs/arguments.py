@@ -60,7 +60,11 @@ def read_arguments(description: JobDescription, given: Mapping[str, object]) -> 
         if name not in parameters:
             allowed = ", ".join(parameters) or "none"
             raise ArgumentRefused(name[:100], Text("job.argument.no_parameter", job=description.name, allowed=allowed))
-    return {name: _read_one(parameter, named.get(name)) for name, parameter in parameters.items()}
+    read = {name: _read_one(parameter, named.get(name)) for name, parameter in parameters.items()}
+    for name, parameter in parameters.items():
+        if read[name] is None and parameter.unless is not None and read[parameter.unless] is None:
+            raise ArgumentRefused(name, Text("job.argument.missing_unless", other=parameter.unless))
+    return read
 
 
 def by_parameter(given: Mapping[str, object]) -> dict[str, object]:

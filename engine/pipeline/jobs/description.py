@@ -43,6 +43,7 @@ class JobParameter:
 
     :ivar name: snake_case, units last; ``--name-with-dashes`` on the command line.
     :ivar default: None: must be given if ``required``, else "not said".
+    :ivar unless: it must be given where this other parameter is not.
     :ivar minimum, maximum: of an integer or a duration; every one has both.
     :ivar choices: what a CHOICE may be.
     """
@@ -51,6 +52,7 @@ class JobParameter:
     kind: ParameterKind
     default: str | int | bool | None = None
     required: bool = False
+    unless: str | None = None
     minimum: int | None = None
     maximum: int | None = None
     choices: tuple[str, ...] = ()

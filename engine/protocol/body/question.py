@@ -20,6 +20,7 @@ from engine.protocol.command.headers import (
     GetRouteInfoRequestHeader,
     OffsetResponseHeader,
     PullMessageRequestHeader,
+    QueryConsumeQueueRequestHeader,
     QueryConsumerOffsetRequestHeader,
     QueryMessageRequestHeader,
     QueueRequestHeader,
@@ -30,6 +31,8 @@ from engine.protocol.command.headers import (
 from engine.protocol.command.queue_headers import UNIQUE_KEY_QUERY_FLAG
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.enums import ExpressionType
+from engine.protocol.json_form.json_fields import as_object, get_integer, get_list
+from engine.protocol.json_form.json_text import loads_json_object
 from engine.protocol.names import TOOLS_CONSUMER_GROUP
 from engine.protocol.request_code import RequestCode
 from engine.protocol.system_flags import PULL_SUBSCRIPTION
@@ -202,6 +205,22 @@ def look(
         max_msg_bytes=max_bytes,
     )
     return Question(RequestCode.PULL_MESSAGE, header, f"read {queue.topic}", _body)
+
+
+def place_of(queue: QueueOfTopic, offset: int) -> Question[int | None]:
+    """Where in the commit log the message of that offset lies, for :func:`message_at` (code 321); None: nowhere.
+
+    Unlike a pull this is no delivery: no statistics count it.
+    """
+    header = QueryConsumeQueueRequestHeader(queue.topic, queue.queue_id, offset, 1)
+    return Question(RequestCode.QUERY_CONSUME_QUEUE, header, f"look into {queue}", _first_place)
+
+
+def _first_place(reply: RemotingCommand) -> int | None:
+    if not reply.body:  # RocketMQ's way to say that there is none
+        return None
+    entries = get_list(loads_json_object(reply.body, "entries of a queue"), "queueData", as_object)
+    return get_integer(entries[0], "physicOffset") if entries else None
 
 
 def messages_called(topic: str, name: str, count: int, *, is_unique_id: bool = False) -> Question[bytes]:

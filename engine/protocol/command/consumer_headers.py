@@ -62,11 +62,15 @@ class GetConsumerStatusRequestHeader(CommandHeader):
 
 
 class GetConsumerRunningInfoRequestHeader(CommandHeader, wire_names={}):
-    """GET_CONSUMER_RUNNING_INFO (307), relayed by the broker to the client."""
+    """GET_CONSUMER_RUNNING_INFO (307), relayed by the broker to the client.
+
+    ``insides_enable`` is ours: tell the trees and local locks of each queue too. Other clients do not look at it.
+    """
 
     consumer_group: str
     client_id: str
     jstack_enable: bool = False
+    insides_enable: bool | None = None
 
 
 class ConsumeMessageDirectlyResultRequestHeader(CommandHeader, wire_names={}):

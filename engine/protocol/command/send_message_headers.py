@@ -74,7 +74,7 @@ class SendMessageRequestHeader(CommandHeader):
                 )
         except (KeyError, ValueError):
             pass  # the slow way finds out which field it was
-        return cls.decode({_LONG_NAMES.get(name, name): value for name, value in ext_fields.items()})
+        return cls.decode({LONG_NAMES.get(name, name): value for name, value in ext_fields.items()})
 
     def encode_v2(self) -> dict[str, str]:
         """The one-letter form."""
@@ -84,7 +84,8 @@ class SendMessageRequestHeader(CommandHeader):
 _WIRE_NAMES = [codec.wire_name for codec in SendMessageRequestHeader.field_codecs]
 #: Letters in the order of the class's fields, of which the batch comes one earlier than its letter.
 _LETTERS = dict(zip(_WIRE_NAMES, "abcdefghijkmln", strict=True))
-_LONG_NAMES = {letter: name for name, letter in _LETTERS.items()}
+#: One letter -> the name that it stands for.
+LONG_NAMES = {letter: name for name, letter in _LETTERS.items()}
 
 
 class SendMessageResponseHeader(CommandHeader):

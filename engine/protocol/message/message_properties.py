@@ -60,6 +60,9 @@ RESERVED_PROPERTIES = frozenset(
     if name.startswith("PROPERTY_") and name != "PROPERTY_SEPARATOR" and isinstance(value, str)
 )
 
+#: GlassMQ's own, so not among them: on a message resent by hand for a dead letter, that one's offset message id.
+PROPERTY_RESENT_DEAD_LETTER = "RESENT_DEAD_LETTER"
+
 #: The longest property string that fits the stored layout (a signed 16-bit length), in bytes.
 PROPERTIES_MAX_BYTES = 32_767
 

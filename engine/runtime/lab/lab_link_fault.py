@@ -51,19 +51,30 @@ class LinkFault(Protocol):
 
 
 class Partition:
-    """Nothing passes from ``left`` to ``right``; nor back, unless ``one_way``."""
+    """Nothing passes from ``left`` to ``right``; nor back, unless ``one_way``.
+
+    :ivar mended: directions (source, target) that it does not cut any more.
+    """
 
     def __init__(self, left: tuple[str, ...], right: tuple[str, ...], *, one_way: bool = False) -> None:
         self.left = left
         self.right = right
         self.one_way = one_way
+        self.mended: dict[tuple[str, str], None] = {}
+
+    def links(self) -> list[tuple[str, str]]:
+        """The directions that it cuts."""
+        cut = [(source, target) for source in self.left for target in self.right]
+        if not self.one_way:
+            cut += [(source, target) for source in self.right for target in self.left]
+        return [link for link in cut if link not in self.mended]
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
         """Drops what crosses the line."""
         crosses = (parcel.source in self.left and parcel.target in self.right) or (
             not self.one_way and parcel.source in self.right and parcel.target in self.left
         )
-        return () if crosses else None
+        return () if crosses and (parcel.source, parcel.target) not in self.mended else None
 
 
 class PoorLink:
@@ -87,6 +98,11 @@ class PoorLink:
         #: How much later a shuffled frame arrives.
         self.reorder_delay_us = 20_000
         self._chance = chance
+
+    def make_good(self) -> None:
+        """It does what a good link does. Its random numbers go on where they are."""
+        self.delay_us = 0
+        self.loss_ratio = self.duplicate_ratio = self.reorder_ratio = 0.0
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
         """See :class:`LinkFault`."""

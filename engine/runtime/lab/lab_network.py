@@ -18,6 +18,7 @@ from engine.runtime.connection_limits import CONNECTIONS_LIMIT, UNSENT_ALL_LIMIT
 from engine.runtime.lab.lab_actor import LabActor, LabNode
 from engine.runtime.lab.lab_bandwidth import LabBandwidth
 from engine.runtime.lab.lab_connection import FRAME_ARRIVES, LabConnection
+from engine.runtime.lab.lab_event import LabEvent
 from engine.runtime.lab.lab_link_fault import LinkFault, OutOfOrder, Parcel, ParcelKind, Partition
 from engine.runtime.lab.lab_loop import LabLoop
 from engine.runtime.port import AddressInUse, ConnectFailed, Connection, FrameHandler
@@ -197,25 +198,26 @@ class LabNetwork:
                 for watch in self.cut_watchers:
                     watch(parcel)
 
-    def drop_under_way(self, source: str, target: str, due_us: int) -> bool:
-        """Lose the frame that would arrive at ``target`` at that virtual time, all its copies. False: there is none."""
-        links = [end for end in self._hosts[target].connections if end.peer.node.name == source]
-        for link in links:
-            arrivals = [event for event in self.loop.schedule.running_timers() if event.actor is link.actor]
-            frames = [event for event in arrivals if event.label == FRAME_ARRIVES]
-            found = next((event for event in frames if event.due_us == due_us), None)
-            if found is None:
-                continue
-            (data,) = cast("tuple[bytes]", found.arguments)
-            for event in frames:
-                # A frame sent twice is the same bytes object twice; two equal frames are two objects.
-                if event.arguments[0] is data:
-                    event.cancel()
-                    link.peer.arrived(len(data))
-            for watch in self.cut_watchers:
-                watch(Parcel(ParcelKind.FRAME, source, target, data))
-            return True
-        return False
+    def drop_under_way(self, source: str, target: str, due_us: int, index: int) -> bool:
+        """Lose a frame that would arrive at ``target`` at that virtual time, all its copies. False: there is none.
+
+        :param index: which of those that would arrive then, in the order in which they were sent.
+        """
+        links = {end.actor: end for end in self._hosts[target].connections if end.peer.node.name == source}
+        due = [event for event in self.loop.schedule.timers_due_at(due_us) if _is_frame(event) and event.actor in links]
+        # A frame sent twice is the same bytes object twice; two equal frames are two objects.
+        frames = list({id(event.arguments[0]): event for event in due}.values())
+        if index >= len(frames):
+            return False
+        (data,) = cast("tuple[bytes]", frames[index].arguments)
+        link = links[frames[index].actor]
+        for event in list(self.loop.schedule.running_timers()):
+            if event.actor is link.actor and _is_frame(event) and event.arguments[0] is data:
+                event.cancel()
+                link.peer.arrived(len(data))
+        for watch in self.cut_watchers:
+            watch(Parcel(ParcelKind.FRAME, source, target, data))
+        return True
 
     def _extra_delays_us(self, parcel: Parcel) -> tuple[int, ...]:
         for fault in self.faults:
@@ -337,6 +339,10 @@ class LabNetwork:
         for listener in host.listeners.values():
             listener.accepted.pop(connection, None)
             listener.budget.forget(connection)
+
+
+def _is_frame(event: LabEvent) -> bool:
+    return event.label == FRAME_ARRIVES
 
 
 def _fail(outcome: asyncio.Future[Connection], failure: ConnectFailed) -> None:

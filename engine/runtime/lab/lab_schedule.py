@@ -125,6 +125,11 @@ class LabSchedule:
         """Every event that is not due yet, in no order that means anything."""
         return (event for _, _, event in self._timers if not event.is_cancelled)
 
+    def timers_due_at(self, due_us: int) -> list[LabEvent]:
+        """Events that will be due at that very time, in the order in which they were added."""
+        timers = ((number, event) for due, number, event in self._timers if due == due_us and not event.is_cancelled)
+        return [event for _, event in sorted(timers)]
+
     def fire_now(self, event: LabEvent) -> None:
         """Make a timer ready at once, behind all that is ready already, as if its time had come."""
         self._timers = [timer for timer in self._timers if timer[2] is not event]

@@ -31,6 +31,8 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _PAGE_SHIFT = 12
 #: ... and at most so many of them ahead of a write.
 _AHEAD_MAX_PAGES = 256
+#: A flush that is slow on purpose notices so soon that it need not be any more.
+_SLOW_SLICE_S = 0.05
 
 
 @dataclass(slots=True)
@@ -46,15 +48,20 @@ class DiskCondition:
     flush_ms: int = 0
     flushes_fail: bool = False
 
+    def mend(self) -> None:
+        """Nothing is wrong with it any more."""
+        self.is_full, self.flush_ms, self.flushes_fail = False, 0, False
+
     def check_room(self) -> None:
         """Raises ``OSError`` as a full disk does."""
         if self.is_full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def before_flush(self) -> None:
-        """Takes its time, in the flusher's thread; raises ``OSError`` as a broken disk does."""
-        if self.flush_ms:
-            time.sleep(self.flush_ms / 1_000)
+        """Takes its time, until that is mended; raises ``OSError`` as a broken disk does."""
+        began_s = time.monotonic()
+        while (left_s := began_s + self.flush_ms / 1_000 - time.monotonic()) > 0:
+            time.sleep(min(left_s, _SLOW_SLICE_S))
         if self.flushes_fail:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 

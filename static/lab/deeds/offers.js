@@ -4,11 +4,11 @@
 import { t } from "../../common/i18n.js";
 import { COMMANDS, commandName, commandText, kindsForNode, switchFacts } from "../commands.js";
 import { bilingual, span } from "../format.js";
-import { labelText } from "../labels.js";
+import { labelText, stateText } from "../labels.js";
 import { openWhy } from "../panels/messages/why.js";
 import { command, runUntil, stepActor } from "../session.js";
 import { settingFacts, settingOfTimer, settingValue } from "../settings.js";
-import { nodesOfRole, openFrame, openRecord, openSetting, runningTimers, view } from "../view.js";
+import { nodesOfRole, openFrame, openHalf, openRecord, openSetting, runningTimers, view } from "../view.js";
 import { frameName, isUnderWay } from "../frame_words.js";
 
 const HOLD_MS = 2000;
@@ -17,6 +17,7 @@ const DELAY_MS = 500;
 /** A command that needs no more words. */
 const deed = (kind, target, values = {}, label = commandName(kind)) => ({
   id: kind,
+  kind,
   label,
   hint: commandText(kind),
   changes: true,
@@ -26,6 +27,7 @@ const deed = (kind, target, values = {}, label = commandName(kind)) => ({
 /** A command that asks for its fields first. */
 const form = (kind, target) => ({
   id: kind,
+  kind,
   label: `${commandName(kind)} …`,
   hint: commandText(kind),
   changes: true,
@@ -40,10 +42,10 @@ const why = (key, group) => key && look("why", t("lab.why.ask_of", { key }), () 
 const nodeOf = (name) => view.value.nodes[name] ?? {};
 
 function node({ name }) {
-  const { role, status } = nodeOf(name);
+  const { role } = nodeOf(name);
   return {
     title: `${name} · ${t(`lab.role.${role}`)}`,
-    text: `${t(`lesson.about.node_${role}`)} ${status === "running" ? "" : t(`lab.node.is_${status}`, { name })}`,
+    text: `${t(`lesson.about.node_${role}`)} ${stateText(nodeOf(name))}`,
     deeds: kindsForNode(name).map((kind) => (COMMANDS[kind].fields.length > 0 ? form(kind, name) : deed(kind, name))),
   };
 }
@@ -81,7 +83,8 @@ function link({ source, target }) {
     title: `${source} ↔ ${target}`,
     text: faults.map((fault) => bilingual(fault.text)).join(" · ") || t("lab.deeds.link_good"),
     deeds: [
-      faults.length > 0 && deed("heal", ""),
+      faults.length > 0 && deed("heal-link", both),
+      view.value.faults.some((fault) => fault.links && !faults.includes(fault)) && deed("heal", ""),
       !isCut && { ...deed("partition", "", cut(false), t("lab.deeds.cut")), id: "cut" },
       !isCut && {
         ...deed("partition", "", cut(true), t("lab.deeds.cut_one_way", { source, target })),
@@ -106,6 +109,15 @@ const likeThis = (frame) =>
         : "reply"
       : null;
 
+/** When a frame arrives, and which it is of those that arrive on that link then. */
+function placeOf({ id, source, target, arrives_us: due_us }) {
+  const due = view.value.frames.filter(
+    (one) =>
+      one.source === source && one.target === target && one.arrives_us === due_us && !one.dropped && likeThis(one),
+  );
+  return { due_us, index: due.findIndex((one) => one.id === id) };
+}
+
 function frameDeeds({ frame: known }) {
   const now = view.value.frames.find((one) => one.id === known.id) ?? known;
   const [way, name, isFlying] = [`${now.source}->${now.target}`, likeThis(now), isUnderWay(now, view.value.time_us)];
@@ -122,7 +134,7 @@ function frameDeeds({ frame: known }) {
     deeds: [
       look("open", t("lab.deeds.open_frame"), () => (openFrame.value = now.id)),
       why(now.key),
-      isFlying && name && deed("drop-frame", way, { due_us: now.arrives_us }, t("lab.deeds.drop_it")),
+      isFlying && name && deed("drop-frame", way, placeOf(now), t("lab.deeds.drop_it")),
       ...(name
         ? [next("drop-next", "drop"), next("delay-next", "delay", { ms: DELAY_MS }), next("duplicate-next", "double")]
         : []),
@@ -130,8 +142,8 @@ function frameDeeds({ frame: known }) {
   };
 }
 
-const fireNow = ({ actor, due_us, label }, words) => ({
-  ...deed("fire-timer", actor, { due_us }, words),
+const fireNow = ({ actor, due_us, index, label }, words) => ({
+  ...deed("fire-timer", actor, { due_us, index }, words),
   id: `fire ${labelText(label)}`,
 });
 
@@ -170,6 +182,52 @@ function rule({ node: owner, name }) {
   };
 }
 
+/** A message in the trees of a consumer. */
+function heldMessage({ node: holder, broker, topic, queueId, offset, key }) {
+  const record = { topic, queue_id: queueId, queue_offset: offset };
+  const { group, orderly } = nodeOf(holder);
+  return {
+    title: `${key || `${topic}@${queueId}`} · ${holder}`,
+    text: t("lab.deeds.held", { queue: `${topic}@${queueId}`, offset }),
+    deeds: [
+      look("open", t("lab.deeds.open_message"), () => (openRecord.value = { broker, holder, record })),
+      why(key, group),
+      orderly && deed("forced-unlock", holder, { queue_id: queueId }),
+      form("listener", holder),
+      deed("kill-consumer", holder),
+    ],
+  };
+}
+
+/** A half message, or one that the broker gave up; what is decided already is decided again only in the dialog. */
+function half({ node: broker, id }) {
+  const { messages = [], given_up: givenUp = [], check_max: max } = nodeOf(broker).transactions ?? {};
+  const gone = givenUp.findLast((one) => one.id === id);
+  const message = messages.findLast((one) => one.id === id) ?? gone;
+  if (!message) return { title: id, text: t("lab.deeds.half_gone"), deeds: [] };
+  const { key, offset, queue_offset, check_times: n, decided_by: op } = message;
+  const topic = gone ? "TRANS_CHECK_MAX_TIME_TOPIC" : "RMQ_SYS_TRANS_HALF_TOPIC";
+  const record = { offset, key, topic, queue_id: 0, queue_offset };
+  const decide = (kind) => deed(kind, broker, { message: id });
+  const isOpen = !gone && op === null;
+  return {
+    title: `${key || id} · ${broker}`,
+    text: isOpen || gone ? t("lab.half.checks_hint", { n, max }) : t("lab.half.decided_hint", { op }),
+    deeds: [
+      look("open", t("lab.deeds.open_message"), () => (openRecord.value = { broker, record })),
+      why(key),
+      isOpen && decide("commit-half"),
+      isOpen && decide("rollback-half"),
+      gone && decide("resume-half"),
+      !isOpen &&
+        !gone && {
+          ...look("decide", t("lab.deeds.decide"), () => (openHalf.value = { broker, message })),
+          changes: true,
+        },
+    ],
+  };
+}
+
 /** A call of a listener that runs. */
 function call({ node: holder, call: running }) {
   const { topic, queue_id, broker, offsets, keys, since_us } = running;
@@ -186,7 +244,7 @@ function call({ node: holder, call: running }) {
   };
 }
 
-const OFFERS = { node, lock, link, frame: frameDeeds, timer, rule, call };
+const OFFERS = { node, lock, link, frame: frameDeeds, timer, rule, call, held: heldMessage, half };
 
 /** { title, text, deeds } of a thing as it is now. Reads signals. */
 export function offersFor({ kind, ...facts }) {

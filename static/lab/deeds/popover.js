@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
 import { CommandForm } from "../panels/controls/command_form.js";
-import { isRecording } from "../session.js";
+import { hasEffect, isOver, isRecording } from "../session.js";
 import { offersFor } from "./offers.js";
 import { openThing } from "./thing.js";
 
@@ -21,8 +21,8 @@ function Deeds({ thing, anchor }) {
   const box = useRef(null);
   const chosen = useSignal(null);
   const { title, text, deeds } = offersFor(thing);
-  const shown = isRecording() ? deeds.filter((deed) => !deed.changes) : deeds;
-  const isFixed = shown.length < deeds.length;
+  const isFixed = isRecording();
+  const shown = deeds.filter((deed) => !deed.changes || (!isFixed && hasEffect(deed.kind)));
   const asked = shown.find((deed) => deed.id === chosen.value && deed.form);
 
   const close = (focusBack = true) => {
@@ -32,8 +32,9 @@ function Deeds({ thing, anchor }) {
   const press = (deed) => {
     if (deed.form) chosen.value = chosen.value === deed.id ? null : deed.id;
     else {
-      close();
+      // While it is open time rests, so that what is meant is still there.
       deed.act();
+      close();
     }
   };
   const keys = (event) => {
@@ -92,7 +93,8 @@ function Deeds({ thing, anchor }) {
       )}
     </div>
     ${asked && html`<${CommandForm} key=${asked.id} ...${asked.form} onDone=${() => close()} />`}
-    ${isFixed && html`<p class="quiet">${t("lab.recording_fixed")}</p>`}
+    ${isFixed && shown.length < deeds.length && html`<p class="quiet">${t("lab.recording_fixed")}</p>`}
+    ${!isFixed && isOver() && html`<p class="quiet">${t("lab.deeds.over")}</p>`}
   </div>`;
 }
 

@@ -1,9 +1,15 @@
 // The thing on the stage that somebody pressed, and what makes an element the button of a thing.
 
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
+import { openDeadLetters, openFrame, openHalf, openRecord, openSetting } from "../view.js";
 
 /** { thing, anchor } whose deeds are offered, or null. `thing`: { kind, ...what tells it from others }. */
 export const openThing = signal(null);
+
+/** Whether a thing, or a dialog about one, is open. */
+export const isLooking = computed(() =>
+  [openThing, openFrame, openRecord, openSetting, openHalf, openDeadLetters].some(({ value }) => value !== null),
+);
 
 /** Properties of a button that offers what can be done to a thing; see offers.js for the kinds. */
 export const acting = (kind, facts) => ({

@@ -12,6 +12,8 @@ const choices = [...document.querySelectorAll(".breaks button")];
 const begin = document.getElementById("begin");
 const search = document.getElementById("search");
 
+const shown = (shelf) => shelf.querySelectorAll(".scenario:not([hidden])").length;
+
 /** Shows the rows that have every word and break in the chosen way; shelves without any go. */
 function narrow() {
   const words = search.value.toLowerCase().split(/\s+/u).filter(Boolean);
@@ -22,8 +24,12 @@ function narrow() {
   }
   const isNarrow = words.length > 0 || chosen !== undefined;
   begin.hidden = isNarrow;
-  for (const shelf of shelves) shelf.hidden = !shelf.querySelector(".scenario:not([hidden])");
-  for (const link of links) link.hidden = document.querySelector(link.hash).hidden;
+  for (const shelf of shelves) shelf.hidden = shown(shelf) === 0;
+  for (const link of links) {
+    const section = document.querySelector(link.hash);
+    link.hidden = section.hidden;
+    if (section !== begin) link.querySelector(".number").textContent = shown(section);
+  }
   const found = rows.filter((row) => !row.hidden).length;
   document.getElementById("found").textContent = isNarrow ? t("lab.list.found", { found, n: rows.length }) : "";
   document.getElementById("nothing").hidden = found > 0;

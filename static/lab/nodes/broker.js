@@ -12,7 +12,7 @@ import { Roving } from "../roving.js";
 import { isFocus } from "../panels/stage/folding.js";
 import { isPointed, openRecord, pointedKey } from "../view.js";
 import { DelayLevels } from "./delay_levels.js";
-import { BrokerLocks } from "./locks.js";
+import { BrokerLocks, BrokerPill } from "./locks.js";
 import { NodeCard } from "./node_card.js";
 import { Part, Rule } from "./part.js";
 import { Queues } from "./queues.js";
@@ -21,13 +21,12 @@ import { Transactions } from "./transactions.js";
 export const Broker = memo(({ name, node }) => {
   const topics = node.topics ?? EMPTY;
   const records = node.commit_log?.records ?? NONE;
-  return html`<${NodeCard} name=${name} node=${node} summary=${summaryOf(topics)}>
+  const isOff = node.switched_off?.includes("broker-lock") ?? false;
+  const lock = t("lab.order.broker_name");
+  const beforehand = isFocus("locks") && html`<${BrokerPill} broker=${name} isOff=${isOff} name=${lock} />`;
+  return html`<${NodeCard} name=${name} node=${node} summary=${summaryOf(topics)} beforehand=${beforehand}>
     <${Queues} broker=${name} topics=${topics} records=${records} />
-    <${BrokerLocks}
-      broker=${name}
-      locks=${node.locks ?? NONE}
-      isOff=${node.switched_off?.includes("broker-lock") ?? false}
-    />
+    <${BrokerLocks} broker=${name} locks=${node.locks ?? NONE} isOff=${isOff} />
     ${node.transactions && html`<${Transactions} broker=${name} part=${node.transactions} />`}
     ${node.delay_levels && html`<${DelayLevels} broker=${name} part=${node.delay_levels} />`}
     <${HeldPulls} broker=${name} pulls=${node.held_pulls ?? NONE} />

@@ -7,9 +7,9 @@ import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../../live/panels/stage/marks.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
-import { acting } from "../deeds/thing.js";
+import { acting, offer } from "../deeds/thing.js";
 import { density, isFocus, togglePart } from "../panels/stage/folding.js";
-import { accused, compare, openRecord, pointing, view } from "../view.js";
+import { accused, compare, pointing, view } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
 import { Bank } from "./bank.js";
 import { OrderLocks } from "./locks.js";
@@ -201,8 +201,8 @@ const ProcessQueue = memo(({ queue, holder, width }) => {
   const { topic, queue_id: queueId } = queue;
   const name = `${topic}@${queueId}`;
   const isAccused = accused.value.has(name);
-  const open = (offset) =>
-    (openRecord.value = { broker: queue.broker, holder, record: { topic, queue_id: queueId, queue_offset: offset } });
+  const open = ({ offset, key }, { currentTarget }) =>
+    offer({ kind: "held", node: holder, broker: queue.broker, topic, queueId, offset, key }, currentTarget);
   const trees = [
     ["msgTreeMap", queue.tree],
     ["consumingMsgOrderlyTreeMap", queue.consuming_tree],

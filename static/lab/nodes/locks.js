@@ -29,21 +29,26 @@ function Pill({ letter, name, title, state, thing, children }) {
 
 // ------------------------------------------------------------------------------------------------ at the broker
 
-export const BrokerLocks = memo(({ broker, locks, isOff }) => {
-  if (locks.length === 0 && !isOff) return null;
+/** Whether the lock is on; `name` says which one where nothing else does. */
+export function BrokerPill({ broker, isOff, name }) {
   const text = t(isOff ? "lab.locks.off_short" : "lab.locks.on");
-  const pill = html`<${Pill}
+  return html`<${Pill}
     letter="B"
+    name=${name}
     title=${`${t("lab.order.broker")}: ${text}`}
     state=${isOff ? "off" : "held"}
     thing=${{ name: "broker-lock", node: broker }}
   >
-    <span class="pill-state">${text}</span>
+    <span class="pill-state">${name ? t(isOff ? "lab.order.off" : "lab.order.on") : text}</span>
   </${Pill}>`;
+}
+
+export const BrokerLocks = memo(({ broker, locks, isOff }) => {
+  if (locks.length === 0 && !isOff) return null;
   return html`<${Part}
     part="locks"
     name=${t("lab.locks.title")}
-    summary=${pill}
+    summary=${html`<${BrokerPill} broker=${broker} isOff=${isOff} />`}
     keepsOpen=${isOff}
     tools=${html`<${Rule} node=${broker} part="locks" />`}
     class="broker-table"
@@ -51,30 +56,40 @@ export const BrokerLocks = memo(({ broker, locks, isOff }) => {
     <ul class="lock-rows">
       ${[...locks]
         .sort((a, b) => a.topic.startsWith("%") - b.topic.startsWith("%") || compare(queueOf(a), queueOf(b)))
-        .map((lock) => html`<${LockRow} key=${`${lock.group} ${queueOf(lock)}`} broker=${broker} lock=${lock} />`)}
+        .map(
+          (lock) =>
+            html`<${LockRow} key=${`${lock.group} ${queueOf(lock)}`} broker=${broker} lock=${lock} isOff=${isOff} />`,
+        )}
     </ul>
   </${Part}>`;
 });
 
 const queueOf = (lock) => `${lock.topic}@${lock.queue_id}`;
 
-const LockRow = memo(({ broker, lock }) => {
+/** While the lock is off its entries stay where they are: nobody asks them, and nobody renews them. */
+const LockRow = memo(({ broker, lock, isOff }) => {
   const left = shortMs(Math.max(0, lock.lease_ms - lock.age_ms));
   const owner = ownerOf(lock.client_id);
   const thing = { name: "broker-lock", node: broker, holder: owner.node, queueId: lock.queue_id };
-  return html`<li class="lock-row" data-lock=${`${lock.group} ${queueOf(lock)}`}>
+  return html`<li class=${`lock-row ${isOff ? "is-unasked" : ""}`} data-lock=${`${lock.group} ${queueOf(lock)}`}>
     <${GroupMark} group=${lock.group} size=${1.35} />
     <button class="lock-queue" ...${acting("lock", thing)} title=${t("lab.locks.owner", { id: lock.client_id })}>
       <span class="ellipsis">${lock.topic}</span> Q${lock.queue_id} <span aria-hidden="true">→</span>
       <strong class="lock-owner">${owner.text}</strong>
     </button>
-    <${Bar}
-      left=${lock.lease_ms - lock.age_ms}
-      whole=${lock.lease_ms}
-      kind="bar-lease"
-      label=${t("lab.locks.left", { time: left })}
-    />
-    <span class="number">${left}</span>
+    ${
+      isOff
+        ? html`<span class="lock-unasked" title=${t("lab.locks.unasked_hint", { time: left })}>
+            ${t("lab.locks.unasked")}
+          </span>`
+        : html`<${Bar}
+              left=${lock.lease_ms - lock.age_ms}
+              whole=${lock.lease_ms}
+              kind="bar-lease"
+              label=${t("lab.locks.left", { time: left })}
+            />
+            <span class="number">${left}</span>`
+    }
   </li>`;
 });
 

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { shortMs } from "../format.js";
+import { stateText } from "../labels.js";
 import { acting } from "../deeds/thing.js";
 import { accused } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
@@ -17,11 +18,15 @@ export const ROLE_LETTERS = {
   transaction_coordinator: "TC",
   transaction_manager: "TM",
   resource_manager: "RM",
+  wire_producer: "P",
+  wire_broker: "B",
+  wire_consumer: "C",
 };
 
 /** `node` is the view's; `children` are the contents, `lasting` what outlives the process. `titleExtra` stands in the
-    head behind the name; `summary` is all that is said of a node that is folded to a line. */
-export function NodeCard({ name, node, titleExtra, summary, lasting, children }) {
+    head behind the name; `summary` is all that is said of a node that is folded to a line,
+    `beforehand` of one that has not begun. */
+export function NodeCard({ name, node, titleExtra, summary, beforehand, lasting, children }) {
   const isAccused = accused.value.has(name);
   const isGone = node.status === "crashed" || node.status === "off";
   const isLine = isFolded(name);
@@ -49,7 +54,10 @@ export function NodeCard({ name, node, titleExtra, summary, lasting, children })
           ${name} <${Icon} name="fault" />
         </button>
       </h2>
-      ${titleExtra ?? html`<span class="node-role quiet">${t(`lab.role.${node.role}`)}</span>`}
+      ${
+        (isLine && node.status === "off" && beforehand) ||
+        (titleExtra ?? html`<span class="node-role quiet">${t(`lab.role.${node.role}`)}</span>`)
+      }
       ${isLine && summary && node.status === "running" && html`<span class="node-summary quiet">${summary}</span>`}
       <span class="node-facts"><${Parts} node=${node} /><${Status} node=${node} /></span>
       ${
@@ -72,13 +80,7 @@ export function NodeCard({ name, node, titleExtra, summary, lasting, children })
     ${
       !isLine &&
       html`
-        ${
-          isGone
-            ? html`<p class="node-gone">
-              ${t(`lab.node.is_${node.status === "off" && node.has_run ? "shut_down" : node.status}`)}
-            </p>`
-            : children
-        }
+        ${isGone ? html`<p class="node-gone">${stateText(node)}</p>` : children}
         ${lasting}
       `
     }

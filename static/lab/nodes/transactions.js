@@ -5,11 +5,12 @@ import { html } from "htm/preact";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { TopicMark } from "../../live/panels/stage/marks.js";
+import { acting } from "../deeds/thing.js";
 import { shortMs, span } from "../format.js";
 import { memo } from "../memo.js";
 import { Icon } from "../panels/controls/icons.js";
 import { isRecording } from "../session.js";
-import { isPointed, openHalf, openRecord, pointedKey, view } from "../view.js";
+import { isPointed, openHalf, pointedKey, view } from "../view.js";
 import { Bar } from "./node_card.js";
 import { Part, Rule } from "./part.js";
 
@@ -97,26 +98,14 @@ function GivenUp({ broker, part }) {
 }
 
 const GivenUpRow = memo(({ broker, message, max }) => {
-  const { offset, key, queue_offset: queueOffset, check_times: checks, checked_again: again } = message;
-  const open = () =>
-    (openRecord.value = {
-      broker,
-      record: { offset, key, topic: "TRANS_CHECK_MAX_TIME_TOPIC", queue_id: 0, queue_offset: queueOffset },
-    });
+  const { key, queue_offset: queueOffset, check_times: checks, checked_again: again } = message;
   return html`<li
     class="half-row is-decided"
     data-given-up=${queueOffset}
     onPointerEnter=${() => (pointedKey.value = key || null)}
     onPointerLeave=${() => (pointedKey.value = null)}
   >
-    <button
-      type="button"
-      class="half-key mono link-button ellipsis"
-      title=${t("lab.half.message", { offset: queueOffset, key: key || "–", group: message.group })}
-      onClick=${open}
-    >
-      ${key || `#${queueOffset}`}
-    </button>
+    <${HalfKey} broker=${broker} message=${message} />
     <${Place} message=${message} />
     <span class="badge number" title=${t("lab.half.checks_hint", { n: checks, max })}>
       ${t("lab.half.checks", { n: checks, max })}
@@ -128,6 +117,18 @@ const GivenUpRow = memo(({ broker, message, max }) => {
   </li>`;
 });
 
+/** Its name, the button of what can be done to it. */
+function HalfKey({ broker, message }) {
+  const { queue_offset: queueOffset, key, id, group } = message;
+  return html`<button
+    class="half-key mono link-button ellipsis"
+    ...${acting("half", { node: broker, id })}
+    title=${t("lab.half.message", { offset: queueOffset, key: key || "–", group })}
+  >
+    ${key || `#${queueOffset}`}
+  </button>`;
+}
+
 function Place({ message: { topic, queue_id: queueId } }) {
   return html`<span class="half-place ellipsis" title=${t("lab.half.place", { place: `${topic} Q${queueId}` })}>
     <span aria-hidden="true">→ </span><${TopicMark} topic=${topic} /><span class="sr-only">${topic}</span> Q${queueId}
@@ -136,26 +137,14 @@ function Place({ message: { topic, queue_id: queueId } }) {
 
 /** Reads the time, so it is drawn anew whenever that goes on. */
 function Half({ broker, message, part }) {
-  const { queue_offset: queueOffset, offset, key, check_times: checks, decided_by: op } = message;
-  const open = () =>
-    (openRecord.value = {
-      broker,
-      record: { offset, key, topic: "RMQ_SYS_TRANS_HALF_TOPIC", queue_id: 0, queue_offset: queueOffset },
-    });
+  const { queue_offset: queueOffset, key, check_times: checks, decided_by: op } = message;
   return html`<li
     class=${`half-row ${op === null ? "" : "is-decided"} ${isPointed(key) ? "is-pointed" : ""}`}
     data-half=${queueOffset}
     onPointerEnter=${() => (pointedKey.value = key || null)}
     onPointerLeave=${() => (pointedKey.value = null)}
   >
-    <button
-      type="button"
-      class="half-key mono link-button ellipsis"
-      title=${t("lab.half.message", { offset: queueOffset, key: key || "–", group: message.group })}
-      onClick=${open}
-    >
-      ${key || `#${queueOffset}`}
-    </button>
+    <${HalfKey} broker=${broker} message=${message} />
     <${Place} message=${message} />
     <span
       class=${`badge number ${checks > 0 ? "badge-warning" : ""}`}

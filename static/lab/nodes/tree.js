@@ -29,7 +29,8 @@ export function layOut(tree) {
   return placed;
 }
 
-/** `width`: room in pixels at 14 px text; the drawing scales with the text. `onOpen(offset)` is called for a click. */
+/** `width`: room in pixels at 14 px text; the drawing scales with the text. `onOpen(node, event)` is called for a
+    press. */
 export const Tree = memo(({ tree, name, width, onOpen }) => {
   const nodes = layOut(tree);
   const step = Math.min(MOST_STEP, (width - 14) / nodes.length);
@@ -51,7 +52,7 @@ export const Tree = memo(({ tree, name, width, onOpen }) => {
     const at = cursor ? cursor.rank : -1;
     const to = { ArrowRight: at + 1, ArrowLeft: at < 0 ? last : at - 1, Home: 0, End: last }[event.key];
     if (to !== undefined) marked.value = nodes[Math.min(Math.max(to, 0), last)].offset;
-    else if (event.key === "Enter" && cursor) onOpen(cursor.offset);
+    else if (event.key === "Enter" && cursor) onOpen(cursor, event);
     else return;
     event.preventDefault();
     event.stopPropagation();
@@ -59,7 +60,10 @@ export const Tree = memo(({ tree, name, width, onOpen }) => {
   const click = (event) => {
     const scale = drawnWidth / event.currentTarget.clientWidth;
     const far = (node) => (x(node) - event.offsetX * scale) ** 2 + (y(node) - event.offsetY * scale) ** 2;
-    onOpen(nodes.reduce((best, node) => (far(node) < far(best) ? node : best)).offset);
+    onOpen(
+      nodes.reduce((best, node) => (far(node) < far(best) ? node : best)),
+      event,
+    );
   };
   return html`<figure class="tree" data-tree=${name}>
     <figcaption class="tree-name">${name} <span class="quiet number">${nodes.length}</span></figcaption>
@@ -153,7 +157,7 @@ export const Held = memo(({ tree, name, topic, onOpen }) => {
         tabindex="-1"
         data-roving
         title=${`${name}: ${t("lab.tree.node", { offset, key: key || "–" })}`}
-        onClick=${() => onOpen(offset)}
+        onClick=${(event) => onOpen({ offset, key }, event)}
         ...${pointing(key)}
       >
         ${String(offset).slice(-3)}

@@ -3,54 +3,18 @@
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { t } from "../../common/i18n.js";
-import { speedText, virtualTime } from "../format.js";
+import { virtualTime } from "../format.js";
 import { Icon } from "../panels/controls/icons.js";
 import { apart, both, inBoth } from "./sides.js";
-import {
-  duration,
-  goTo,
-  isOver,
-  playing,
-  speed,
-  SPEEDS,
-  step,
-  stepBack,
-  time,
-  togglePlay,
-  toNextViolation,
-} from "./time.js";
-
-const speedName = (value) => (value === "auto" ? t("lab.pair.auto") : speedText(value));
+import { Speed, TimeButtons } from "../panels/controls/time_buttons.js";
+import { DEEDS, duration, goTo, isOver, pace, playing, speed, time, toNextViolation } from "./time.js";
 
 export function PairControls() {
   const off = useComputed(() => time.value === null).value;
-  const button = (name, action, isOff, key) => html`<button
-    type="button"
-    class="button icon-button"
-    id=${`pair-${name}`}
-    disabled=${off || isOff}
-    onClick=${action}
-    title=${`${t(`lab.pair.${name}`)} (${key})`}
-    aria-label=${t(`lab.pair.${name}`)}
-  >
-    <${Icon} name=${name} />
-  </button>`;
-  const atStart = time.value === 0;
+  const stands = { playing: playing.value, atStart: time.value === 0, isOver: isOver.value, off };
   return html`<footer class="pair-controls" aria-label=${t("lab.controls.title")}>
     <div class="pair-buttons">
-      ${button("restart", () => goTo(0), atStart, "r")} ${button("back", stepBack, atStart, ",")}
-      <button
-        type="button"
-        class="button button-primary play-button"
-        id="pair-play"
-        disabled=${off || isOver.value}
-        onClick=${togglePlay}
-        title=${t("lab.keys.space")}
-      >
-        <${Icon} name=${playing.value ? "pause" : "play"} />
-        ${t(playing.value ? "lab.controls.pause" : "lab.controls.play")}
-      </button>
-      ${button("step", step, isOver.value, ".")}
+      <${TimeButtons} of="pair" deeds=${DEEDS} ...${stands} />
       <button
         type="button"
         class="button"
@@ -60,16 +24,7 @@ export function PairControls() {
       >
         <${Icon} name="until" />${t("lab.pair.next_violation")}
       </button>
-      <label class="pair-speed">
-        <span class="quiet">${t("lab.controls.speed")}</span>
-        <select
-          id="pair-speed"
-          value=${speed.value}
-          onChange=${({ currentTarget: { value } }) => (speed.value = value === "auto" ? value : Number(value))}
-        >
-          ${SPEEDS.map((one) => html`<option key=${one} value=${one}>${speedName(one)}</option>`)}
-        </select>
-      </label>
+      <${Speed} id="pair-speed" speed=${speed.value} why=${pace.value} choose=${(next) => (speed.value = next)} />
     </div>
     <div class="pair-scrub">
       <input
@@ -101,14 +56,15 @@ export function PairControls() {
 
 /** Which nodes differ now, and in what. */
 function Now() {
+  const isUntouched = time.value === 0;
   const nodes = Object.entries(apart.value);
   const text = nodes.map(([name, { parts }]) => `${name} (${parts.map(partName).join(t("lab.pair.comma"))})`);
   const said =
     nodes.length > 0
       ? html`<span class="pair-sign" aria-hidden="true">≠</span>${" "}
           <strong>${t("lab.pair.now")}</strong> ${text.join(" · ")}`
-      : html`<span class="quiet">${both.value && t("lab.pair.now_same")}</span>`;
-  return html`<p class="pair-now" id="pair-now">${said}</p>`;
+      : html`<span class="quiet">${both.value && t(isUntouched ? "lab.pair.now_nothing" : "lab.pair.now_same")}</span>`;
+  return html`<p class="pair-now" id="pair-now" title=${text.join(" · ")}>${said}</p>`;
 }
 
 const PARTS = [

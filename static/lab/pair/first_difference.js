@@ -8,23 +8,26 @@ import { both } from "./sides.js";
 export const firstDifference = signal(null);
 
 let asked = "";
+/** One question at a time: what is asked meanwhile waits. */
+const isAsking = signal(false);
 
 effect(() => {
   const shown = both.value;
   if (!shown || shown.some((one) => one.busy !== null)) return;
   const question = JSON.stringify(shown.map(({ world, commands }) => [world.id, commands]));
   if (question === asked) return;
-  asked = question;
   firstDifference.value = null;
-  find(question, ...shown.map(({ world }) => encodeURIComponent(world.id)));
+  if (isAsking.value) return;
+  asked = question;
+  isAsking.value = true;
+  find(...shown.map(({ world }) => encodeURIComponent(world.id))).finally(() => (isAsking.value = false));
 });
 
-async function find(question, left, right) {
+async function find(left, right) {
   try {
     const response = await fetch(`/api/lab/${left}/difference?other=${right}`);
-    const answer = await response.json();
-    if (question === asked) firstDifference.value = response.ok ? answer : { event: null, unknown: true };
+    firstDifference.value = response.ok ? await response.json() : { event: null, unknown: true };
   } catch {
-    if (question === asked) asked = "";
+    firstDifference.value = { event: null, unknown: true };
   }
 }

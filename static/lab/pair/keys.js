@@ -2,7 +2,7 @@
 
 import { shortcuts } from "../../live/view.js";
 
-const KEYS = { " ": "play", ".": "step", ",": "back", Home: "first", End: "last", r: "first" };
+const KEYS = { " ": "play", ".": "step", ",": "back", Home: "restart", End: "last", r: "restart" };
 
 /** Calls `press(deed)`. */
 export function listenToKeys(press) {

@@ -20,7 +20,11 @@ import { DEEDS, goTo, playing, startTimeKeeper, time } from "./time.js";
 const address = new URLSearchParams(location.hash.slice(1));
 const links = [address.get("left") ?? "", address.get("right") ?? ""];
 const startUs = /^\d{1,12}$/.test(address.get("at") ?? "") ? Number(address.get("at")) : null;
-const scenario = new URLSearchParams(location.search).get("scenario") ?? "";
+const query = new URLSearchParams(location.search);
+const scenario = query.get("scenario") ?? "";
+
+/** A theme that the address asks for holds for both stages too. */
+const theme = query.has("theme") ? `&theme=${encodeURIComponent(query.get("theme"))}` : "";
 
 const done = computed(() => (both.value ? commandsApart(...both.value.map((one) => one.commands)) : [[], []]));
 const title = computed(() => bilingual(both.value?.[0].title) || scenario);
@@ -75,7 +79,7 @@ function Side({ side }) {
     <iframe
       ref=${frame}
       title=${t("lab.pair.stage", { name })}
-      src=${`/lab/${encodeURIComponent(scenario)}?embed=pair#${links[side]}`}
+      src=${`/lab/${encodeURIComponent(scenario)}?embed=pair${theme}#${links[side]}`}
     ></iframe>
   </section>`;
 }

@@ -17,7 +17,8 @@ export const time = signal(null);
 export const playing = signal(false);
 /** Virtual seconds per second, or "auto". */
 export const speed = signal("auto");
-export const SPEEDS = ["auto", 0.02, 0.1, 0.5, 1, 5, 20];
+/** Why time passes at "auto" as quickly as it does; nothing while it stands. */
+export const pace = signal("");
 
 export const duration = computed(() => (both.value ? Math.max(...both.value.map((one) => one.duration_us)) : 0));
 export const isOver = computed(() => both.value !== null && both.value.every((one) => one.is_over && !one.in_past));
@@ -34,21 +35,22 @@ const hasArrived = (one) =>
 
 let toldAt = 0;
 
-export function standAt(timeUs) {
+/** `anew`: somebody begins to watch, to whom everything is new. */
+export function standAt(timeUs, anew = false) {
   time.value = Math.round(Math.min(Math.max(timeUs, 0), duration.peek()));
   toldAt = performance.now();
-  sendBoth({ kind: "control", action: "stand-at", values: { time_us: time.peek() } });
+  sendBoth({ kind: "control", action: "stand-at", values: { time_us: time.peek(), anew } });
 }
 
-/** As in the film: slow while frames fly, less so while a listener is at work, quick where nothing goes on. */
-function autoSpeed() {
-  const shown = both.peek();
+/** As both can be followed, by what each says of the time ahead of it: the slower one counts, up to where either says
+    something else. */
+function autoStep(seconds) {
+  const known = both.peek().flatMap(({ ahead }) => (ahead ? [ahead] : []));
+  const slowest = known.reduce((one, other) => (other.rate < one.rate ? other : one), known[0] ?? { rate: 1, why: "" });
+  pace.value = slowest.why;
   const now = time.peek();
-  if (shown.some(({ frames }) => frames.some((one) => one.sent_us <= now && one.arrives_us > now && !one.dropped)))
-    return 0.03;
-  const listens = shown.some(({ nodes }) => Object.values(nodes).some((node) => node.listener_calls?.length > 0));
-  const gap = Math.max(0, (nextTime.peek() ?? now) - now) / 1_000_000;
-  return Math.min(Math.max(gap / 0.15, listens ? 0.15 : 0.4), 20);
+  const ends = known.map((one) => one.until_us).filter((end) => end > now);
+  return Math.min(now + seconds * 1_000_000 * slowest.rate, ...ends);
 }
 
 let timer = 0;
@@ -58,9 +60,13 @@ export function play() {
   if (time.peek() === null || isOver.peek()) return;
   playing.value = true;
   lastTick = performance.now();
+  standAt(time.peek(), true);
 }
 
-export const pause = () => (playing.value = false);
+export function pause() {
+  playing.value = false;
+  pace.value = "";
+}
 export const togglePlay = () => (playing.peek() ? pause() : play());
 
 export function step() {
@@ -114,10 +120,10 @@ function tick() {
   if (seeksFrom !== null) return void seek();
   if (!playing.peek()) return;
   if (isOver.peek()) return void pause();
-  const passed = Math.min(TICK_MS_MOST, now - lastTick) * 1000;
+  const seconds = Math.min(TICK_MS_MOST, now - lastTick) / 1000;
   lastTick = now;
-  const next = time.peek() + Math.max(1, passed * (speed.peek() === "auto" ? autoSpeed() : speed.peek()));
-  standAt(next);
+  const next = speed.peek() === "auto" ? autoStep(seconds) : time.peek() + seconds * 1_000_000 * speed.peek();
+  standAt(Math.max(time.peek() + 1, next));
 }
 
 let startTime = null;
@@ -134,7 +140,7 @@ export const DEEDS = {
   play: togglePlay,
   step,
   back: stepBack,
-  first: () => goTo(0),
+  restart: () => goTo(0),
   last: () => goTo(Math.max(...both.peek().map((one) => one.time_total_us))),
 };
 onKey((deed) => DEEDS[deed]?.());

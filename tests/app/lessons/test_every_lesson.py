@@ -42,6 +42,14 @@ def test_every_step_is_undone_before_its_action_and_done_after_it_with_one_right
     assert rehearsal_of(name).problems() == []
 
 
+@every_lesson
+def test_the_stage_names_what_it_is_about_and_what_the_first_step_speaks_of_runs(name):
+    lesson = load_lesson(name)
+    assert lesson.scenario.focus
+    running = [node for node in rehearsal_of(name).steps[0].before["nodes"].values() if node["status"] == "running"]
+    assert running or name == "01-first-message"  # its first step says that nothing runs yet
+
+
 def places_of_right_answers(name):
     """(number of answers, place of the right one) of every choice of a lesson, as a page shows them."""
     rehearsal = rehearsal_of(name)

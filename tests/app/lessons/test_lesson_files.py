@@ -82,6 +82,7 @@ def test_an_unknown_lesson_is_refused_with_those_there_are():
 MISTAKES = [
     (YAML, "minutes: 5", "minutes: 500", "minutes", ["'500'", "1 to 60"]),
     (YAML, "minutes: 5", "minute: 5", "", ["minutes", "missing"]),
+    (YAML, "minutes: 5", "minutes: 5\nbegin_ms: -1", "begin_ms", ["'-1'", "0 to"]),
     (YAML, "id: second", "id: first", "id: first", ["stands twice"]),
     (YAML, "point_at: [node B1]", "point_at: [node B7]", "B7", ["'B7'", "N1, B1, P1, C1"]),
     (YAML, "kind: choice", "kind: guess", "guess", ["'guess'", "choice, number, click"]),

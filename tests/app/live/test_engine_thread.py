@@ -66,3 +66,47 @@ def test_a_stopped_engine_says_so(engine):
         engine.call(lambda: 1)
     with pytest.raises(EngineUnavailable, match="stopped"):
         engine.run(asyncio.sleep(0), timeout_s=1)
+
+
+# --- a pause ----------------------------------------------------------------------------------------------------------
+
+
+def paused(engine, ms):
+    """The engine once it is paused."""
+    engine.call(lambda: engine.pause(ms))
+    waited = threading.Event()
+    while not engine.paused_ms:
+        waited.wait(0.01)
+    return engine
+
+
+def test_a_paused_engine_says_for_how_much_longer_to_whoever_asks(engine):
+    paused(engine, 60_000)
+    assert 0 < engine.paused_ms <= 60_000
+    with pytest.raises(EngineUnavailable, match=r"pauses the engine for [56]"):
+        engine.call(lambda: 1)
+    with pytest.raises(EngineUnavailable, match=r"pauses the engine for [56]"):
+        engine.run(asyncio.sleep(0), timeout_s=60)
+
+
+def test_whoever_asks_after_the_end_of_a_pause_is_answered(engine):
+    paused(engine, 60_000).resume()
+    assert engine.paused_ms == 0
+    assert engine.call(lambda: 1, timeout_s=60) == 1
+
+
+def test_a_pause_ends_by_itself(engine):
+    engine.call(lambda: engine.pause(1))
+    assert engine.run(asyncio.sleep(0.2, "over"), timeout_s=60) == "over"
+    assert engine.paused_ms == 0
+
+
+def test_pauses_do_not_add_up(engine):
+    engine.call(lambda: [engine.pause(60_000), engine.pause(1)])
+    assert engine.run(asyncio.sleep(0.2, "over"), timeout_s=60) == "over"
+
+
+def test_a_paused_engine_can_be_stopped():
+    engine = paused(EngineThread(), 60_000)
+    engine.stop()
+    assert not engine.is_running

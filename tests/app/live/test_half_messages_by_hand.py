@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import urllib.error
-import urllib.request
 
 import pytest
 from click.testing import CliRunner
@@ -53,20 +50,7 @@ def impatient(tmp_path_factory):
 
 
 def post(live, deed, body, headers=None):
-    """``(status, parsed JSON)``"""
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    request = urllib.request.Request(
-        f"http://{live.server.page_address}/api/live/transactions/{deed}",
-        data,
-        {"Content-Type": "application/json", **(headers or {})},
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as error:
-        with error:
-            text = error.read().decode()
-            return error.code, json.loads(text) if text.startswith("{") else text
+    return live.post(f"/api/live/transactions/{deed}", body, headers)
 
 
 def halves(state, key):
@@ -81,9 +65,8 @@ def when_decided(live, key):
     return live.state_when(lambda state: halves(state, key)[-1]["decided_by"] is not None)
 
 
-def tool(live, *arguments):
-    server = live.name_servers[0]
-    return CliRunner().invoke(main, ["transactions", *arguments, "--name-server", server], prog_name="glassmq")
+def tool(live, *arguments, **options):
+    return live.tool("transactions", *arguments, **options)
 
 
 # ------------------------------------------------------------------------------------------------------ over HTTP
@@ -181,9 +164,7 @@ def test_the_tool_lists_half_messages_and_decides_them_after_asking(live):
     send_in_transactions(live, ("tool-1", UNKNOW), ("tool-2", UNKNOW))
     lines = {line.split()[3]: line for line in tool(live, "list").output.splitlines() if "tool-" in line}
     assert "undecided" in lines["tool-1"]
-    result = CliRunner().invoke(
-        main, ["transactions", "commit", "tool-1", "--name-server", live.name_servers[0]], input="n\n"
-    )
+    result = tool(live, "commit", "tool-1", input="n\n")
     assert (result.exit_code, stored(live, "tool-1")) == (1, 0)
     assert "whatever the local transaction did" in result.output
     assert tool(live, "commit", "--yes", "tool-1").output.splitlines()[-1] == "committed"
@@ -269,7 +250,7 @@ def test_op_messages_are_found_although_the_oldest_ones_are_gone_with_their_file
     send_in_transactions(live, ("gone-0", COMMIT), ("gone-1", COMMIT), ("decided", COMMIT))
     newest_op = halves(when_decided(live, "decided"), "decided")[-1]["decided_by"]
     assert newest_op >= 2
-    ops = live.host._broker.store._table.get("RMQ_SYS_TRANS_OP_HALF_TOPIC", 0)
+    ops = live.host._machines.broker.store._table.get("RMQ_SYS_TRANS_OP_HALF_TOPIC", 0)
     monkeypatch.setattr(ops, "min_offset", newest_op)
     assert "is decided already" in tool(live, "commit", "--yes", "decided").output
     assert stored(live, "decided") == 1
@@ -278,14 +259,14 @@ def test_op_messages_are_found_although_the_oldest_ones_are_gone_with_their_file
 def test_a_broker_that_hides_its_op_queue_as_rocketmq_does_is_not_trusted_to_know(live, monkeypatch):
     send_in_transactions(live, ("hidden", COMMIT))
     when_decided(live, "hidden")
-    pull = live.host._broker.pull_message_processor.pull_message
+    pull = live.host._machines.broker.pull_message_processor.pull_message
 
     def hidden(channel, request):
         if request.ext_fields["topic"] == "RMQ_SYS_TRANS_OP_HALF_TOPIC":
             return request.reply(ResponseCode.TOPIC_NOT_EXIST, "no such topic")
         return pull(channel, request)
 
-    processors = live.host._broker.server.processors._processors
+    processors = live.host._machines.broker.server.processors._processors
     monkeypatch.setitem(processors, RequestCode.PULL_MESSAGE, hidden)
     assert "not known" in next(line for line in tool(live, "list").output.splitlines() if "hidden" in line)
     assert "whether 'hidden' is decided is not known" in tool(live, "commit", "--yes", "hidden").output
@@ -295,26 +276,12 @@ def test_a_broker_that_hides_its_op_queue_as_rocketmq_does_is_not_trusted_to_kno
 
 
 def test_the_command_send_leaves_a_half_message_to_decide(live):
-    sent = CliRunner().invoke(
-        main,
-        [
-            "send",
-            "Transfers",
-            "by hand",
-            "--key",
-            "cli-1",
-            "--transaction",
-            "unknown",
-            "--name-server",
-            live.name_servers[0],
-        ],
-    )
+    sent = live.tool("send", "Transfers", "by hand", "--key", "cli-1", "--transaction", "unknown")
     assert sent.exit_code == 0, sent.output
     assert "local transaction: unknown" in sent.output
     (half,) = halves(live.host.state(), "cli-1")
     assert half["decided_by"] is None
-    arguments = ["transactions", "commit", half["id"], "--name-server", live.name_servers[0]]
-    committed = CliRunner().invoke(main, arguments, input="y\n")
+    committed = tool(live, "commit", half["id"], input="y\n")
     assert committed.exit_code == 0, committed.output
     when_decided(live, "cli-1")
     assert stored(live, "cli-1") == 1

@@ -8,9 +8,7 @@ import urllib.error
 import urllib.request
 
 import pytest
-from click.testing import CliRunner
 
-from app.command_line import main
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
@@ -156,17 +154,17 @@ def test_every_queue_of_a_dead_letter_topic_is_listed_shown_and_resent(live):
     bury(live, "wide", "roads", "w-0")
     thread, _ = live.host._engine()
     config = TopicConfig("%DLQ%wide", 3, 3)
-    thread.run(live.host._broker.topic_config_manager.update_topic_config(config), timeout_s=10)
+    thread.run(live.host._machines.broker.topic_config_manager.update_topic_config(config), timeout_s=10)
     send_to(live, MessageQueue("%DLQ%wide", "broker-a", 2), message("%DLQ%wide", "elsewhere", keys="w-1"))
     assert groups(live)["wide"]["count"] == 2
     assert [(dead["queue_id"], dead["keys"]) for dead in page(live, "wide")] == [(0, ["w-0"]), (2, ["w-1"])]
-    listed = tool(live, "dead-letters", "list").output
+    listed = live.tool("dead-letters", "list").output
     assert [line.split()[-1] for line in listed.splitlines() if line.startswith("wide")] == ["2"]
-    listed = tool(live, "dead-letters", "list", "wide").output
+    listed = live.tool("dead-letters", "list", "wide").output
     assert ("w-0" in listed, "w-1" in listed) == (True, True)
-    assert "w-0" not in tool(live, "dead-letters", "list", "wide", "--limit", "1").output
-    assert "queue, offset      2, 0" in tool(live, "dead-letters", "show", "wide", "w-1").output
-    done = tool(live, "dead-letters", "resend", "wide", "--all", "--to", "group", "--yes")
+    assert "w-0" not in live.tool("dead-letters", "list", "wide", "--limit", "1").output
+    assert "queue, offset      2, 0" in live.tool("dead-letters", "show", "wide", "w-1").output
+    done = live.tool("dead-letters", "resend", "wide", "--all", "--to", "group", "--yes")
     assert done.output.strip() == "2 resent, 0 were resent before, 0 could not be"
 
 
@@ -181,7 +179,7 @@ def test_one_that_cannot_be_resent_does_not_keep_back_the_others(live):
 
 def test_a_topic_that_is_gone_is_not_made_anew(live):
     bury(live, "lost", "short-lived", "l-1")
-    broker = live.host._broker
+    broker = live.host._machines.broker
     thread, _ = live.host._engine()
     thread.call(lambda: broker.topic_config_manager.topic_config_table.pop("short-lived"))
     (failed,) = resend(live, "lost", {"messages": "all", "to": "topic"})[1]["failed"]
@@ -262,7 +260,7 @@ def test_the_trail_says_who_waits_who_does_not_want_it_and_until_when_it_is_dela
 
 def test_a_group_that_passed_a_message_that_it_does_not_want_says_so(live):
     live.send(message("mix", keys="f-1", tags="b"), message("mix", keys="f-2", tags="a"))
-    broker = live.host._broker
+    broker = live.host._machines.broker
     states = {}
 
     def until(got):
@@ -301,37 +299,33 @@ def test_used_delay_levels_are_shown_with_what_waits_and_until_when(live):
 # ---------------------------------------------------------------------------------------------- the command line
 
 
-def tool(live, *arguments, **options):
-    return CliRunner().invoke(main, [*arguments, "--name-server", live.name_servers[0]], prog_name="glassmq", **options)
-
-
 def test_the_tool_lists_shows_and_resends_dead_letters_after_asking(live):
     bury(live, "cli", "calls", "c-1", "c-2")
-    assert "cli" in tool(live, "dead-letters", "list").output
+    assert "cli" in live.tool("dead-letters", "list").output
     lines = {
         key: line
-        for line in tool(live, "dead-letters", "list", "cli").output.splitlines()
+        for line in live.tool("dead-letters", "list", "cli").output.splitlines()
         for key in ("c-1", "c-2")
         if key in line
     }
     assert all(line.endswith("-") and "calls" in line for line in lines.values())
-    shown = tool(live, "dead-letters", "show", "cli", "c-1").output
+    shown = live.tool("dead-letters", "show", "cli", "c-1").output
     assert "first topic        calls" in shown
     assert shown.splitlines()[-1] == "body of c-1"
-    refused = tool(live, "dead-letters", "resend", "cli", "c-1", "--to", "topic", input="n\n")
+    refused = live.tool("dead-letters", "resend", "cli", "c-1", "--to", "topic", input="n\n")
     assert (refused.exit_code, "Every group that subscribes to calls" in refused.output) == (1, True)
-    done = tool(live, "dead-letters", "resend", "cli", "c-1", "--to", "topic", "--yes")
+    done = live.tool("dead-letters", "resend", "cli", "c-1", "--to", "topic", "--yes")
     assert "resent to calls Q" in done.output
-    again = tool(live, "dead-letters", "resend", "cli", "c-1", "--to", "group", "--yes")
+    again = live.tool("dead-letters", "resend", "cli", "c-1", "--to", "group", "--yes")
     assert (again.exit_code, "resent already" in again.output) == (1, True)
     assert (
         "resent to %RETRY%cli"
-        in tool(live, "dead-letters", "resend", "cli", "c-1", "--to", "group", "--yes", "--anyway").output
+        in live.tool("dead-letters", "resend", "cli", "c-1", "--to", "group", "--yes", "--anyway").output
     )
-    rest = tool(live, "dead-letters", "resend", "cli", "--all", "--to", "group", "--yes")
+    rest = live.tool("dead-letters", "resend", "cli", "--all", "--to", "group", "--yes")
     assert (rest.exit_code, rest.output.strip()) == (0, "1 resent, 1 were resent before, 0 could not be")
     assert "calls Q" in next(
-        line for line in tool(live, "dead-letters", "list", "cli").output.splitlines() if "c-1" in line
+        line for line in live.tool("dead-letters", "list", "cli").output.splitlines() if "c-1" in line
     )
 
 
@@ -348,7 +342,7 @@ def test_the_tool_lists_shows_and_resends_dead_letters_after_asking(live):
     ],
 )
 def test_the_tool_refuses_in_one_line(live, arguments, exit_code, words):
-    result = tool(live, "dead-letters", *arguments)
+    result = live.tool("dead-letters", *arguments)
     assert (result.exit_code, "Traceback" in result.output) == (exit_code, False)
     assert words in result.output.strip().splitlines()[-1]
 
@@ -357,7 +351,7 @@ def test_the_message_command_tells_what_happened_by_id_and_by_key(live):
     bury(live, "story", "tales", "s-1", retries=1)
     (dead,) = page(live, "story")
     for arguments in (("--key", "s-1"), ("--key", "s-1", "--topic", "tales"), (dead["unique_id"],), (dead["id"],)):
-        told = tool(live, "message", *arguments).output.partition("What happened")[2]
+        told = live.tool("message", *arguments).output.partition("What happened")[2]
         steps = (
             "produced at",
             "stored: tales",
@@ -368,6 +362,6 @@ def test_the_message_command_tells_what_happened_by_id_and_by_key(live):
         places = [told.index(words) for words in steps]
         assert places == sorted(places)
         assert "group story: has given it up" in told
-    nothing = tool(live, "message", "--key", "nobody")
+    nothing = live.tool("message", "--key", "nobody")
     assert (nothing.exit_code, nothing.output.strip()) == (1, "Error: no message has the key 'nobody'")
-    assert tool(live, "message").exit_code == tool(live, "message", "X", "--key", "y").exit_code == 2
+    assert live.tool("message").exit_code == live.tool("message", "X", "--key", "y").exit_code == 2

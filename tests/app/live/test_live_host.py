@@ -273,7 +273,7 @@ def test_locks_are_shown_with_owner_age_and_lease(live):
 
 
 def test_what_is_left_out_is_counted(live):
-    broker = live.host._broker
+    broker = live.host._machines.broker
     thread, _ = live.host._engine()
 
     def fill():
@@ -298,7 +298,7 @@ def test_what_is_left_out_is_counted(live):
 
 
 def test_retry_and_dead_letter_topics_are_told_apart(live):
-    manager = live.host._broker.topic_config_manager
+    manager = live.host._machines.broker.topic_config_manager
     thread, _ = live.host._engine()
     for name in ("%RETRY%g", "%DLQ%g"):
         thread.call(lambda name=name: manager.create_topic_in_send_message_back(name, 1))
@@ -324,7 +324,7 @@ def test_rates_and_history_count_what_was_sent(live):
 
 def test_the_backlog_of_all_groups_is_among_the_rates(live):
     live.send(*[message("behind", "x") for _ in range(7)])
-    manager = live.host._broker.consumer_offset_manager
+    manager = live.host._machines.broker.consumer_offset_manager
     thread, _ = live.host._engine()
     for queue_id in range(4):
         thread.call(lambda at=queue_id: manager.commit_offset("", "left-behind", "behind", at, 0))

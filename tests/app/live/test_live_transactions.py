@@ -57,7 +57,7 @@ def test_each_half_message_says_whether_it_is_decided_and_by_which_op_message(li
 def test_the_same_object_is_sent_while_nothing_changes(live):
     send_in_transactions(live, UNKNOW)
     thread, _ = live.host._engine()
-    view = transactions_view.TransactionsView(live.host._broker)
+    view = transactions_view.TransactionsView(live.host._machines.broker)
     first = thread.call(view.build)
     assert thread.call(view.build) is first
 
@@ -68,7 +68,7 @@ def test_the_newest_half_messages_are_shown_and_a_look_reads_no_more_than_its_sh
     send_in_transactions(live, *[COMMIT] * count)
     live.state_when(lambda state: state["transactions"]["op_end"] == count)
     thread, _ = live.host._engine()
-    part = thread.call(transactions_view.TransactionsView(live.host._broker).build)
+    part = thread.call(transactions_view.TransactionsView(live.host._machines.broker).build)
     assert [half["key"] for half in part["messages"]] == [f"t-{number}" for number in range(20, count)]
     assert [half["decided_by"] for half in part["messages"][-10:]] == list(range(count - 10, count))
     assert {half["decided_by"] for half in part["messages"][:-10]} == {None}

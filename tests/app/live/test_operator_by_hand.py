@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import urllib.error
-import urllib.request
 
 import pytest
-from click.testing import CliRunner
 
-from app.command_line import main
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
@@ -24,23 +19,11 @@ def live(tmp_path_factory):
 
 
 def post(live, path, body, headers=None):
-    """``(status, parsed JSON)``"""
-    request = urllib.request.Request(
-        f"http://{live.server.page_address}/api/live/{path}",
-        json.dumps(body).encode(),
-        {"Content-Type": "application/json", **(headers or {})},
-    )
-    try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as error:
-        with error:
-            text = error.read().decode()
-            return error.code, json.loads(text) if text.startswith("{") else text
+    return live.post(f"/api/live/{path}", body, headers)
 
 
 def tool(live, *arguments, code=0):
-    result = CliRunner().invoke(main, [*arguments, "--name-server", live.name_servers[0]], prog_name="glassmq")
+    result = live.tool(*arguments)
     assert result.exit_code == code, result.output
     return result.output
 
@@ -91,11 +74,19 @@ def test_a_delayed_message_waits(live):
     ("path", "wish", "field"),
     [
         ("topics", {"topic": "a b", "queues": 4}, "topic"),
+        ("topics", {"topic": "%DLQ%billing", "queues": 4}, "topic"),
+        ("topics", {"topic": "%RETRY%billing", "queues": 4}, "topic"),
         ("topics", {"topic": "a", "queues": 0}, "queues"),
         ("topics", {"topic": "a", "queues": 4.5}, "queues"),
         ("messages", {"topic": "a"}, "body"),
         ("messages", {"topic": "a", "body": "x" * 16_385}, "body"),
+        ("messages", {"topic": "%DLQ%billing", "body": "x"}, "topic"),
+        ("messages", {"topic": "%RETRY%billing", "body": "x"}, "topic"),
         ("messages", {"topic": "a", "body": "x", "tag": "a||b"}, "tag"),
+        ("messages", {"topic": "a", "body": "x", "tag": 0}, "tag"),
+        ("messages", {"topic": "a", "body": "x", "tag": []}, "tag"),
+        ("messages", {"topic": "a", "body": "x", "keys": 0}, "keys"),
+        ("messages", {"topic": "a", "body": "x", "keys": ""}, "keys"),
         ("messages", {"topic": "a", "body": "x", "keys": ["two words"]}, "keys"),
         ("messages", {"topic": "a", "body": "x", "keys": ["a\x01b"]}, "keys"),
         ("messages", {"topic": "a", "body": "x", "delay_level": 19}, "delay_level"),
@@ -138,7 +129,9 @@ def test_a_preview_says_what_a_reset_means_and_changes_nothing(live):
     first = min(one["store_ms"] for one in live.host.state()["commit_log"]["tail"] if one["topic"] == "orders")
     assert plan["first_ms"] == first
     assert lag(live, "audit") == 0
+    delivered = live.host._broker.stats.totals.out_messages
     assert post(live, "offsets", {"group": "audit", "topic": "orders", "to": "earliest"})[1]["again"] == 8
+    assert live.host._broker.stats.totals.out_messages == delivered, "a look is no delivery"
     assert lag(live, "audit") == 8
     skip = post(live, "offsets", {"group": "audit", "topic": "orders", "to": "latest"})[1]
     assert (skip["again"], skip["skipped"], skip["first_ms"]) == (0, 8, None)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import time
-import urllib.error
 import urllib.request
 
 import pytest
@@ -24,20 +22,13 @@ def live(tmp_path):
 
 
 def post(live, body, content_type="application/json"):
-    address = f"http://{live.server.page_address}/api/live/verdict/thresholds"
-    request = urllib.request.Request(address, json.dumps(body).encode(), {"Content-Type": content_type})
-    try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, json.load(error)
+    return live.post("/api/live/verdict/thresholds", body, {"Content-Type": content_type})
 
 
 def make_backlog(live, number=5):
     """Messages for a group that committed offset 0 and has left."""
     live.send(*[message("orders", f"m{n}") for n in range(number)])
-    manager = live.host._broker.consumer_offset_manager
+    manager = live.host._machines.broker.consumer_offset_manager
     for queue_id in range(4):
         manager.commit_offset("test", "reports", "orders", queue_id, 0)
     live.host.set_thresholds({"group_offline": 0})  # which looks at once
@@ -80,6 +71,13 @@ def test_a_threshold_that_makes_no_sense_is_refused_by_name_with_what_is_allowed
     status, told = post(live, body)
     assert (status, told["parameter"]) == (400, parameter)
     assert told["allowed"]
+
+
+def test_what_a_threshold_may_be_is_said_in_both_languages(live):
+    status, told = post(live, {"group_behind": 0})
+    assert status == 400
+    assert told["allowed"] == told["text"]["en"]
+    assert told["text"]["zh"] == "group_behind：1 到 1000000000 的整数，或用 null 关闭该规则"
 
 
 def test_a_form_of_another_site_sets_no_threshold(live):

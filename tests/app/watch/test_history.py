@@ -79,6 +79,22 @@ def test_what_lies_before_the_start_and_in_the_future_is_empty():
     assert History().between(START, START + 10)["seconds"] == []
 
 
+@pytest.mark.parametrize("back_s", [3, 90, 5_000, 30_000])
+def test_a_clock_that_was_set_back_goes_on_from_there_and_keeps_what_lies_before(back_s):
+    told = history(40_000)
+    now = told.last_second - back_s
+    told.forget_from(now)
+    for second in range(now, now + 20):
+        told.add(second, busy(9.0))
+    for since_s in (300, 9_000):
+        answer = told.between(now - since_s, now + 100_000)
+        assert answer["seconds"][-1] <= now + 19 == told.last_second
+        highest = answer["measures"]["backlog"]["max"]
+        assert highest[-1] == 9.0
+        # Seconds that had been forgotten for later ones are only in the coarser cells.
+        assert highest[0] == (9.0 if back_s > 600 and since_s < 600 else 1.0)
+
+
 @given(st.lists(st.tuples(st.integers(1, 90), st.integers(0, 10_000)), min_size=1, max_size=60))
 def test_a_coarse_cell_says_of_its_seconds_what_is_true(steps):
     told, known, second = History(), {}, START

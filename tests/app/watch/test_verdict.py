@@ -21,6 +21,10 @@ def group(lag: int = 0, members: int = 1, **queues: Progress) -> GroupFacts:
     return GroupFacts(lag, members, {QueueOf("orders", int(name[1:])): progress for name, progress in queues.items()})
 
 
+def reads(lag: int, committed: int, members: int = 1) -> GroupFacts:
+    return group(lag, members, q0=Progress(committed, lag, is_owned=True))
+
+
 def facts(at_s: float = 0, **known: object) -> Facts:
     whole = Facts(now_ms=START_MS + round(1_000 * at_s), connections=4, groups={"billing": group()})
     return replace(whole, **known)  # type: ignore[arg-type]
@@ -43,8 +47,9 @@ class Looks:
         return self.line
 
     def see_lag(self, lags: list[int], **known: Any) -> str:
+        """Of a group that reads 100 messages a second."""
         for lag in lags:
-            self.see(groups={"reports": group(lag)}, **known)
+            self.see(groups={"reports": reads(lag, 10_000 + 100 * self.at_s)}, **known)
         return self.line
 
     @property
@@ -105,9 +110,41 @@ def test_a_lag_that_sways_about_the_threshold_does_not_come_and_go():
 def test_messages_of_a_group_without_members_are_said_to_wait_and_not_to_be_behind():
     looks = Looks()
     left = {"reports": group(5_000, members=0)}
-    assert looks.see(30, groups=left).startswith("All is well")
+    # At once, but as no fault: a consumer that starts again is away for some seconds.
+    assert (
+        looks.see(4, groups=left) == "4 clients, 0 groups read; nobody reads for reports for 3 s: 5,000 messages wait"
+    )
+    assert looks.verdict.as_json()["level"] == "well"
+    looks.see(26, groups=left)
+    assert looks.verdict.as_json()["level"] == "well"
     assert looks.see(1, groups=left) == "nobody reads for reports for 30 s: 5,000 messages wait"
-    assert looks.see(1, groups={"reports": group(5_000)}) == "reports is 5,000 behind and gets no nearer"
+    assert looks.verdict.as_json()["level"] == "warning"
+    assert looks.see(1, groups={"reports": group(5_000)}) == "reports is 5,000 behind"
+
+
+def test_who_reads_without_being_a_member_is_not_called_nobody():
+    looks = Looks()
+    for second in range(90):
+        looks.see(1, groups={"on-spark": reads(400, 50 * second, members=0)})
+    assert looks.verdict.clauses() == []
+    looks.see(31, groups={"on-spark": reads(400, 4_450, members=0)})
+    assert looks.line == "nobody reads for on-spark for 31 s: 400 messages wait"
+
+
+def test_a_group_that_has_nothing_to_do_is_well_with_and_without_members():
+    assert Looks().see(90, groups={"billing": group(0), "left": group(0, members=0)}).startswith("All is well")
+
+
+def test_a_rule_that_is_off_is_not_told_early_either():
+    looks = Looks(group_offline=None)
+    assert looks.see(5, groups={"reports": group(5_000, members=0)}).startswith("All is well")
+
+
+def test_what_a_busy_group_reads_within_ten_seconds_is_no_backlog():
+    looks = Looks()
+    for second in range(40):
+        looks.see(1, groups={"busy": reads(4_000 + 300 * (second % 5), 2_000 * second)})
+    assert looks.line.startswith("All is well")
 
 
 def test_a_group_that_has_been_gone_for_a_day_is_no_news_any_more():
@@ -230,8 +267,8 @@ def test_what_is_forgotten_leaves_nothing_behind():
     many = {f"g{number}": group(3, q0=Progress(1, 3, is_owned=True)) for number in range(50)}
     looks.see(3, groups=many, dead_letters=dict.fromkeys(many, 4))
     looks.see(1, groups={}, dead_letters={})
-    memory = looks.verdict._memory
-    assert not memory._lags and not memory._since
+    memory = looks.verdict.memory
+    assert not memory.backlogs._looks and not memory._since
     assert list(memory._counts) == ["put_failures"]
 
 

@@ -58,7 +58,8 @@ def test_a_link_is_cut_and_mended_at_its_middle_and_stays_marked(page):
     expect(sign).to_have_class("link-sign is-cut")
     sign.click()
     expect(page.locator("#deeds")).to_contain_text("Partition")
-    page.locator("#deeds [data-kind=heal]").click()
+    expect(page.locator("#deeds [data-kind=heal]")).to_have_count(0)
+    page.locator("#deeds [data-kind=heal-link]").click()
     expect(sign).to_have_class("link-sign is-good")
 
 
@@ -78,6 +79,31 @@ def test_a_timer_fires_now_from_the_list_of_timers(page):
     row.locator(".timer-name").click()
     page.locator("#deeds [data-kind=fire]").click()
     expect(page.locator(f".timer-row[data-due='{due}']", has_text="rebalance")).to_have_count(0)
+
+
+def test_a_half_message_is_decided_where_it_stands(address, open_page):
+    page = opened(open_page(f"{address}/lab/unknown-and-check-back"))
+    run_to_ms(page, 12_000)
+    row = page.locator("#node-B1 [data-half='6']")
+    row.locator(".half-key").click()
+    expect(page.locator("#deeds [data-deed]")).to_have_count(4)
+    assert findings_in_every_theme(page, "#deeds") == []
+    page.locator("#deeds [data-kind=rollback-half]").click()
+    run_to_ms(page, 12_500)
+    expect(row).to_contain_text("✓ op")
+    row.locator(".half-key").click()
+    expect(page.locator("#deeds [data-kind=rollback-half]")).to_have_count(0)
+    page.locator("#deeds [data-kind=decide]").click()
+    expect(page.locator("#half-dialog input[name=anyway]")).to_be_visible()
+
+
+def test_a_message_of_a_tree_offers_what_can_be_done_to_who_holds_it(page):
+    run_to_ms(page, 1_200)
+    page.locator("[data-node=C1] [data-tree]").first.locator("svg, .cell").first.click()
+    expect(page.locator("#deeds h2")).to_contain_text("order-0-step-0 · C1")
+    page.locator("#deeds [data-kind=forced-unlock]").click()
+    expect(page.locator("#deeds")).to_have_count(0)
+    expect(page.locator(".deeds")).to_contain_text("C1")
 
 
 def test_figures_of_timers_at_rest_are_those_of_the_shown_moment(page):

@@ -65,6 +65,8 @@ def test_a_message_of_a_tree_opens_by_keyboard_as_the_record_it_was_pulled_from(
     page.keyboard.press("End")
     expect(page.locator(".tree-cursor")).to_have_count(1)
     page.keyboard.press("Enter")
+    expect(page.locator("#deeds [data-kind=open]")).to_be_focused()
+    page.keyboard.press("Enter")
     expect(page.locator("#record-dialog h2")).to_contain_text("held by C1, stored at B1")
     expect(page.locator("#record-dialog [data-field=BODY] .field-value")).to_have_text(re.compile(r"order \d+"))
 

@@ -79,6 +79,46 @@ def test_the_embed_code_shows_the_stage_with_a_slim_row_in_a_page_of_another_por
     expect_event(page, before)
 
 
+#: What a browser does to a page in the frame of another site whose visitor forbids it to keep anything.
+NO_PLACE_TO_KEEP = """
+    if (self !== top) {
+      const denied = { get() { throw new DOMException("Access is denied for this document.", "SecurityError"); } };
+      Object.defineProperty(window, "localStorage", denied);
+      Object.defineProperty(window, "sessionStorage", denied);
+    }
+"""
+
+
+def test_in_a_frame_of_another_site_the_stage_works_without_cookies_and_without_a_place_to_keep_things(
+    page, open_page, slides
+):
+    """127.0.0.1 and localhost are one machine and two sites. No console may complain: ``open_page`` sees to that."""
+    run_until(page, "sent", node="P1")
+    code = open_share(page).locator("#share-embed").input_value()
+    other = open_page("about:blank")
+    other.context.add_init_script(NO_PLACE_TO_KEEP)
+    other.goto(slides(code).replace("127.0.0.1", "localhost"))
+    inner = other.frame_locator("iframe")
+    assert (
+        inner.locator("body").evaluate(
+            "() => { try { return String(localStorage) } catch (error) { return error.name } }"
+        )
+        == "SecurityError"
+    )
+    before = event_number(page)
+    expect(inner.locator("#event-number")).to_have_attribute("data-event", str(before))
+    inner.locator("#control-step").click()
+    expect(inner.locator("#event-number")).to_have_attribute("data-event", str(before + 1))
+    # What would be kept is chosen all the same: a folded card, the theme.
+    inner.locator("[data-node=C1] .fold-button").click()
+    expect(inner.locator("[data-node=C1]")).to_have_class(re.compile("is-folded"))
+    inner.locator("body").evaluate("() => window.glassmqTheme.choose('dark')")
+    expect(inner.locator("html")).to_have_attribute("data-theme", "dark")
+    inner.locator("#control-play").click()
+    expect(inner.locator("#control-play")).to_contain_text("Pause")
+    assert other.context.cookies() == []
+
+
 def test_only_what_is_made_for_it_stands_in_a_frame(page, open_page, slides):
     code = open_share(page).locator("#share-embed").input_value()
     open_page(slides(code.replace("embed=1", ""))).title()

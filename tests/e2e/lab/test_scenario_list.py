@@ -28,6 +28,8 @@ def test_a_search_finds_words_of_both_languages_and_says_how_many(address, open_
     page.keyboard.type("消费锁 broker")
     expect(page.locator("#found")).to_have_text(re.compile(r"^\d of 43 scenarios$"))
     assert "/lab/three-locks" in shown(page)
+    rail = page.locator(".shelf-links .number:visible").all_inner_texts()
+    assert sum(map(int, rail)) == len(shown(page))
     expect(page.locator("#begin")).to_be_hidden()
     expect(page.locator("#filters")).to_be_hidden()
     assert page.url.endswith("?q=%E6%B6%88%E8%B4%B9%E9%94%81+broker")

@@ -143,43 +143,23 @@ def test_with_many_groups_every_backlog_is_a_sentence_and_groups_with_members_co
     assert cards == ["billing", "ledger", "mail", "search-index", "zebra", "analytics", "cache", "reports"]
 
 
-def test_what_becomes_of_a_backlog_is_told_from_the_last_minute(serve, open_page):
+def test_what_becomes_of_a_backlog_is_told_at_its_group_and_at_its_topic(serve, open_page):
     scene = small_scene(lively=False)
-    scene.commit("search-index", "orders", 0, 1200 - 900)
-    scene.tree["groups"]["search-index"]["lag"] = 939  # 39 in the other queues
+    scene.commit("billing", "orders", 0, 1200 - 900)
+    scene.tree["groups"]["billing"]["lag"] = 900
     page = live(open_page(f"{serve(scene)}/live"))
-    words = page.locator("[data-group=search-index] .lag-words")
-    expect(words).to_have_text("939 behind")  # nobody can tell yet
-    for seconds in range(1, 11):
+    words = page.locator("[data-group=billing] .lag-words")
+    expect(words).to_have_text("900 behind")  # nobody can tell yet
+    for seconds in range(1, 21):
         before = sequence(page)
         scene.now_ms += 1000
         scene.tree["cluster"]["now_ms"] = scene.now_ms
-        scene.commit("search-index", "orders", 0, 300 + 45 * seconds)
-        scene.tree["groups"]["search-index"]["lag"] = 939 - 45 * seconds
+        scene.commit("billing", "orders", 0, 300 + 20 * seconds)
+        scene.tree["groups"]["billing"]["lag"] = 900 - 20 * seconds
         wait_for_update(page, after=before)
-    expect(words).to_have_text("489 behind, gone in about 11 s")
-    expect(page.locator("[data-topic=orders] .reader-lag", has_text="search-index")).to_contain_text("gone in about")
-    expect(page.locator("[data-group=reports] .lag-words")).to_contain_text("behind, nobody reads")
-
-
-FORECAST = """async (facts) => (await import('/static/live/lag_forecast.js')).forecast(facts)"""
-
-
-def test_a_backlog_that_grows_is_never_gone_and_what_is_on_its_way_is_none(serve, open_page):
-    page = live(open_page(f"{serve(empty_scene())}/live"))
-
-    def kind(lag, stored, read, passed_ms=60_000):
-        return page.evaluate(FORECAST, {"lag": lag, "stored": stored, "read": read, "passedMs": passed_ms})["kind"]
-
-    assert kind(0, 600, 600) == "done"
-    assert kind(50, 600, 600) == "keeps_up"  # five seconds of reading: committed a little late
-    assert kind(3000, 600, 600) == "steady"
-    assert kind(3000, 900, 600) == "growing"
-    assert kind(3000, 900, 0) == "unread"
-    assert kind(3000, 0, 0) == "standing"
-    assert kind(3000, 600, 1200) == "gone"
-    assert kind(3000, 600, 1200, passed_ms=3_000) == "unknown"
-    assert kind(3000, 600, -5) == "unknown"  # its offsets were reset meanwhile
+    expect(words).to_have_text("500 behind, gone in about 25 s")
+    expect(page.locator("[data-topic=orders] .reader-lag", has_text="billing")).to_contain_text("gone in about")
+    expect(page.locator("[data-group=reports] .lag-words")).to_contain_text("behind, none read lately")
 
 
 MARKS = """() => Object.fromEntries([
@@ -267,6 +247,40 @@ def test_members_show_the_queues_they_own_and_their_held_pulls(serve, open_page)
     expect(words).to_contain_text(re.compile(r"locked by its owner for \d+ s more"))
     expect(words).to_contain_text(re.compile(r"The pull waits \d+ s more"))
     expect(page.locator("[data-group=reports]")).to_contain_text("No member is connected")
+
+
+SHIFTS = """() => {
+  window.shifted = 0;
+  const add = (entries) => entries.forEach(({ value }) => (window.shifted += value));
+  const observer = new PerformanceObserver((list) => add(list.getEntries()));
+  observer.observe({ type: 'layout-shift' });
+  window.shiftedUntilNow = () => (add(observer.takeRecords()), window.shifted);
+}"""
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+def test_what_comes_in_moves_nothing_about(serve, open_page, size):
+    scene = small_scene()
+    page = live(open_page(f"{serve(scene)}/live", viewport={"width": size[0], "height": size[1]}))
+    expect(page.locator(".strip .block")).not_to_have_count(0)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate(SHIFTS)
+    newest = page.locator(".strip .block").last
+    first = newest.get_attribute("data-offset")
+    for _ in range(8):
+        before = sequence(page)
+        scene.advance(400)
+        wait_for_update(page, after=before)
+    expect(newest).not_to_have_attribute("data-offset", first)
+    assert page.evaluate("shiftedUntilNow()") < 0.002
+
+
+def test_a_held_pull_is_told_as_waiting_for_a_message(serve, open_page):
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
+    page.locator("#groups select").select_option("ledger")
+    heading = page.locator(".queue-table").get_by_role("columnheader", name="Waits for a message")
+    expect(heading).to_have_attribute("title", re.compile("Nothing is held back"))
+    expect(page.locator(".queue-table .timer-text").first).to_have_text(re.compile(r"^\d+ s at most$"))
 
 
 def test_pause_freezes_the_display_and_the_stream_goes_on(serve, open_page):

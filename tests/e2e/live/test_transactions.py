@@ -86,6 +86,7 @@ def test_a_half_message_opens_as_the_record_it_is(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/unknown-and-check-back"))
     run_to_ms(page, 2_600)
     page.locator("#node-B1 [data-half='1'] .half-key").click()
+    page.locator("#deeds [data-kind=open]").click()
     expect(page.locator("dialog[open]")).to_contain_text("REAL_TOPIC")
 
 

@@ -145,3 +145,44 @@ def test_the_result_of_a_spawned_task_is_to_be_had(world):
         return await background.spawn(answer(), "answers")
 
     assert world.node("broker").run(work()) == 42
+
+
+def test_whoever_sets_the_clock_ahead_need_not_wait_for_what_is_due_then(world):
+    background, calls = start(world)
+
+    async def begin():
+        background.every(10_000, lambda: calls.append(world.loop.now_us // 1_000), "counts")
+
+    async def advance(ms):
+        background.advance(ms)
+
+    node = world.node("broker")
+    node.run(begin())
+    world.run_for(1_000)
+    node.run(advance(4_000))
+    world.run_for(10_000)
+    assert calls == [6_000]
+    node.run(advance(120_000))
+    world.run_for(1_000)
+    assert calls == [6_000, 11_000], "called once, however far the clock went"
+    world.run_for(10_000)
+    assert calls == [6_000, 11_000, 21_000], "and then at its interval again"
+
+
+def test_what_was_advanced_can_still_be_stopped(world):
+    background, calls = start(world)
+
+    async def begin():
+        background.every(10_000, lambda: calls.append(1), "counts")
+
+    async def advance_and_stop():
+        background.advance(120_000)
+        await background.stop()
+
+    node = world.node("broker")
+    node.run(begin())
+    world.run_for(1_000)
+    node.run(advance_and_stop())
+    world.run_for(60_000)
+    assert calls == []
+    assert background.running == ()

@@ -62,7 +62,7 @@ class FixtureSource(RecordSearch):
 
     def state(self):
         self._grow()
-        return {**copy.deepcopy(self.tree), "verdict": self.watcher.verdict.as_json()}
+        return {**copy.deepcopy(self.tree), **self.watcher.told()}
 
     def _grow(self) -> None:
         now = self.clock()

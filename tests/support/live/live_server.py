@@ -10,6 +10,9 @@ import time
 import urllib.error
 import urllib.request
 
+from click.testing import CliRunner
+
+from app.command_line import main
 from app.live.live_machines import LiveHostSettings
 from app.observation.recent_log import RecentLog
 from app.server import PageSettings, Server
@@ -36,13 +39,14 @@ class ObedientListener:
 class LiveServer:
     """Start it in a ``with``; ``server.host`` is the LiveHost."""
 
-    def __init__(self, data_folder, *, store=None, broker=None, page=True, tls=None):
+    def __init__(self, data_folder, *, store=None, broker=None, page=True, tls=None, allow_faults=False):
         settings = LiveHostSettings(
             data_folder=data_folder,
             name_server=NameServerConfig(port=0),
             broker=broker or BrokerConfig(port=0),
             store=store or MessageStoreConfig(mapped_file_size_commit_log=1024 * 1024),
             tls=tls or ServerTls(),
+            allow_faults=allow_faults,
         )
         self.recent_log = RecentLog()
         self.server = Server(settings, PageSettings(port=0) if page else None, self.recent_log)
@@ -70,12 +74,37 @@ class LiveServer:
 
     def get(self, path):
         """``(status, parsed JSON)`` of a request to the page server."""
+        return self.ask("GET", path)
+
+    def ask(self, method, path, body=None, content_type="application/json"):
+        """The same for a request that changes something."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        url = f"http://{self.server.page_address}{path}"
+        request = urllib.request.Request(url, data, {"Content-Type": content_type}, method=method)
         try:
-            with urllib.request.urlopen(f"http://{self.server.page_address}{path}", timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
                 return error.code, json.load(error)
+
+    def post(self, path, body, headers=None):
+        """``(status, parsed JSON, or text)`` of JSON (or bytes) sent to the page server."""
+        data = body if isinstance(body, bytes) else json.dumps(body).encode()
+        address = f"http://{self.server.page_address}{path}"
+        request = urllib.request.Request(address, data, {"Content-Type": "application/json", **(headers or {})})
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                text = error.read().decode()
+                return error.code, json.loads(text) if text.startswith(("{", "[")) else text
+
+    def tool(self, *arguments, **options):
+        """What a command against these servers came to."""
+        command = [*arguments, "--name-server", *self.name_servers]
+        return CliRunner().invoke(main, command, prog_name="glassmq", **options)
 
     def send(self, *messages, group="test_producer"):
         """Send messages with our client; the results."""
@@ -95,10 +124,22 @@ class LiveServer:
 
     def lock(self, group, topic, queue_id, client_id):
         """Lock one queue for a client, as an orderly consumer would."""
-        broker = self.host._broker
+        broker = self.host._machines.broker
         queue = MessageQueue(topic, broker.config.broker_name, queue_id)
         thread, _ = self.host._engine()
         return thread.call(lambda: broker.rebalance_lock_manager.try_lock_batch(group, [queue], client_id))
+
+    def break_it(self, kind, target="broker-a", **fields):
+        """Give the engine a command of the lab; what is broken then."""
+        return self.host.faults.apply({"kind": kind, "target": target, **fields})
+
+    def faults_when(self, condition):
+        """What is broken, once ``condition`` holds for it; fails after two minutes."""
+        ends_at = time.monotonic() + 120
+        while not condition(view := self.host.faults.view()):
+            assert time.monotonic() < ends_at, view
+            time.sleep(0.02)
+        return view
 
     def state_when(self, condition):
         """The first state for which ``condition`` holds; fails after two minutes."""

@@ -20,6 +20,11 @@ class RecordSearch:
     tree: JsonObject
 
     @cached_property
+    def insides(self) -> dict[str, JsonObject]:
+        """Group -> what its members tell."""
+        return {}
+
+    @cached_property
     def watcher(self) -> Watcher:
         """The real one, over made-up looks."""
         return Watcher(Thresholds())
@@ -49,6 +54,20 @@ class RecordSearch:
 
     def operate(self, wish):
         raise WishRefused("by_broker", why="this broker is made up")
+
+    def clients(self, group: str):
+        """As ``insides`` has it; members of other groups do not answer."""
+        members = self.tree["groups"].get(group, {}).get("members", {})
+        silent = {"state": "silent", "asked_ms": None, "answered_ms": None, "remark": "", "queues": []}
+        made_up = {
+            "group": group,
+            "now_ms": self.tree["cluster"]["now_ms"],
+            "members": [{"client_id": name, **facts, **silent} for name, facts in members.items()],
+            "omitted_members": 0,
+            "retries": [],
+            "are_all_retries": True,
+        }
+        return {**made_up, **self.insides.get(group, {})}
 
     def message_trails(self, name: str, topic: str | None):
         return []

@@ -8,7 +8,6 @@ from engine.lab.checkers.watch.logged_message import LoggedMessage
 from engine.lab.scenario.scenario import NodeSpec
 from engine.protocol.body.subscription_data import SubscriptionData, build_subscription_data
 from engine.protocol.enums import ExpressionType
-from engine.protocol.message.message_properties import decode_properties
 from engine.protocol.names import dlq_topic, retry_topic
 
 #: (broker, topic, queue id, queue offset)
@@ -81,7 +80,7 @@ class GroupWatch:
         place = message.broker, message.commit_log_offset
         wanted = self._filtered.get(place)
         if wanted is None:
-            wanted = self._filtered[place] = condition.matches(decode_properties(message.properties_text))
+            wanted = self._filtered[place] = condition.matches(message.properties)
         return wanted
 
     def dead_letter_resent(self, broker: str, message: LoggedMessage) -> None:

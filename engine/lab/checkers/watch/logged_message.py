@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from engine.broker.delivery.dead_letter import PROPERTY_RESENT_DEAD_LETTER
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message_codec import stored_properties_text
 from engine.protocol.message.message_id import decode_offset_message_id
-from engine.protocol.message.message_properties import PROPERTY_REAL_TOPIC, PROPERTY_TAGS, decode_properties
+from engine.protocol.message.message_properties import (
+    PROPERTY_REAL_TOPIC,
+    PROPERTY_RESENT_DEAD_LETTER,
+    PROPERTY_TAGS,
+    decode_properties,
+)
 from engine.protocol.message.record_layout import HOST_FLAGS, fields_at
 from engine.protocol.names import SCHEDULE_TOPIC
 from engine.store.log.stored_record import parse_record
@@ -44,6 +48,11 @@ class LoggedMessage(NamedTuple):
     store_timestamp: int
     resends: int = -1
     properties_text: str = ""
+
+    @property
+    def properties(self) -> dict[str, str]:
+        """What its text says."""
+        return decode_properties(self.properties_text)
 
     @property
     def end_offset(self) -> int:

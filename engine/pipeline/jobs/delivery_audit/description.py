@@ -24,7 +24,7 @@ from engine.protocol.names import TRACE_TOPIC
 from engine.texts import Text
 
 _PARAMETERS = (
-    JobParameter("topics", ParameterKind.TOPICS, text=Text("job.delivery-audit.topics")),
+    JobParameter("topics", ParameterKind.TOPICS, unless="input_folder", text=Text("job.delivery-audit.topics")),
     JobParameter("groups", ParameterKind.GROUPS),
     JobParameter("judge_groups", ParameterKind.SWITCH, default=True),
     JobParameter("trace_topic", ParameterKind.TOPIC, default=TRACE_TOPIC),

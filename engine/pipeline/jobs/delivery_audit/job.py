@@ -42,8 +42,6 @@ def delivery_audit(run: JobRun) -> None:
         messages = run.spark.read.parquet(arguments["input_folder"])
         audit_folder(run, messages)
         return
-    if not arguments["topics"]:
-        raise JobFailed(Text("job.error.nothing_to_audit"))
     if arguments["follow"]:
         _follow(run)
         return

@@ -1,11 +1,27 @@
-// A run that has come to its end offers to begin again; it lies over the stage, where nothing moves any more.
+// Before a run has begun its large button stands in the middle of the stage; one that has come to its end offers to
+// begin again. Both lie over the stage, where nothing moves.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
+import { bilingual } from "../../format.js";
 import { isRecording, play, restart, scrub } from "../../session.js";
 import { mine, view } from "../../view.js";
 import { Icon } from "./icons.js";
+
+export function Begin() {
+  const isAtStart = useComputed(() => {
+    const { event, in_past: inPast, playing, busy } = view.value;
+    return event === 0 && !inPast && !playing && busy === null && mine.value;
+  });
+  if (!isAtStart.value) return null;
+  return html`<div class="begin-again begin" id="begin">
+    <button type="button" class="button button-primary" onClick=${play} title=${t("lab.keys.space")}>
+      <${Icon} name="play" />${t("lab.controls.play")}
+    </button>
+    <p>${bilingual(view.value.summary)}</p>
+  </div>`;
+}
 
 export function BeginAgain() {
   const isOver = useComputed(() => {

@@ -2,13 +2,11 @@
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
+import { CommandField, readField } from "../../../common/deeds/fields.js";
 import { t } from "../../../common/i18n.js";
 import { COMMANDS, commandName, commandText } from "../../commands.js";
 import { compare, nodeNames, nodesOfRole, view } from "../../view.js";
 import { command } from "../../session.js";
-
-/** What a field begins with where the table leaves it open. */
-const STARTS = { ms: 1000, ratio: 0.3, n: 8 };
 
 /** `target`: given for a node's menu; otherwise the form asks for it. */
 export function CommandForm({ kind, target, onDone }) {
@@ -88,78 +86,17 @@ function readTarget(target, data) {
 }
 
 function Field({ field }) {
-  const label = t(`lab.field.${field.name}`);
-  const start = field.default ?? STARTS[field.name] ?? "";
-  if (field.kind === "switch")
-    return html`<label class="form-row form-switch">
-      <input type="checkbox" name=${field.name} defaultChecked=${start === true} /><span>${label}</span>
-    </label>`;
-  if (field.kind === "names") return html`<${Names} field=${field} label=${label} />`;
-  if (field.name === "like")
-    return html`<label class="form-row">
-      <span>${label}</span>
-      <select name="like">
-        ${nodesOfRole.consumer.value.map((name) => html`<option key=${name}>${name}</option>`)}
-      </select>
-    </label>`;
-  if (field.kind === "choice")
-    return html`<label class="form-row"><span>${label}</span><${Choice} field=${field} start=${start} /></label>`;
-  return html`<label class="form-row">
-    <span>${label}</span>
-    <input
-      class="input"
-      name=${field.name}
-      type=${["integer", "number"].includes(field.kind) ? "number" : "text"}
-      step=${field.kind === "number" ? "any" : 1}
-      min=${field.low}
-      max=${field.high}
-      required=${field.kind !== "pattern"}
-      title=${field.kind === "pattern" ? t("lab.field.pattern") : null}
-      defaultValue=${start}
-    />
-  </label>`;
-}
-
-/** The names of frames are many: those that teach most come first. */
-const FIRST_FRAMES = [
-  "SEND_MESSAGE_V2",
-  "reply to SEND_MESSAGE_V2",
-  "PULL_MESSAGE",
-  "reply to PULL_MESSAGE",
-  "UPDATE_CONSUMER_OFFSET",
-  "CONSUMER_SEND_MSG_BACK",
-  "LOCK_BATCH_MQ",
-  "UNLOCK_BATCH_MQ",
-  "HEART_BEAT",
-  "NOTIFY_CONSUMER_IDS_CHANGED",
-  "END_TRANSACTION",
-  "CHECK_TRANSACTION_STATE",
-];
-
-function Choice({ field, start }) {
-  const isFrame = field.name === "frame";
-  const first = isFrame ? FIRST_FRAMES.filter((name) => field.allowed.includes(name)) : [];
-  const rest = field.allowed.filter((name) => name !== "" && !first.includes(name));
-  const textOf = (value) => (field.name === "result" ? t(`lab.listener.${value}`) : value);
-  return html`<select name=${field.name} value=${first[0] ?? start}>
-    ${field.allowed.includes("") && html`<option value="">${t(isFrame ? "lab.faults.any_frame" : "lab.faults.either")}</option>`}
-    ${first.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-    ${
-      isFrame
-        ? html`<optgroup label=${t("lab.faults.other_frames")}>
-          ${rest.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-        </optgroup>`
-        : rest.map((name) => html`<option key=${name} value=${name}>${textOf(name)}</option>`)
-    }
-  </select>`;
+  if (field.kind === "names") return html`<${Names} field=${field} />`;
+  const consumers = field.name === "like" || field.name === "to" ? nodesOfRole.consumer.value : null;
+  return html`<${CommandField} field=${field} options=${consumers?.map((name) => [name, name])} />`;
 }
 
 /** One side of a partition: a box per node. */
-function Names({ field, label }) {
+function Names({ field }) {
   const isLeft = field.name === "left";
   const chosen = isLeft ? nodesOfRole.consumer.value.slice(0, 1) : nodesOfRole.broker.value;
   return html`<fieldset class="names-field">
-    <legend>${label}</legend>
+    <legend>${t(`lab.field.${field.name}`)}</legend>
     ${nodeNames.value.map(
       (name) => html`<label key=${name} class="name-box">
         <input type="checkbox" name=${field.name} value=${name} defaultChecked=${chosen.includes(name)} />
@@ -167,13 +104,6 @@ function Names({ field, label }) {
       </label>`,
     )}
   </fieldset>`;
-}
-
-function readField(field, data) {
-  if (field.kind === "switch") return data.get(field.name) !== null;
-  if (field.kind === "names") return data.getAll(field.name);
-  if (field.kind === "integer" || field.kind === "number") return Number(data.get(field.name));
-  return data.get(field.name) ?? "";
 }
 
 const topicNames = () =>

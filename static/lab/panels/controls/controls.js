@@ -6,82 +6,41 @@ import { useComputed, useSignal } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { onPaint } from "../../clock.js";
-import { speedText, virtualTime } from "../../format.js";
-import { SPEEDS } from "../../keys.js";
+import { virtualTime } from "../../format.js";
 import { fork, isRecording, restart, scrub, setSpeed, step, stepActor, stepBack, togglePlay } from "../../session.js";
 import { loaded, mine, view, violations } from "../../view.js";
 import { Icon } from "./icons.js";
 import { RunUntil } from "./run_until.js";
+import { Speed, TimeButton, TimeButtons } from "./time_buttons.js";
 
 export function Controls() {
   return html`<section class="controls-bar panel" aria-label=${t("lab.controls.title")}>
     <div class="control-buttons"><${Buttons} /><${RunUntil} /></div>
-    <${Speed} />
+    <${Speed}
+      id="speed"
+      speed=${useComputed(() => view.value.speed).value}
+      why=${useComputed(() => view.value.pace).value}
+      choose=${setSpeed}
+    />
     <${Scrub} />
     <${Place} />
   </section>`;
 }
+
+const DEEDS = { restart, back: stepBack, play: togglePlay, step };
 
 function Buttons() {
   const playing = useComputed(() => view.value.playing);
   const isOver = useComputed(() => view.value.is_over && !view.value.in_past);
   const atStart = useComputed(() => view.value.event === 0);
   const next = useComputed(() => view.value.next?.actor ?? null);
-  const button = (name, action, isOff = false, key = "") => html`<button
-    type="button"
-    class="button icon-button"
-    id=${`control-${name}`}
-    disabled=${isOff}
-    onClick=${action}
-    title=${`${t(`lab.controls.${name}`)}${key && ` (${key})`}`}
-    aria-label=${t(`lab.controls.${name}`)}
-  >
-    <${Icon} name=${name} />
-  </button>`;
   const off = !loaded.value;
+  const stands = { playing: playing.value, atStart: atStart.value, isOver: isOver.value, off };
+  const stepNext = { name: "actor", key: "a", isOff: off || next.value === null, act: () => stepActor(next.peek()) };
   return html`
-    ${button("restart", restart, off || atStart.value, "r")}
-    ${button("back", stepBack, off || atStart.value, ",")}
-    <button
-      type="button"
-      class="button button-primary play-button"
-      id="control-play"
-      disabled=${off || isOver.value}
-      onClick=${togglePlay}
-      title=${`${t(playing.value ? "lab.controls.pause" : "lab.controls.play")} (${t("lab.keys.space")})`}
-    >
-      <${Icon} name=${playing.value ? "pause" : "play"} />
-      <span>${t(playing.value ? "lab.controls.pause" : "lab.controls.play")}</span>
-    </button>
-    ${button("step", step, off || isOver.value, ".")}
-    ${!isRecording() && button("actor", () => stepActor(next.peek()), off || next.value === null, "a")}
+    <${TimeButtons} of="controls" deeds=${DEEDS} ...${stands} />
+    ${!isRecording() && html`<${TimeButton} of="controls" ...${stepNext} />`}
   `;
-}
-
-/** How quickly time passes: as the eye can follow, or so many virtual seconds per second; and why it does now. */
-function Speed() {
-  const speed = useComputed(() => view.value.speed);
-  const why = useComputed(() => view.value.pace);
-  const known = SPEEDS.includes(speed.value) ? SPEEDS : [...SPEEDS, speed.value].sort((a, b) => a - b);
-  return html`<div class="speed">
-    <label title=${t("lab.controls.speed_hint")}>
-      <span class="quiet">${t("lab.controls.speed")}</span>${" "}
-      <select
-        id="speed"
-        class="speed-value"
-        value=${String(speed.value)}
-        onChange=${({ currentTarget: { value } }) => setSpeed(value === "auto" ? value : Number(value))}
-      >
-        <option value="auto">${t("lab.controls.auto")}</option>
-        ${known
-          .filter((one) => one !== "auto")
-          .map((one) => html`<option key=${one} value=${String(one)}>${speedText(one)}</option>`)}
-      </select>
-    </label>
-    <span class="speed-why quiet" id="speed-why" data-why=${why.value}>
-      ${speed.value === "auto" && t(`lab.pace.${why.value || "rest"}`)}
-    </span>
-  </div>`;
 }
 
 function Scrub() {

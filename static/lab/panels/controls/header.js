@@ -19,6 +19,7 @@ export function Title() {
     <h1 class="ellipsis" title=${about.value}>${title.value || t("lab.title")}</h1>
     ${
       loaded.value &&
+      seed.value !== null &&
       html`<span class="quiet number scenario-seed" title=${t("lab.seed_hint")}>
         ${t("lab.seed", { seed: String(seed.value) })}
       </span>`

@@ -5,7 +5,8 @@ import { computed, signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { commandName } from "../../commands.js";
 import { bilingual, virtualTime } from "../../format.js";
-import { command, isRecording, runUntil, scrub } from "../../session.js";
+import { undoOf } from "../../deeds/undo.js";
+import { command, isOver, isRecording, play, restart, runUntil, scrub } from "../../session.js";
 import { calmView, mine, view } from "../../view.js";
 import { focusPanel, setDrawer, shape } from "../controls/dock.js";
 import { AskWhy, Why } from "../messages/why.js";
@@ -48,25 +49,38 @@ const Try = () => html`<section class="try-card" aria-label=${t("lab.list.try")}
     mine.value &&
     !isRecording() &&
     html`<p class="try-buttons">
-      ${buttons.value.map(
-        (button) =>
-          html`<button type="button" key=${button.label.en} class="button" onClick=${() => doIt(button)}>
-            ${bilingual(button.label)}
-          </button>`,
-      )}
+      ${buttons.value.map((button) => html`<${TryButton} key=${button.label.en} button=${button} />`)}
     </p>`
   }
 </section>`;
 
-function doIt({ command: deed, run_until: condition, search }) {
-  // Over the stage the drawer would hide what is about to happen.
-  if (shape.peek() === "narrow" && !search) setDrawer(false);
-  if (deed) {
-    const { kind, target, ...values } = deed;
-    command(kind, target, values);
-  }
-  if (condition) runUntil(condition);
-  if (search) focusPanel("explorer");
+/** What it has broken it mends. */
+function TryButton({ button }) {
+  const { label, command: deed, run_until: condition, search } = button;
+  const undo = deed && undoOf(deed);
+  const press = () => {
+    // Over the stage the drawer would hide what is about to happen.
+    if (shape.peek() === "narrow" && !search) setDrawer(false);
+    if (deed) doAndPlay(undo?.command ?? deed);
+    if (condition) runAnewUntil(condition);
+    if (search) focusPanel("explorer");
+  };
+  return html`<button type="button" class="button" data-undoes=${undo ? "yes" : undefined} onClick=${press}>
+    ${undo?.label ?? bilingual(label)}
+  </button>`;
+}
+
+function doAndPlay({ kind, target, ...values }) {
+  if (isOver()) restart();
+  command(kind, target, values);
+  play();
+}
+
+/** A moment that is past comes again in a run that begins anew. */
+function runAnewUntil(condition) {
+  const { time_us: now } = view.peek();
+  if (isOver() || (condition.on === "time" && condition.time_us <= now)) restart();
+  runUntil(condition);
 }
 
 const Deeds = () => html`

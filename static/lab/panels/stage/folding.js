@@ -56,3 +56,4 @@ export const isFocus = (part) => folds.value[`part ${part}`] ?? (focus.value.siz
 
 export const toggleNode = (name) => remember(`node ${name}`, isFolded(name));
 export const togglePart = (part) => remember(`part ${part}`, !isFocus(part));
+export const openPart = (part) => isFocus(part) || togglePart(part);

@@ -9,6 +9,7 @@ import { Consumer } from "../../nodes/consumer.js";
 import { NameServer } from "../../nodes/name_server.js";
 import { Producer } from "../../nodes/producer.js";
 import { ResourceManager, TransactionCoordinator, TransactionManager } from "../../nodes/xa.js";
+import { WireNode } from "../../nodes/wire_node.js";
 import { accused, nodes, nodesOfRole } from "../../view.js";
 import { shape } from "../controls/dock.js";
 import { Flights } from "./flights.js";
@@ -24,6 +25,9 @@ const CARDS = {
   transaction_coordinator: TransactionCoordinator,
   transaction_manager: TransactionManager,
   resource_manager: ResourceManager,
+  wire_producer: WireNode,
+  wire_broker: WireNode,
+  wire_consumer: WireNode,
 };
 
 /** `children` lie over the stage: captions, banners. `isFilm`: on a phone others see to what is in view. */
@@ -56,9 +60,9 @@ export function Stage({ children, isFilm = false }) {
     >
       <div class="lab-stage-inner" ref=${inner} data-focus=${[...focus.value].join(" ")}>
         <${Flights} stage=${inner} />
-        <${Column} roles=${["producer", "transaction_manager"]} name="producer" />
-        <${Column} roles=${["name_server", "transaction_coordinator", "broker"]} name="broker" />
-        <${Column} roles=${["resource_manager", "consumer"]} name="consumer" />
+        <${Column} roles=${["producer", "transaction_manager", "wire_producer"]} name="producer" />
+        <${Column} roles=${["name_server", "transaction_coordinator", "broker", "wire_broker"]} name="broker" />
+        <${Column} roles=${["resource_manager", "consumer", "wire_consumer"]} name="consumer" />
       </div>
     </section>
     ${isMap ? html`<${MapTools} map=${map} />` : html`<div class="map-tools"><${Legend} /></div>`}${children}

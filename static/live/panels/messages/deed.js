@@ -4,7 +4,8 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { language, t } from "../../../common/i18n.js";
+import { t } from "../../../common/i18n.js";
+import { request } from "../../../common/request.js";
 
 /** A dialog that is open while there is a question; a click beside it closes it. */
 export function DeedDialog({ id, question, onClose, children }) {
@@ -50,22 +51,4 @@ export function DeedForm({ id, title, button, act, onClose, onDone, children }) 
   </form>`;
 }
 
-/** {answer} of the server, or {why} there is none. */
-export async function post(address, body) {
-  try {
-    const response = await fetch(address, {
-      method: "POST",
-      headers: { "Content-Type": "application/json" },
-      body: JSON.stringify(body),
-    });
-    // The gate before the application answers these in plain text: the token is missing, or another site asks.
-    if (response.status === 401 || response.status === 403)
-      return { why: t(`live.half.not_allowed_${response.status}`) };
-    if (!response.headers.get("Content-Type")?.startsWith("application/json"))
-      return { why: t("live.half.failed", { status: response.status }) };
-    const answer = await response.json();
-    return response.ok ? { answer } : { why: answer.text?.[language] ?? answer.error };
-  } catch (error) {
-    return { why: t("live.search.unreachable", { why: error.message }) };
-  }
-}
+export const post = (address, body) => request("POST", address, body);

@@ -5,8 +5,9 @@ import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
+import { Bolt } from "../../faults/bolt.js";
 import { brokerNowMs, inspectedOffset, state } from "../../view.js";
-import { DeedButton, DeedResult, HalfDeedDialog } from "./half_deeds.js";
+import { DeedButton, DeedResult, HalfDeedDialog, nameOf } from "./half_deeds.js";
 import { Countdown, TopicMark } from "../stage/marks.js";
 
 export function Transactions() {
@@ -124,6 +125,7 @@ function Row({ message, part }) {
         html`
           <${DeedButton} deed="commit" message=${message} part=${part} />
           <${DeedButton} deed="rollback" message=${message} part=${part} />
+          <${Bolt} kind="half" facts=${{ id: message.id, name: nameOf(message) }} name=${nameOf(message)} />
         `
       }
     </td>

@@ -1,6 +1,8 @@
 // The forms for what an operator does by hand, in one dialog, and the line that tells what came of it.
 
 import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { DeedDialog } from "../messages/deed.js";
 import { askedForm, told } from "./asked.js";
@@ -8,17 +10,28 @@ import { ResetForm } from "./reset_form.js";
 import { SendForm } from "./send_form.js";
 import { TopicForm } from "./topic_form.js";
 
+/** How long what came of a form is told; as long as one points at it, it stays. */
+const TOLD_MS = 6_000;
+
 const FORMS = { send: SendForm, topic: TopicForm, reset: ResetForm };
 
 export function Operator() {
   const question = askedForm.value;
   const close = () => (askedForm.value = null);
   const tell = (text) => (told.value = text);
+  const isKept = useSignal(false);
+  useEffect(() => {
+    if (!told.value || isKept.value) return undefined;
+    const ending = setTimeout(() => tell(""), TOLD_MS);
+    return () => clearTimeout(ending);
+  }, [told.value, isKept.value]);
+  const keep = { onPointerEnter: true, onFocusIn: true, onPointerLeave: false, onFocusOut: false };
+  const keeping = Object.entries(keep).map(([name, value]) => [name, () => (isKept.value = value)]);
   return html`
     <${DeedDialog} id="operator-dialog" question=${question} onClose=${close}>
       ${question && html`<${FORMS[question.form]} ...${question} onClose=${close} onDone=${tell} />`}
     </${DeedDialog}>
-    <div class="told" role="status">
+    <div class="told" role="status" ...${Object.fromEntries(keeping)}>
       ${
         told.value &&
         html`<p class="told-line">

@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
+import { Bolt } from "../../faults/bolt.js";
 import { brokerNowMs, chosenGroup, compare, groupNames, isLagging, loaded, state } from "../../view.js";
 import { ResetButton } from "../operator/reset_button.js";
 import { Countdown, Empty, GlassmqCommand, GroupMark, LanguageBadge, TopicMark } from "../stage/marks.js";
@@ -163,11 +164,11 @@ function QueueTable({ group, details }) {
                 <th scope="col" class="number">${t("live.groups.committed")}</th>
                 <th scope="col" class="number">${t("live.groups.max")}</th>
                 <th scope="col" class="number">${t("live.groups.lag")}</th>
-                <th scope="col">${t("live.pulls.title")}</th>
+                <th scope="col" title=${t("live.pulls.hint")}>${t("live.pulls.title")}</th>
                 <th scope="col">${t("live.locks.title")}</th>
               </tr>
             </thead>
-            <tbody>${shown.map((row) => html`<${QueueRow} key=${row.key} ...${row} />`)}</tbody>
+            <tbody>${shown.map((row) => html`<${QueueRow} key=${row.key} group=${group} ...${row} />`)}</tbody>
           </table>
         </div>`
     }
@@ -207,31 +208,41 @@ function queueRows(group, details, locks, topics) {
     .sort((a, b) => compare(a.topic, b.topic) || a.queueId - b.queueId);
 }
 
-function QueueRow({ topic, queueId, owner, committed, max, pull, lock }) {
+function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) {
   const lag = committed === undefined || max === undefined ? undefined : Math.max(0, max - committed);
   return html`<tr>
     <td>
       <span class="topic-cell">
         <${TopicMark} topic=${topic} />
         <span class="ellipsis" title=${topic}>${topic}</span> <span class="number">Q${queueId}</span>
+        <${Bolt} kind="queue" facts=${{ group, topic, queueId }} name=${`${topic} Q${queueId}`} />
       </span>
     </td>
     <td class="mono" title=${owner}>${owner ?? html`<span class="quiet">${t("live.groups.nobody")}</span>`}</td>
     <td class="number">${count(committed)}</td><td class="number">${count(max)}</td>
     <td class=${`number ${isLagging(lag) ? "has-lag" : ""}`}>${count(lag)}</td>
     <td class="timer-cell">
-      ${pull && html`<${TimeLeft} sinceMs=${pull.since_ms} wholeMs=${pull.timeout_ms} label="live.pulls.left" />`}
+      ${
+        pull &&
+        html`<${TimeLeft}
+          sinceMs=${pull.since_ms}
+          wholeMs=${pull.timeout_ms}
+          label="live.pulls.left"
+          words="live.pulls.most"
+        />`
+      }
     </td>
     <td class="timer-cell">${lock && html`<${Lease} lock=${lock} />`}</td>
   </tr>`;
 }
 
-function TimeLeft({ sinceMs, wholeMs, label }) {
+/** A bar that runs down, and the time in `words`. */
+function TimeLeft({ sinceMs, wholeMs, label, words }) {
   const left = Math.max(0, sinceMs + wholeMs - brokerNowMs.value);
   const seconds = Math.ceil(left / 1000);
   return html`<span class="timer">
     <${Countdown} left=${left} whole=${wholeMs} label=${t(label, { seconds })} />
-    <span class="number timer-text">${span(left)}</span>
+    <span class="number timer-text">${t(words, { span: span(left) })}</span>
   </span>`;
 }
 
@@ -239,6 +250,6 @@ function TimeLeft({ sinceMs, wholeMs, label }) {
 function Lease({ lock }) {
   const sinceMs = lock.since_ms ?? (state.value.cluster.now_ms ?? 0) - lock.age_ms;
   return html`<span title=${t("live.locks.owner", { id: lock.client_id })}>
-    <${TimeLeft} sinceMs=${sinceMs} wholeMs=${lock.lease_ms} label="live.locks.left" />
+    <${TimeLeft} sinceMs=${sinceMs} wholeMs=${lock.lease_ms} label="live.locks.left" words="live.locks.in" />
   </span>`;
 }

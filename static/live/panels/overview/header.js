@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { goTo, SECTIONS } from "../../keys.js";
+import { isAllowed } from "../../faults/table.js";
 import { keyMapOpen, missedUpdates, motionWanted, paused, setMotion, setPaused, state } from "../../view.js";
 
 /** The connection banner: what the numbers on this page are worth right now. */
@@ -46,7 +47,8 @@ export function Sections() {
       .join(" "),
   );
   const extra = optional.value.split(" ").filter(Boolean);
-  const shown = SECTIONS.flatMap((section) => (section === "records" ? [...extra, section] : [section]));
+  const [first, ...others] = SECTIONS.flatMap((section) => (section === "records" ? [...extra, section] : [section]));
+  const shown = isAllowed ? [first, "faults", ...others] : [first, ...others];
   return html`
     ${shown.map(
       (section) =>

@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import { clockTime } from "../../../common/format.js";
 import { signal } from "@preact/signals";
 import { shown, zoom, zoomTo } from "./plot_range.js";
-import { powerAbove, powersOfTen, roofOf, spikesOf, STEPS } from "./plot_scale.js";
+import { aloneIn, powerAbove, powersOfTen, roofOf, spikesOf, STEPS } from "./plot_scale.js";
 
 /** Index of the point under the pointer, in whichever plot it is; null: it is in none. */
 export const pointed = signal(null);
@@ -106,11 +106,14 @@ function options(place, plot) {
 function seriesOf(stroke, dash) {
   const edge = { stroke: "transparent", width: 0, points: { show: false }, spanGaps: false };
   return [
-    { stroke, width: 2, dash, points: { show: false }, spanGaps: false },
+    { stroke, width: 2, dash, points: { size: 7, width: 0, fill: stroke, filter: alone }, spanGaps: false },
     { ...edge, fill: stroke + BAND_ALPHA },
     edge,
   ];
 }
+
+/** Of values between two gaps no line is drawn: each is a dot. */
+const alone = (chart, series) => aloneIn(chart.data[series]);
 
 const highest = (chart) => chart.data.filter((_, index) => index % 3 === 2);
 

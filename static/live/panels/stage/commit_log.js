@@ -24,14 +24,15 @@ function blockWidth(record) {
   return Math.round(remPx.value * Math.min(BLOCK_MAX, Math.max(BLOCK_MIN, textWidth, Math.sqrt(record.size) * 0.19)));
 }
 
-/** The newest records that fit into `width` pixels, oldest first. */
+/** The newest records that fit into `width` pixels, oldest first, each with the pixels to its right. */
 function fittingRecords(records, width) {
   const fitting = [];
-  let free = width;
+  let taken = 0;
   for (let index = records.length - 1; index >= 0; index -= 1) {
-    free -= blockWidth(records[index]) + BLOCK_GAP_PX;
-    if (free < 0) break;
-    fitting.unshift(records[index]);
+    const end = taken + blockWidth(records[index]) + BLOCK_GAP_PX;
+    if (end > width) break;
+    fitting.unshift({ record: records[index], right: taken });
+    taken = end;
   }
   return fitting;
 }
@@ -64,9 +65,10 @@ export function CommitLogStrip() {
       aria-label=${t("live.commit_log.strip", { n: shown.length })}
     >
       ${shown.map(
-        (record, index) => html`<${Block}
+        ({ record, right }, index) => html`<${Block}
           key=${record.offset}
           record=${record}
+          right=${right}
           isFlushed=${record.offset + record.size <= flushed}
           isLast=${index === shown.length - 1}
         />`,
@@ -133,7 +135,7 @@ function LogFigures({ log }) {
   </div>`;
 }
 
-function Block({ record, isFlushed, isLast }) {
+function Block({ record, right, isFlushed, isLast }) {
   const mark = topicMark(record.topic);
   const width = blockWidth(record);
   const name = t("live.commit_log.record", {
@@ -146,7 +148,7 @@ function Block({ record, isFlushed, isLast }) {
   if (!isFlushed) lines.push(t("live.commit_log.not_flushed"));
   const hint = lines.join("\n");
   const point = () => (highlighted.value = { topic: record.topic, queueId: String(record.queue_id) });
-  return html`<li class="strip-item">
+  return html`<li class="strip-item" style=${{ transform: `translateX(${-right}px)` }}>
     <button
       type="button"
       class=${`block tone-${mark.tone} ${isFlushed ? "" : "is-unflushed"}`}

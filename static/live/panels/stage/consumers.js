@@ -6,6 +6,7 @@ import { useComputed } from "@preact/signals";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { topicMark } from "../../../common/palette.js";
+import { Bolt } from "../../faults/bolt.js";
 import { brokerNowMs, compare, groupNames, highlighted, loaded, state } from "../../view.js";
 import { walkAlong } from "../../walk.js";
 import { ResetButton } from "../operator/reset_button.js";
@@ -36,7 +37,7 @@ export function Consumers() {
 
 function GroupCard({ group }) {
   const found = useComputed(() => state.value.groups[group]);
-  const topics = useTopicsRead(group);
+  const hasRead = useComputed(() => Object.values(state.value.topics).some((topic) => isRead(topic, group)));
   if (!found.value) return null;
   const { members = {}, assignment = {}, lag = 0, message_model: model, consume_type: type } = found.value;
   const ids = Object.keys(members).sort(compare);
@@ -45,10 +46,11 @@ function GroupCard({ group }) {
     <p class="group-head">
       <${GroupMark} group=${group} size=${1.6} />
       <strong class="group-name" title=${[group, ...facts].join("\n")}>${group}</strong>
-      ${topics.length > 0 && html`<${ResetButton} group=${group} isShort=${true} />`}
+      ${hasRead.value && html`<${ResetButton} group=${group} isShort=${true} />`}
+      <${Bolt} kind="group" facts=${{ group }} name=${group} />
     </p>
     <p class="group-lag" title=${t("live.groups.lag_hint")}>
-      <${LagSentence} group=${group} topics=${topics} lag=${lag} />${" "}
+      <${LagSentence} group=${group} lag=${lag} />${" "}
       ${model === "BROADCASTING" && html`<span class="badge">${facts[0]}</span>`}
     </p>
     ${ids.length === 0 && html`<p class="quiet">${t("live.groups.offline")}</p>`}
@@ -66,14 +68,8 @@ function GroupCard({ group }) {
   </li>`;
 }
 
-/** The topics on which the group has committed something; a new list only when one comes or goes. */
-function useTopicsRead(group) {
-  const hasRead = ({ queues }) => Object.values(queues).some(({ committed }) => committed && group in committed);
-  const names = useComputed(() =>
-    JSON.stringify(Object.keys(state.value.topics).filter((topic) => hasRead(state.value.topics[topic]))),
-  );
-  return JSON.parse(names.value);
-}
+/** Whether the group has committed something there: only then it can be reset. */
+const isRead = ({ queues }, group) => Object.values(queues).some(({ committed }) => committed && group in committed);
 
 function Member({ group, id, member, assignment }) {
   const client = useComputed(() => state.value.connections[member.address]);
@@ -87,6 +83,7 @@ function Member({ group, id, member, assignment }) {
     <p class="client-head">
       <${LanguageBadge} language=${member.language} />
       <span class="client-id" title=${`${id}\n${member.address}`}>${id}</span>
+      <${Bolt} kind="client" facts=${{ client: id, name: id, isConsumer: true }} name=${id} />
     </p>
     <ul
       class="queue-chips"

@@ -3,7 +3,6 @@
 import { html } from "htm/preact";
 import { compact, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { forecastOf } from "../../lag_forecast.js";
 import { groupOf, isLagging, state } from "../../view.js";
 import { askToReset } from "../operator/asked.js";
 import { GroupMark, SparkMark } from "./marks.js";
@@ -48,17 +47,10 @@ function LagChip({ reader, hint }) {
   </span>`;
 }
 
-/** Seconds that do not change with every state: "12 s", "25 s", "3 min". */
-const about = (ms) => span(ms < 20_000 ? ms : Math.round(ms / 5_000) * 5_000);
-
-function whatBecomes(lag, { kind, ms }) {
-  if (kind === "done") return t("live.lag.done");
-  return t(`live.lag.${kind}`, { n: compact(lag), span: ms === undefined ? "" : about(ms) });
-}
-
-/** "897 behind, gone in about 12 s" of a group on some topics. */
-export function LagSentence({ group, topics, lag }) {
-  const words = whatBecomes(lag, forecastOf(group, topics, lag));
+/** "897 behind, gone in about 12 s" of a group on a topic, or on all of them: the server's trend (app/watch). */
+export function LagSentence({ group, topic = "", lag }) {
+  const { kind, left_ms: left } = state.value.backlogs[group]?.[topic] ?? { kind: "unknown" };
+  const words = lag > 0 ? t(`live.lag.${kind}`, { n: compact(lag), span: span(left) }) : t("live.lag.done");
   return html`<span class=${`lag-words ${toneOf("group", lag)}`}>${words}</span>`;
 }
 
@@ -78,7 +70,7 @@ export function ReaderLag({ reader, topic }) {
         groupOf(topic) !== name &&
         html`<${GroupMark} group=${name} size=${1.25} /><span class="reader-name">${name}</span>`
       }
-      ${" "}<${LagSentence} group=${name} topics=${[topic]} lag=${lag} />
+      ${" "}<${LagSentence} group=${name} topic=${topic} lag=${lag} />
     </button>`;
   }
   return html`<span class="reader-lag" title=${exactLag(reader)}>

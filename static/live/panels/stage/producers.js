@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
+import { Bolt } from "../../faults/bolt.js";
 import { addresses, brokerNowMs, loaded, state } from "../../view.js";
 import { Frames, MOST_CARDS, More } from "./clients.js";
 import { Empty, GlassmqCommand, LanguageBadge, TopicMark } from "./marks.js";
@@ -86,5 +87,6 @@ function ProducerCard({ address }) {
     </strong>
     <${LanguageBadge} language=${client.language} />
     <${Frames} address=${address} client=${client} directions=${["in"]} />
+    <${Bolt} kind="client" facts=${{ client: client.client_ids[0] ?? address, name }} name=${name} />
   </li>`;
 }

@@ -4,7 +4,9 @@ import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { state } from "../../view.js";
+import { Bolt } from "../../faults/bolt.js";
+import { Cover } from "../../faults/cover.js";
+import { loaded, state } from "../../view.js";
 import { CommitLogStrip } from "./commit_log.js";
 import { Consumers } from "./consumers.js";
 import { Links } from "./links.js";
@@ -13,13 +15,20 @@ import { Topics } from "./topics.js";
 
 export function Stage() {
   const stage = useRef(null);
-  return html`<section class="stage" id="stage" ref=${stage} tabindex="-1" aria-label=${t("live.stage.title")}>
+  return html`<section
+    class=${`stage ${loaded.value ? "" : "is-waiting"}`}
+    id="stage"
+    ref=${stage}
+    tabindex="-1"
+    aria-label=${t("live.stage.title")}
+  >
     <${Links} stage=${stage} />
     <${Producers} />
     <div class="broker">
       <${BrokerHead} />
       <${CommitLogStrip} />
       <${Topics} />
+      <${Cover} />
     </div>
     <${Consumers} />
   </section>`;
@@ -30,11 +39,13 @@ function BrokerHead() {
   const address = useComputed(() => state.value.cluster.broker_address);
   const nameServer = useComputed(() => state.value.cluster.name_server);
   const flush = useComputed(() => state.value.cluster.flush);
+  const title = name.value ?? t("live.stage.broker");
   return html`<header class="broker-head">
-    <h2 class="broker-name">${name.value ?? t("live.stage.broker")}</h2>
+    <h2 class="broker-name">${title} <${Bolt} kind="broker" facts=${{}} name=${title} /></h2>
     <code class="broker-fact" title=${t("live.stage.broker_address")}>${address}</code>
     <span class="broker-fact">
       <span class="quiet">${t("live.stage.name_server")}</span> <code>${nameServer}</code>
+      <${Bolt} kind="name_server" facts=${{}} name=${t("live.stage.name_server")} />
     </span>
     ${
       flush.value &&

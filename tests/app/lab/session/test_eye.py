@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import pytest
 
-from app.lab.session.eye import FLIGHT_S, GAP_S, LISTENER_S, Flight, Moment, stretch_of
+from app.lab.session.eye import FLIGHT_S, GAP_S, LISTENER_S, EyeOfMoved, Flight, Moment, stretch_of
 from app.lab.session.pace import SLOW_EVENTS, STEP_S, Pace
 from engine.lab.narration.narrator import Narrator
 from engine.lab.run.run import LabRun
@@ -72,6 +72,17 @@ def play(run, narrator, pictures):
     return shown
 
 
+def move(eye, run, narrator, pictures):
+    """As :func:`play`, of a world that is moved from outside: (virtual time, why) of each picture."""
+    shown = []
+    for _ in range(pictures):
+        ahead = eye.ahead(run, narrator)
+        until_us = ahead["until_us"] if ahead["until_us"] > run.now_us else run.now_us + 1
+        run.run_to_time(min(run.now_us + round(ahead["rate"] * PICTURE_S * 1e6), until_us))
+        shown.append((run.now_us, ahead["why"]))
+    return shown
+
+
 def test_a_world_plays_alike_each_time(world):
     first = play(world[0], world[1], 300)
     with LabRun(load_scenario("three-locks")) as again:
@@ -122,3 +133,25 @@ def test_the_last_events_before_a_wanted_one_come_one_by_one(world, speed):
     assert [event for event, _ in seen] == list(range(240 - SLOW_EVENTS + 1, 241))
     gaps = [later - earlier for (_, earlier), (_, later) in pairwise(seen)]
     assert min(gaps) >= STEP_S - PICTURE_S
+
+
+def test_a_world_that_is_moved_from_outside_passes_as_one_that_plays(world):
+    """One of two side by side: it is told where to stand, and says how quickly to go on."""
+    run, narrator = world
+    eye = EyeOfMoved()
+    moved = move(eye, run, narrator, 400)
+    with LabRun(load_scenario("three-locks")) as other:
+        played = play(other, Narrator(other), 400)
+    ends = [next(n for n, (time, _) in enumerate(shown) if time > 1_400_000) for shown in (moved, played)]
+    # Each stretch ends at a whole picture here.
+    assert ends[0] == pytest.approx(ends[1], rel=0.25)
+    assert {why for _, why in moved} == {"frame", "listener", "gap"}
+
+
+def test_who_went_back_sees_everything_anew(world):
+    run, narrator = world
+    eye = EyeOfMoved()
+    first = [eye.ahead(run, narrator)["rate"], *move(eye, run, narrator, 100)]
+    with LabRun(load_scenario("three-locks")) as again:
+        other = Narrator(again)
+        assert [eye.ahead(again, other)["rate"], *move(eye, again, other, 100)] == first

@@ -62,6 +62,19 @@ def test_a_time_beyond_the_story_is_its_end(browser):
     assert not browser.refused
 
 
+def test_a_world_beside_another_says_how_quickly_to_go_on_now_and_in_its_past(browser):
+    assert browser.view["ahead"] is None
+    browser.control("stand-at", time_us=4_031_700)
+    now = browser.view["ahead"]
+    assert now["why"] == "frame"
+    assert now["rate"] < 0.1
+    assert now["until_us"] > 4_031_700
+    browser.control("stand-at", time_us=5_000_000)
+    browser.control("stand-at", time_us=4_031_700, anew=True)
+    assert browser.view["in_past"]
+    assert browser.view["ahead"] == now
+
+
 @pytest.mark.parametrize("time_us", [-1, 1.5, "now", None, 10**15])
 def test_a_time_that_is_none_is_refused(browser, time_us):
     browser.control("stand-at", time_us=time_us)
@@ -120,6 +133,19 @@ def test_another_setting_counts_from_the_beginning(lab, browser):
 )
 def test_a_change_that_cannot_be_is_refused(browser, command):
     assert change(browser, command, status=400)["error"]["zh"]
+
+
+def test_a_command_that_the_world_refuses_where_it_stands_gives_no_link_but_the_reason(lab, browser):
+    """The world alone knows which frames fly and which timers run: a link with one that is gone could not be opened."""
+    browser.control("stand-at", time_us=2_000_000)
+    timer = next(one for one in browser.view["timers"] if "/" in one["actor"])
+    fire = {"kind": "fire-timer", "target": timer["actor"], "due_us": timer["due_us"]}
+    other = beside(lab, browser, change(browser, fire, from_start=False)["right"])
+    assert other.view["commands"][-1]["kind"] == "fire-timer"
+    gone = change(browser, {**fire, "due_us": 1_000}, from_start=False, status=400)
+    assert gone["reason"] == "command"
+    assert timer["actor"] in gone["error"]["en"]
+    assert "1000" in gone["error"]["zh"]
 
 
 def test_there_is_no_last_command_to_leave_out_where_none_was_given(browser):

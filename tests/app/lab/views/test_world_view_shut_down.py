@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.lab.views.world_view import WorldView
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario
+from tests.support.lab.lab_scenarios import apply, run_to_ms, small
 
 
 def test_a_node_that_was_shut_down_is_told_from_one_that_has_not_started():
@@ -16,3 +17,23 @@ def test_a_node_that_was_shut_down_is_told_from_one_that_has_not_started():
         nodes = WorldView(run).build()["nodes"]
         off = {name for name, node in nodes.items() if node["status"] == "off"}
         assert off and all(nodes[name]["has_run"] for name in off)
+
+
+def test_a_node_that_is_started_after_a_power_cut_does_not_read_as_one_that_was_shut_down():
+    """Its process begins with an event of its own: until then it is off, and starting."""
+    with LabRun(small(), check=False) as run:
+        world = WorldView(run)
+
+        def broker():
+            node = world.build()["nodes"]["B1"]
+            return node["status"], node["is_starting"]
+
+        run_to_ms(run, 1_000)
+        apply(run, "crash-power", "B1")
+        assert broker() == ("crashed", False)
+        apply(run, "restart", "B1")
+        assert broker() == ("off", True)
+        while broker()[0] == "off":
+            assert broker()[1]
+            run.run_events(1)
+        assert broker() == ("running", False)

@@ -112,6 +112,30 @@ def test_a_histogram_stays_small_whatever_it_counts():
     assert len(histogram.cells) <= 896
 
 
+@pytest.mark.parametrize("back_s", [3, 90, 599, 600, 5_000])
+def test_a_clock_that_was_set_back_begins_its_seconds_anew(back_s):
+    stats = BrokerStatsManager(START_MS)
+    for second in range(700):
+        stats.record_put("T", 7, 70, 5, START_MS + 1_000 * second)
+    now = START_MS + 1_000 * (699 - back_s)
+    for second in range(4):
+        stats.record_put("T", 2, 20, 5, now + 1_000 * second)
+    told = stats.history(now + 4_000)
+    assert told[-1].second == now // 1_000 + 3
+    assert [one.in_messages for one in told[-3:]] == [2, 2, 2]
+    assert told[-4].in_messages == 9, "what the last second of the old time had counted so far is in the first one"
+    before = [one.in_messages for one in told if one.second < now // 1_000]
+    assert before.count(7) == min(len(before), max(0, HISTORY_SECONDS - 1 - back_s))
+    assert set(before) <= {0, 7}
+
+
+def test_a_clock_that_sways_by_a_second_closes_nothing():
+    stats = BrokerStatsManager(START_MS)
+    stats.record_put("T", 1, 10, 5, START_MS + 1_000)
+    stats.record_put("T", 1, 10, 5, START_MS)
+    assert stats.history(START_MS + 2_000)[-1].in_messages == 2
+
+
 def test_a_clock_that_went_back_counts_as_no_latency():
     histogram = LatencyHistogram()
     histogram.record(-5)

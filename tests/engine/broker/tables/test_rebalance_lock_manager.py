@@ -82,3 +82,30 @@ def test_switched_off_it_grants_everything_to_everybody_and_remembers_nothing():
     assert locks.try_lock_batch("g", QUEUES, "c2") == QUEUES
     locks.enabled = True
     assert locks.try_lock_batch("g", QUEUES, "c3") == QUEUES[1:]
+
+
+def test_a_lock_that_was_given_away_is_refused_to_its_owner_who_learns_of_it_when_it_renews():
+    clock = Clock()
+    locks = RebalanceLockManager(clock)
+    locks.try_lock_batch("g", QUEUES, "c1")
+    clock.ms = 50_000
+    assert locks.give_away("g", QUEUES[0], "c2") == "c1"
+    assert locks.try_lock_batch("g", QUEUES, "c1") == QUEUES[1:]
+    clock.ms = 100_000
+    assert locks.try_lock_batch("g", QUEUES[:1], "c1") == (), "its lease began when it was given"
+    assert locks.give_away("g", QUEUES[0], "c1") == "c2"
+
+
+def test_what_nobody_holds_cannot_be_given_away():
+    locks = RebalanceLockManager(Clock())
+    assert locks.give_away("g", QUEUES[0], "c1") == ""
+    assert len(locks) == 0
+
+
+def test_a_group_whose_locks_are_off_gets_all_that_it_asks_for_and_others_do_not():
+    locks = RebalanceLockManager(Clock())
+    for group in ("g", "h"):
+        locks.try_lock_batch(group, QUEUES, "c1")
+    locks.groups_off["g"] = None
+    assert locks.try_lock_batch("g", QUEUES, "c2") == QUEUES
+    assert locks.try_lock_batch("h", QUEUES, "c2") == ()

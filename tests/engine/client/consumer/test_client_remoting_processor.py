@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -17,7 +18,7 @@ from engine.client import (
     MessageExt,
     MessageQueue,
 )
-from engine.client.consumer.consumer_running_info import consumer_running_info
+from engine.client.consumer.consumer_running_info import INSIDES_PROPERTY, consumer_running_info
 from engine.protocol.body.bodies import ResetOffsetBody
 from engine.protocol.command.headers import (
     ConsumeMessageDirectlyResultRequestHeader,
@@ -242,3 +243,42 @@ def test_the_running_info_says_that_a_consumer_is_orderly_and_which_queues_it_ha
         told = loads_json(body)
         assert told["properties"]["PROP_CONSUMEORDERLY"] == "true"
         assert b'"locked":true' in body
+
+
+def test_only_who_asks_for_them_is_told_trees_and_local_locks_and_of_large_trees_the_upper_levels():
+    with LabCluster(seed=32) as cluster:
+        producer = cluster.producer("P", "producers")
+        cluster.start(producer)
+        cluster.run(producer, producer.create_topic("T", queue_nums=2))
+        consumer = cluster.push_consumer("C", "g")
+        consumer.subscribe("T")
+
+        async def listen(messages, context):
+            await asyncio.sleep(1_000)
+            return ConsumeOrderlyStatus.SUCCESS
+
+        consumer.register_message_listener_orderly(listen)
+        cluster.start(consumer)
+        cluster.world.run_for(2_000)
+        [queue, other] = [MessageQueue("T", "broker-a", number) for number in range(2)]
+        for number in range(100):
+            cluster.run(producer, producer.send(Message("T", b"x", keys=f"k{number}"), queue=queue))
+        cluster.run(producer, producer.send(Message("T", b"x"), queue=other))
+        cluster.world.run_for(2_000)
+
+        def told(**options):
+            impl, settings = consumer._impl, consumer.instance.config
+            return loads_json(consumer_running_info(impl, consumer.config, settings, 0, **options))["properties"]
+
+        assert INSIDES_PROPERTY not in told()
+        insides = loads_json(told(with_insides=True)[INSIDES_PROPERTY].encode())
+        busy, calm = insides["T@broker-a@0"], insides["T@broker-a@1"]
+        levels, level = [], [busy["msgTreeMap"]]
+        while level:
+            levels.append(len(level))
+            level = [child for node in level for child in (node["left"], node["right"]) if child]
+        assert levels == [1, 2, 4, 8, 16, 32]
+        assert (busy["consumingMsgOrderlyTreeMap"]["key"], busy["consuming"]) == ("k0", True)
+        assert (busy["consumeLock"]["owner"] is not None, busy["localLock"]["owner"] is not None) == (True, True)
+        assert (calm["msgTreeMap"], insides["%RETRY%g@broker-a@0"]["msgTreeMap"]) == (None, None)
+        assert calm["lockMaxLiveTime"] == 30_000

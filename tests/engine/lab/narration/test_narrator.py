@@ -122,3 +122,16 @@ def test_what_matters_is_a_table():
 def test_a_switch_of_every_node_names_none(told, on, said):
     captions, _ = told("three-locks", {**LOCK_OFF, "target": "", "on": on}, to_ms=0)
     assert sentences(captions, "command")[0].startswith(said)
+
+
+def test_a_frame_dropped_on_its_way_flies_no_more_and_its_caption_stays(told):
+    _, run = told("three-locks", to_ms=1_000)
+    narrator = Narrator(run)
+    while not (flying := narrator.frames.under_way(run.now_us)):
+        assert run.step()
+    frame, caption = flying[0], narrator.caption
+    link = f"{frame.parcel.source}->{frame.parcel.target}"
+    run.apply(parse_command({"kind": "drop-frame", "target": link, "due_us": frame.arrives_us}))
+    assert frame not in narrator.frames.under_way(run.now_us)
+    assert caption.kind != "lost"
+    assert narrator.caption.kind == "command"

@@ -33,6 +33,7 @@ EXAMPLES: dict[str, dict[str, object]] = {
     "group-lock": {"target": "B1", "group": "g"},
     "forced-unlock": {"target": "C1", "queue_id": 0},
     "heal": {},
+    "heal-link": {"target": "P1<->B1"},
     "hold": {"target": "P1/sends T", "ms": 100},
     "kill-consumer": {"target": "C1"},
     "link-delay": {"target": "P1<->B1", "ms": 100},

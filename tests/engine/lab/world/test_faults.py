@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
+from engine.lab.run.recording import parse_export
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.world.faults import NoSuchTarget, WrongNodeState
@@ -180,6 +183,21 @@ def test_a_partition_lets_nothing_through_until_it_is_healed(started):
         apply(run, "partition", left=["P1"], right=["P1"])
     with pytest.raises(NoSuchTarget, match="'X'"):
         apply(run, "partition", left=["P1"], right=["X"])
+
+
+def test_one_link_of_a_partition_is_mended_and_the_others_stay_cut(started):
+    run = started()
+    apply(run, "partition", left=["P1", "C1"], right=["B1"])
+    apply(run, "link-loss", "P1<->B1", ratio=1)
+    apply(run, "heal-link", "P1<->B1")
+    (partition,) = run.world.link_faults.partitions
+    assert partition.links() == [("C1", "B1"), ("B1", "C1")]
+    acknowledged, consumed = run.world.producers()[0].sender.acknowledged, len(run.world.history.consumes_began)
+    run_to_ms(run, 30_000)
+    assert run.world.producers()[0].sender.acknowledged > acknowledged
+    assert len(run.world.history.consumes_began) == consumed
+    apply(run, "heal-link", "C1<->B1")
+    assert run.world.link_faults.partitions == []
 
 
 def test_a_one_way_partition_stores_messages_whose_sender_never_hears_of_it(started):
@@ -362,32 +380,50 @@ def test_a_frame_that_is_dropped_under_way_does_not_arrive(started):
     assert end.unsent_bytes == unsent - len(parcel.data)
 
 
+def test_of_two_frames_that_arrive_at_the_same_microsecond_the_one_that_is_meant_is_dropped(started):
+    """Which one is the index, in the order of sending; what knows no index means the first."""
+
+    def arrivals(run):
+        due = [event for event in run.world.lab.loop.schedule.next_timers(1_000) if event.label == "frame arrives"]
+        same = [event for event in due if (event.actor.name, event.due_us) == ("C1->B1", due[0].due_us)]
+        return [event.arguments[0] for event in same]
+
+    def lost(**fields):
+        run, parcels = started(to_ms=0), []
+        while len(arrivals(run)) < 2:
+            run.run_events(1)
+        both, due_us = arrivals(run), run.world.lab.loop.schedule.next_timers(1)[0].due_us
+        run.world.lab.network.cut_watchers.append(parcels.append)
+        apply(run, "drop-frame", "C1->B1", due_us=due_us, **fields)
+        assert len(arrivals(run)) == len(both) - 1
+        again = LabRun.replay(parse_export(run.export()))
+        assert again.is_faithful
+        again.close()
+        return [both.index(parcel.data) for parcel in parcels]
+
+    assert [lost(), lost(index=0), lost(index=1)] == [[0], [0], [1]]
+    with pytest.raises(NoSuchTarget, match="with index 9"):
+        lost(index=9)
+
+
+def test_of_two_timers_of_a_task_due_at_the_same_microsecond_the_one_that_is_meant_fires(started):
+    run, fired = started(to_ms=1_050), []
+    schedule = run.world.loop.schedule
+    first = next(event for event in schedule.next_timers(100) if event.actor.name == "P1/sends T")
+    for name in ("second", "third"):
+        schedule.add_timer(dataclasses.replace(first, callback=fired.append, arguments=(name,)))
+    with pytest.raises(NoSuchTarget, match="with index 3"):
+        apply(run, "fire-timer", "P1/sends T", due_us=first.due_us, index=3)
+    apply(run, "fire-timer", "P1/sends T", due_us=first.due_us, index=2)
+    while not fired:
+        run.run_events(1)
+    assert fired == ["third"]
+    assert run.world.now_us < first.due_us
+
+
 def test_the_number_of_queues_is_changed_on_every_broker(started):
     run = started(("  B1:\n", "  B2: {role: broker}\n  B1:\n"))
     apply(run, "queue-count", "T", n=6)
     run_to_ms(run, 1_010)
     for role in run.world.brokers():
         assert role.broker.topic_config_manager.topic_config_table["T"].write_queue_nums == 6
-
-
-def test_a_setting_counts_from_the_next_start(started):
-    run = started()
-    apply(run, "setting", "B1", name="longPollingEnable", value=False)
-    assert run.world.nodes["B1"].broker.config.long_polling_enable
-    apply(run, "crash", "B1")
-    apply(run, "restart", "B1")
-    run_to_ms(run, 1_100)
-    assert not run.world.nodes["B1"].broker.config.long_polling_enable
-    for name, value in (("nothing", 1), ("longPollingEnable", 1), ("message_delay_level", "1x")):
-        with pytest.raises(CommandRefused, match=r"setting|must be|1x"):
-            apply(run, "setting", "B1", name=name, value=value)
-
-
-def test_a_script_does_what_it_says_when_it_says_and_survives_what_others_did_before(started):
-    script = "script: [{at_ms: 2000, kind: crash, target: B1}, {at_ms: 2500, kind: restart, target: B1}]\n"
-    run = started(extra=script, to_ms=2_200)
-    assert run.world.nodes["B1"].status == "crashed"
-    apply(run, "restart", "B1")
-    run_to_ms(run, 3_000)
-    assert run.world.nodes["B1"].status == "running"
-    assert [applied.command.kind for applied in run.world.history.commands] == ["crash", "restart"]

@@ -99,6 +99,16 @@ def test_what_must_be_given_and_is_not_is_named():
         read(ParameterKind.TOPIC, "", required=True)
 
 
+def test_one_of_two_parameters_must_be_given():
+    described = job(
+        JobParameter("topics", ParameterKind.TOPICS, unless="folder"), JobParameter("folder", ParameterKind.FOLDER)
+    )
+    assert read_arguments(described, {"folder": "/data"})["topics"] is None
+    assert read_arguments(described, {"topics": "orders"})["folder"] is None
+    with pytest.raises(ArgumentRefused, match="topics: it must be given, or folder"):
+        read_arguments(described, {"topics": " "})
+
+
 def test_an_unknown_argument_is_refused_with_the_known_ones():
     with pytest.raises(WrongArgument, match="topics: a-job has no such parameter; it has it"):
         read_arguments(job(parameter(ParameterKind.TOPIC)), {"topics": "a"})

@@ -46,7 +46,7 @@ def send(server, topic, *bodies):
 
 def delete_old_messages(server):
     """Let the broker delete all but its newest file, as if the messages were days old."""
-    store = server.host._broker.store
+    store = server.host._machines.broker.store
     thread, _ = server.host._engine()
     thread.run(store.commit_log.flush(), 60)
 

@@ -30,7 +30,7 @@ def run(live, spark, report=None, stop=None, **arguments):
 
 
 def test_history_is_counted_and_lag_is_what_the_broker_knows(live, spark):
-    broker = live.host._broker
+    broker = live.host._machines.broker
     thread, _ = live.host._engine()
     thread.call(lambda: broker.consumer_offset_manager.commit_offset("test", "readers", "Orders", 0, 5))
     report = run(live, spark, topics="Orders", groups="readers", window_ms=3_600_000)

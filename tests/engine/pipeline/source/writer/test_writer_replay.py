@@ -100,7 +100,7 @@ def test_numbered_writes_leave_two_offsets_per_queue_however_many_they_are(serve
         identity = replace(AGAIN, name="cc" * 8, batch=number, is_numbered=True)
         assert send(options, cluster, identity, rows(options, body=["same"])).left_out == 0
         assert send(options, cluster, identity, rows(options, body=["same"])).left_out == 1
-    table = server.host._broker.consumer_offset_manager.offset_table
+    table = server.host._machines.broker.consumer_offset_manager.offset_table
     assert sorted(name for name in table if topic in name) == [
         f"{topic}@SPARK_SINK_cccccccccccccccc",
         f"{topic}@SPARK_SINK_cccccccccccccccc_NUMBER",

@@ -91,7 +91,8 @@ def test_the_wheel_and_the_keys_zoom_and_one_key_shows_everything_again(address,
 
 def test_who_zoomed_in_is_taken_to_the_node_that_breaks(address, open_page):
     page = opened_at(open_page, address, "three-locks", "desk")
-    page.locator(".try-buttons button").first.click()
+    page.locator("[data-node=B1] [data-lock-switch]").click()
+    page.locator("#deeds [data-kind=switch]").click()
     for _ in range(4):
         page.locator("#map-in").click()
     page.locator("#stage").focus()
@@ -148,7 +149,6 @@ def test_the_suggestion_does_what_it_says_and_stays_until_it_is_put_aside(addres
 def test_the_duplicate_is_said_in_the_caption_with_both_listeners_in_view(address, open_page):
     page = opened_at(open_page, address, "three-locks", "desk")
     page.locator(".try-buttons button").first.click()
-    page.locator("#control-play").click()
     expect(page.locator(".moment-violation")).to_contain_text("twice, at once")
     all_are_whole(page)
     for name in ("C1", "C2"):

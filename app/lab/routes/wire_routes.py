@@ -1,0 +1,65 @@
+"""Recorded frames of real clients, shown by the lab's page.
+
+GET  /lab/wire    what this server has recorded; else a form for a file
+POST /lab/wire    a file that GET /api/faults/frames gave, as the field ``file`` of a form
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import orjson
+from flask import Blueprint, Response, g, render_template, request
+from flask.typing import ResponseReturnValue
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.live_source import EngineUnavailable
+from app.foundation.version import version
+from app.lab.foundation.refusal import LabRefused
+from app.lab.views.wire_film import wire_film
+from app.live.live_faults import LiveFaults
+from engine.faults.fault_rule import FaultRefused
+
+FILE_BYTES_MAX = 8 * 1024 * 1024
+
+
+def add_wire_routes(lab: Blueprint, faults: LiveFaults | None, page_tables: Callable[[], JsonObject]) -> None:
+    """Add the routes. ``faults`` None: this server records nothing, and shows files only."""
+
+    def film_page(data: JsonValue) -> str:
+        film = {**wire_film(data), "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
+        return render_template("lab.html", lab_data={**page_tables(), "recording": film})
+
+    def form(problem: str = "", status: int = 200) -> Response:
+        page = Response(render_template("lab_wire.html", problem=problem), status=status)
+        # Without it browsers send the form with the origin "null", which the gate refuses.
+        page.headers["Referrer-Policy"] = "same-origin"
+        return page
+
+    @lab.get("/lab/wire")
+    def recorded() -> ResponseReturnValue:
+        try:
+            if faults is None or "file" in request.args:
+                return form()
+            return film_page(faults.frames())
+        except FaultRefused:
+            return form()
+        except LabRefused as refusal:
+            return form(refusal.text[g.language], 400)
+        except EngineUnavailable as error:
+            return form(str(error), 503)
+
+    @lab.post("/lab/wire")
+    def from_file() -> ResponseReturnValue:
+        request.max_content_length = FILE_BYTES_MAX
+        request.max_form_memory_size = FILE_BYTES_MAX
+        file = request.files.get("file")
+        try:
+            if file is None:
+                raise LabRefused("no_frame_file", format="glassmq-frames", version=1)
+            return film_page(orjson.loads(file.read()))
+        except orjson.JSONDecodeError as error:
+            return form(LabRefused("bad_request", problem=f"JSON: {error}").text[g.language], 400)
+        except LabRefused as refusal:
+            return form(refusal.text[g.language], 400)

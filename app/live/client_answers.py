@@ -1,0 +1,251 @@
+"""What members of a group have told (307), as JSON, whatever client each is. Nothing here trusts what a client wrote.
+
+look     group, now_ms, members, omitted_members, retries, are_all_retries (false: some messages that wait were not
+         looked at)
+member   client_id, address, language, version, state (an Outcome of app.live.client_questions, or "unreadable"),
+         asked_ms, answered_ms (of what follows; null: nothing is known), remark, orderly, threads, started_ms,
+         strategy, rates (per topic: ok_per_s, failed_per_s, rt_ms, failed in the last hour), queues, omitted_queues,
+         untold: what its kind of client does not tell of queues ("trees", "counts", "times")
+queue    topic, broker, queue_id, count, first, last (waiting messages and their offsets), in_hand, in_hand_first,
+         in_hand_last (those that an orderly listener has), mib, commit_offset, dropped, locked, last_lock_ms,
+         last_pull_ms, last_consume_ms, try_unlock_times; null where it does not say. Of our own client also
+         flow_control, tree, consuming_tree (see engine.client.queues.message_tree), consuming, lock_lease_ms,
+         consume_lock, local_lock ({owner, waiters})
+retry    key, topic (its first one), queue_id, queue_offset, offset (in the commit log), retries (how often it was
+         given back), due_ms (null: it can be pulled)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.live.client_questions import Look, Member, Outcome, StoredRetry
+from app.observation.bounds import client_text
+from engine.client.consumer.consumer_running_info import ANSWER_NODES_MAX, INSIDES_PROPERTY
+from engine.protocol.errors import ProtocolError
+from engine.protocol.json_form.json_text import ObjectKeyMap, loads_json, loads_json_object
+from engine.protocol.message.message_codec import decode_stored_message
+from engine.protocol.message.message_copies import first_topic, group_of_copy
+
+#: Of one member.
+QUEUES_MAX = 128
+TOPICS_MAX = 32
+#: Of one group, those that are due first.
+RETRIES_MAX = 30
+
+_NUMBERS = {
+    "count": "cachedMsgCount",
+    "first": "cachedMsgMinOffset",
+    "last": "cachedMsgMaxOffset",
+    "in_hand": "transactionMsgCount",
+    "in_hand_first": "transactionMsgMinOffset",
+    "in_hand_last": "transactionMsgMaxOffset",
+    "mib": "cachedMsgSizeInMiB",
+    "commit_offset": "commitOffset",
+    "last_lock_ms": "lastLockTimestamp",
+    "last_pull_ms": "lastPullTimestamp",
+    "last_consume_ms": "lastConsumeTimestamp",
+    "try_unlock_times": "tryUnlockTimes",
+}
+_RATES = {
+    "ok_per_s": "consumeOKTPS",
+    "failed_per_s": "consumeFailedTPS",
+    "rt_ms": "consumeRT",
+    "failed": "consumeFailedMsgs",
+}
+#: What a kind of client may leave out, and the field that shows it.
+_TOLD_BY = {"trees": "tree", "counts": "count", "times": "last_pull_ms"}
+_INT64_MAX = 2**63 - 1
+#: The years 2000 to 2100. The C++ client tells of a lock that it never had what was in its memory.
+_TIMES = range(946_684_800_000, 4_102_444_800_000)
+#: Of a tree. Twice the logarithm of the messages that a queue may hold is less.
+_DEPTH_MAX = 60
+
+
+def look_view(group: str, look: Look) -> JsonObject:
+    """See the module."""
+    members: list[JsonValue] = [member_view(member) for member in look.members]
+    retries = sorted(
+        (view for retry in look.retries if (view := _retry(group, retry)) is not None),
+        key=lambda view: (view["due_ms"] or 0, view["queue_offset"]),
+    )
+    return {
+        "group": group,
+        "now_ms": look.now_ms,
+        "members": members,
+        "omitted_members": look.omitted_members,
+        "retries": [*retries[:RETRIES_MAX]],
+        "are_all_retries": look.are_all_retries and len(retries) <= RETRIES_MAX,
+    }
+
+
+def member_view(member: Member) -> JsonObject:
+    """See the module."""
+    client = member.client
+    state: str = member.outcome
+    told: JsonObject = {}
+    if member.answered_ms:
+        try:
+            told = running_info_view(member.body)
+        except ProtocolError as error:
+            state, member.remark = "unreadable", str(error)
+    return {
+        "client_id": client_text(client.client_id),
+        "address": client.channel.remote_address,
+        "language": client.language_name,
+        "version": client.version,
+        "state": state,
+        "asked_ms": member.asked_ms or None,
+        "answered_ms": member.answered_ms if told else None,
+        "remark": client_text(member.remark) if state not in (Outcome.TOLD, Outcome.ASKED) else "",
+        "queues": [],
+        **told,
+    }
+
+
+def running_info_view(body: bytes) -> JsonObject:
+    """The body of an answer to 307. Raises :class:`ProtocolError`."""
+    info = loads_json_object(body, "the answer")
+    properties = _mapping(info.get("properties"))
+    insides = _insides(properties.get(INSIDES_PROPERTY))
+    pairs = _queue_pairs(info.get("mqTable"))
+    nodes_left = [ANSWER_NODES_MAX]
+    queues = [_queue(key, told, insides, nodes_left) for key, told in pairs[:QUEUES_MAX]]
+    queues.sort(key=lambda queue: (queue["topic"].startswith("%"), queue["topic"], queue["broker"], queue["queue_id"]))
+    topics = _mapping(info.get("statusTable"))
+    untold = [name for name, field in _TOLD_BY.items() if queues and all(field not in each for each in queues)]
+    return {
+        "orderly": _boolean(properties.get("PROP_CONSUMEORDERLY")),
+        "threads": _number(properties.get("PROP_THREADPOOL_CORE_SIZE")),
+        "started_ms": _number(properties.get("PROP_CONSUMER_START_TIMESTAMP")),
+        "strategy": client_text(str(properties.get("allocateMessageQueueStrategy") or "")),
+        "rates": {
+            client_text(topic): {name: _real(_mapping(rates).get(field)) for name, field in _RATES.items()}
+            for topic, rates in islice(topics.items(), TOPICS_MAX)
+        },
+        "queues": [dict.fromkeys(("count", "tree", *_NUMBERS)) | queue for queue in queues],
+        "omitted_queues": len(pairs) - len(queues),
+        "untold": [*untold],
+    }
+
+
+# ---------------------------------------------------------------------------------------------------- queues
+
+
+def _queue_pairs(table: object) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
+    """Java writes an object as the key of each; others the same as a text, or nothing where there is none."""
+    if isinstance(table, ObjectKeyMap):
+        return [(key, _mapping(value)) for key, value in table.pairs]
+    pairs = []
+    for key, value in _mapping(table).items():
+        try:
+            pairs.append((_mapping(loads_json(key.encode())), _mapping(value)))
+        except ProtocolError:
+            continue
+    return pairs
+
+
+def _queue(
+    key: Mapping[str, Any], told: Mapping[str, Any], insides: Mapping[str, Any], nodes_left: list[int]
+) -> dict[str, Any]:
+    """Without the fields that it does not tell."""
+    topic, broker, queue_id = (
+        str(key.get("topic", "")),
+        str(key.get("brokerName", "")),
+        _number(key.get("queueId")) or 0,
+    )
+    inside = _mapping(insides.get(f"{topic}@{broker}@{queue_id}"))
+    view: dict[str, Any] = {"topic": client_text(topic), "broker": client_text(broker), "queue_id": queue_id}
+    for name, field in _NUMBERS.items():
+        number = _number(told.get(field))
+        if number is not None and (number in _TIMES or not name.endswith("_ms")):
+            view[name] = number
+    view["dropped"], view["locked"] = _boolean(told.get("droped")), _boolean(told.get("locked"))
+    if view.get("commit_offset", -1) < 0:
+        view["commit_offset"] = None
+    flow_control = told.get("flowControl")
+    view["flow_control"] = flow_control if flow_control in ("count", "size", "span") else None
+    if inside:
+        view["tree"] = _tree(inside.get("msgTreeMap"), nodes_left)
+        view["consuming_tree"] = _tree(inside.get("consumingMsgOrderlyTreeMap"), nodes_left)
+        view["consuming"] = _boolean(inside.get("consuming"))
+        view["lock_lease_ms"] = _number(inside.get("lockMaxLiveTime"))
+        view["consume_lock"], view["local_lock"] = _lock(inside.get("consumeLock")), _lock(inside.get("localLock"))
+    return view
+
+
+def _insides(text: object) -> Mapping[str, Any]:
+    try:
+        return _mapping(loads_json(text.encode())) if isinstance(text, str) else {}
+    except ProtocolError:
+        return {}
+
+
+def _tree(node: object, nodes_left: list[int], depth: int = 0) -> JsonObject | None:
+    """The nodes, of all trees of an answer no more than ``nodes_left`` says."""
+    told = _mapping(node)
+    offset = _number(told.get("offset"))
+    if offset is None or nodes_left[0] <= 0 or depth > _DEPTH_MAX:
+        return None
+    nodes_left[0] -= 1
+    return {
+        "offset": offset,
+        "key": client_text(str(told.get("key", ""))),
+        "red": told.get("red") is True,
+        "left": _tree(told.get("left"), nodes_left, depth + 1),
+        "right": _tree(told.get("right"), nodes_left, depth + 1),
+    }
+
+
+def _lock(lock: object) -> JsonObject | None:
+    told = _mapping(lock)
+    if not told:
+        return None
+    owner = told.get("owner")
+    return {"owner": None if owner is None else client_text(str(owner)), "waiters": _number(told.get("waiters")) or 0}
+
+
+# ---------------------------------------------------------------------------------------------------- values
+
+
+def _mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: object) -> int | None:
+    """Some clients write numbers as texts."""
+    if isinstance(value, str) and len(value) <= 20 and value.removeprefix("-").isdecimal():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if abs(value) <= _INT64_MAX else None
+
+
+def _real(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and abs(value) < _INT64_MAX else None
+
+
+def _boolean(value: object) -> bool | None:
+    return {"true": True, "1": True, "false": False, "0": False}.get(str(value).lower())
+
+
+def _retry(group: str, retry: StoredRetry) -> dict[str, Any] | None:
+    """None: it is for somebody else."""
+    try:
+        message = decode_stored_message(retry.record)
+    except ProtocolError:
+        return None
+    if group_of_copy(message) != group:
+        return None
+    return {
+        "key": client_text(message.keys[0]) if message.keys else "",
+        "topic": client_text(first_topic(message)),
+        "queue_id": message.queue_id,
+        "queue_offset": message.queue_offset,
+        "offset": message.commit_log_offset,
+        "retries": message.reconsume_times,
+        "due_ms": retry.due_ms,
+    }

@@ -1,0 +1,30 @@
+"""The insides of a group's members over HTTP: what the panel "Inside the clients" asks for every two seconds.
+
+    GET /api/live/clients?group=billing    see app/live/client_answers.py
+
+The members are asked (307) because of the request, each once a second at most; who does not answer, less often.
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from app.foundation.live_source import LiveSource
+from app.web.api import json_answer
+from app.web.api_parameters import BadParameter, only_known, shown
+from engine.protocol.errors import ProtocolError
+from engine.protocol.names import validate_group
+
+
+def add_client_routes(api: Blueprint, source: LiveSource) -> None:
+    """Add the route to what :func:`app.web.api.create_api` made: they share its errors."""
+
+    @api.get("/live/clients")
+    def clients() -> Response:
+        only_known(request.args, ("group",))
+        group = request.args.get("group", "")
+        try:
+            validate_group(group)
+        except ProtocolError as error:
+            raise BadParameter("group", f"{shown(group)} is none: {error}", "the name of a consumer group") from None
+        return json_answer(source.clients(group))

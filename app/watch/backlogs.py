@@ -1,0 +1,162 @@
+"""How the backlog of each group goes on, in a topic and in all of them: judged by the last half minute.
+
+A group commits every few seconds, so that its backlog is a saw: one look tells nothing, and neither does a straight
+line through a burst. It grows when each ten seconds had a higher lowest and a higher highest value than those before.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from statistics import fmean
+from typing import NamedTuple
+
+from app.foundation.json_types import JsonObject
+from app.watch.facts import Facts, GroupFacts
+
+#: How far back it is looked, and from how much of it on something is told: three parts with a commit in each.
+WINDOW_MS = 30_000
+LEAST_MS = 15_000
+#: What a group reads in this time is on its way: it commits a few seconds late.
+ON_ITS_WAY_MS = 10_000
+#: A backlog that moves by less than this share of itself in a minute stands still.
+STILL_SHARE = 0.02
+#: Instead of a topic: all topics of the group.
+ALL = ""
+
+
+class Kind(StrEnum):
+    """What becomes of it. ``UNREAD`` grows and ``STANDING`` does not, and nothing of either is read."""
+
+    UNKNOWN = "unknown"
+    KEEPS_UP = "keeps_up"
+    GONE = "gone"
+    STEADY = "steady"
+    GROWING = "growing"
+    UNREAD = "unread"
+    STANDING = "standing"
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """
+    :ivar per_s: messages by which it grows; negative: by which it shrinks.
+    :ivar left_ms: of ``GONE``: when nothing will be left.
+    """
+
+    kind: Kind
+    per_s: float = 0.0
+    left_ms: int = 0
+
+
+class _Look(NamedTuple):
+    """Ends of the queues and the group's offsets in them, each summed up."""
+
+    at_ms: int
+    stored: int
+    read: int
+
+    @property
+    def lag(self) -> int:
+        return self.stored - self.read
+
+
+class Backlogs:
+    """Fed with one look after the other; of what was there at the last one, so many looks each."""
+
+    def __init__(self) -> None:
+        self._looks: dict[tuple[str, str], deque[_Look]] = {}
+
+    def take(self, facts: Facts) -> None:
+        """Remember how things are now."""
+        before, self._looks = self._looks, {}
+        for name, group in facts.groups.items():
+            for topic, (stored, read) in _sums(group).items():
+                looks = self._looks[name, topic] = before.get((name, topic)) or deque()
+                _add(looks, _Look(facts.now_ms, stored, read))
+
+    def trend(self, group: str, topic: str = ALL) -> Trend:
+        """What becomes of what ``group`` has not read."""
+        return _trend(self._looks.get((group, topic)))
+
+    def as_json(self) -> JsonObject:
+        """Group -> topic (:data:`ALL`: of all) -> ``kind`` and, for ``gone``, ``left_ms``; of what waits."""
+        told: JsonObject = {}
+        for (group, topic), looks in self._looks.items():
+            if looks[-1].lag > 0:
+                trend = _trend(looks)
+                left = {"left_ms": _coarse(trend.left_ms)} if trend.kind is Kind.GONE else {}
+                told.setdefault(group, {})[topic] = {"kind": str(trend.kind), **left}
+        return told
+
+
+def _sums(group: GroupFacts) -> Mapping[str, tuple[int, int]]:
+    sums = {ALL: (0, 0)}
+    for queue, progress in group.queues.items():
+        for topic in (ALL, queue.topic):
+            stored, read = sums.get(topic, (0, 0))
+            sums[topic] = (stored + progress.committed + progress.behind, read + progress.committed)
+    return sums
+
+
+def _add(looks: deque[_Look], look: _Look) -> None:
+    if looks:
+        last = looks[-1]
+        # A clock or offsets that went back; or nothing waits and nothing comes: many groups are like that, for days.
+        went_back = look.at_ms < last.at_ms or look.stored < last.stored or look.read < last.read
+        if went_back or (look.lag == 0 and look.stored == last.stored):
+            looks.clear()
+        elif look.at_ms == last.at_ms:
+            looks.pop()
+    looks.append(look)
+    while looks[0].at_ms < look.at_ms - WINDOW_MS:
+        looks.popleft()
+
+
+def _trend(looks: deque[_Look] | None) -> Trend:
+    if looks is None or len(looks) < 3 or looks[-1].at_ms - looks[0].at_ms < LEAST_MS:
+        return Trend(Kind.UNKNOWN)
+    first, last = looks[0], looks[-1]
+    passed_ms, read = last.at_ms - first.at_ms, last.read - first.read
+    if 0 < last.lag * passed_ms <= read * ON_ITS_WAY_MS:
+        return Trend(Kind.KEEPS_UP)
+    per_s = _growth(list(_parts(looks)))
+    if abs(per_s) * 60 < max(1.0, STILL_SHARE * last.lag):
+        per_s = 0.0
+    if per_s > 0:
+        return Trend(Kind.GROWING if read else Kind.UNREAD, per_s)
+    if per_s < 0:
+        return Trend(Kind.GONE, per_s, round(1_000 * last.lag / -per_s))
+    return Trend(Kind.STEADY if read else Kind.STANDING)
+
+
+def _parts(looks: deque[_Look]) -> Iterator[list[_Look]]:
+    """Three, of equal time. A look that came late may leave one empty."""
+    first_ms, passed_ms = looks[0].at_ms, looks[-1].at_ms - looks[0].at_ms
+    for part in range(3):
+        yield [look for look in looks if min(2, 3 * (look.at_ms - first_ms) // passed_ms) == part]
+
+
+def _growth(parts: list[list[_Look]]) -> float:
+    """Messages a second between the first part and the last; 0 when the parts do not all go one way."""
+    if not all(parts):
+        return 0.0
+    (low, high), *others = [(min(look.lag for look in part), max(look.lag for look in part)) for part in parts]
+    ways = []
+    for next_low, next_high in others:
+        ways.append((next_low > low and next_high > high) - (next_low < low and next_high < high))
+        low, high = next_low, next_high
+    if abs(sum(ways)) < len(ways):
+        return 0.0
+    (then_ms, then), (now_ms, now) = [
+        (fmean(look.at_ms for look in part), fmean(look.lag for look in part)) for part in (parts[0], parts[-1])
+    ]
+    return 1_000 * (now - then) / (now_ms - then_ms)
+
+
+def _coarse(milliseconds: int) -> int:
+    """In steps that do not change with every look."""
+    step = 1_000 if milliseconds < 20_000 else 5_000
+    return max(step, round(milliseconds / step) * step)

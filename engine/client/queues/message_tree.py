@@ -1,0 +1,40 @@
+"""The red-black tree that a process queue really holds, as nested JSON: the page draws these very nodes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.client.foundation.red_black_tree import RedBlackNode, RedBlackTree
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_properties import KEY_SEPARATOR, PROPERTY_KEYS
+
+#: Characters of a message's key.
+KEY_MAX = 100
+
+
+def message_tree(tree: RedBlackTree[MessageExt], most_nodes: int) -> dict[str, Any] | None:
+    """The root: ``{offset, key, red, left, right}``, or None for an empty tree.
+
+    Of a tree of more than ``most_nodes`` nodes the lower levels are left out: a node then has ``cut``, the number of
+    levels above being what fits.
+    """
+    levels = 64 if len(tree) <= most_nodes else max(1, (most_nodes + 1).bit_length() - 1)
+    return _node(tree, tree.root, levels)
+
+
+def _node(tree: RedBlackTree[MessageExt], node: RedBlackNode[MessageExt], levels: int) -> dict[str, Any] | None:
+    if node is tree.nil:
+        return None
+    view: dict[str, Any] = {
+        "offset": node.key,
+        "key": node.value.properties.get(PROPERTY_KEYS, "").partition(KEY_SEPARATOR)[0][:KEY_MAX],
+        "red": node.color == "red",
+        "left": None,
+        "right": None,
+    }
+    if levels > 1:
+        view["left"] = _node(tree, node.left, levels - 1)
+        view["right"] = _node(tree, node.right, levels - 1)
+    elif node.left is not tree.nil or node.right is not tree.nil:
+        view["cut"] = True
+    return view

@@ -1,0 +1,249 @@
+"""A frame in words: who asks whom for what, and what is answered, as far as the frame itself tells it.
+
+One source for all who tell it: the lab's narrator, and whoever looks at frames that wait at a live broker's door.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import NamedTuple
+
+from engine.protocol.body.bodies import LockBatchRequestBody
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.command.send_message_headers import SendMessageRequestHeader
+from engine.protocol.errors import ProtocolError
+from engine.protocol.message.message_codec import decode_messages
+from engine.protocol.message.message_properties import (
+    PROPERTY_KEYS,
+    PROPERTY_TRANSACTION_PREPARED,
+    decode_properties,
+)
+from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
+from engine.protocol.response_code import ResponseCode
+from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_ROLLBACK_TYPE
+from engine.texts import Text, plain
+
+#: Keys of one frame that are told.
+KEYS_TOLD = 3
+
+Texts = Mapping[str, str]
+
+
+class Words(NamedTuple):
+    """A sentence, and the keys of the messages in it. ``kind``: ``frame``, ``lock``, ``transaction`` or ``lost``."""
+
+    text: Texts
+    keys: tuple[str, ...] = ()
+    kind: str = "frame"
+
+
+class Ends(NamedTuple):
+    """Who sends a frame, and who gets it, as people call them."""
+
+    source: str
+    target: str
+
+    @property
+    def said(self) -> dict[str, str]:
+        """As a text takes them."""
+        return self._asdict()
+
+
+def request_words(name: str, command: RemotingCommand, ends: Ends) -> Words | None:
+    """What the request ``name`` asks for; None: for nothing. Its name alone where its bytes mean something else."""
+    tell = _REQUESTS.get(name)
+    try:
+        return _plainly(name, ends) if tell is None else tell(ends.said, command)
+    except (ProtocolError, KeyError, ValueError):
+        return _plainly(name, ends)
+
+
+def reply_words(name: str, command: RemotingCommand, request: RemotingCommand, ends: Ends) -> Words | None:
+    """What the reply to ``request``, which is called ``name``, says; None where that is only that all is well."""
+    answer = _REPLIES.get(name)
+    try:
+        if answer is not None and command.code in _WELL:
+            return answer(ends.said, command, request)
+    except (ProtocolError, KeyError, ValueError):
+        return _plainly(name, ends)
+    if command.code == ResponseCode.SUCCESS:
+        return None
+    return answered(name, command, ends)
+
+
+def answered(name: str, command: RemotingCommand, ends: Ends) -> Words:
+    """That the request ``name`` is answered with a code."""
+    return Words(Text("moment.refused", **ends.said, name=name, code=_code_name(command.code)))
+
+
+def _plainly(name: str, ends: Ends) -> Words:
+    return Words(Text("moment.asks", **ends.said, name=name))
+
+
+# ---------------------------------------------------------------------------------- messages
+
+
+def _send(ends: dict[str, str], command: RemotingCommand) -> Words:
+    header, keys, is_half = _sent_message(command)
+    queue = _queue(header.topic, header.queue_id)
+    return Words(
+        Text("moment.sends_half" if is_half else "moment.sends", **ends, keys=keys_told(keys), queue=queue),
+        keys,
+        "transaction" if is_half else "frame",
+    )
+
+
+def _stored(ends: dict[str, str], command: RemotingCommand, request: RemotingCommand) -> Words:
+    header, keys, is_half = _sent_message(request)
+    if is_half:
+        return Words(Text("moment.half_stored", **ends, keys=keys_told(keys)), keys, "transaction")
+    fields = command.ext_fields
+    queue = _queue(header.topic, int(fields["queueId"]))
+    if command.code != ResponseCode.SUCCESS:
+        detail = _code_name(command.code)
+        return Words(Text("moment.stored_but", **ends, keys=keys_told(keys), queue=queue, code=detail), keys)
+    offset = fields["queueOffset"]
+    return Words(Text("moment.stored", **ends, keys=keys_told(keys), queue=queue, offset=offset), keys)
+
+
+def _pull(ends: dict[str, str], command: RemotingCommand) -> Words:
+    fields = command.ext_fields
+    return Words(Text("moment.asks_pull", **ends, queue=_queue_of(command), offset=fields["queueOffset"]))
+
+
+def _pulled(ends: dict[str, str], command: RemotingCommand, request: RemotingCommand) -> Words:
+    queue = _queue_of(request)
+    if command.code != ResponseCode.SUCCESS:
+        return Words(Text("moment.nothing_new", **ends, queue=queue))
+    keys = _keys_in(command.body)
+    return Words(Text("moment.gives", **ends, keys=keys_told(keys), queue=queue), keys)
+
+
+def _send_back(ends: dict[str, str], command: RemotingCommand) -> Words:
+    return Words(Text("moment.sends_back", **ends))
+
+
+# ------------------------------------------------------------------------------------- locks
+
+
+def _lock(ends: dict[str, str], command: RemotingCommand) -> Words | None:
+    body = LockBatchRequestBody.from_json(command.body)
+    if not body.mq_set:
+        return None
+    return Words(Text("moment.asks_lock", **ends, queues=queues_told(body.mq_set)), kind="lock")
+
+
+def _unlock(ends: dict[str, str], command: RemotingCommand) -> Words:
+    body = LockBatchRequestBody.from_json(command.body)
+    return Words(Text("moment.unlocks", **ends, queues=queues_told(body.mq_set)), kind="lock")
+
+
+# ------------------------------------------------------------------ groups and transactions
+
+
+def _asks_offset(ends: dict[str, str], command: RemotingCommand) -> Words:
+    group = command.ext_fields["consumerGroup"]
+    return Words(Text("moment.asks_offset", **ends, group=group, queue=_queue_of(command)))
+
+
+def _offset(ends: dict[str, str], command: RemotingCommand, request: RemotingCommand) -> Words:
+    group, queue = request.ext_fields["consumerGroup"], _queue_of(request)
+    if command.code == ResponseCode.QUERY_NOT_FOUND:
+        return Words(Text("moment.no_offset", **ends, group=group, queue=queue))
+    offset = command.ext_fields["offset"]
+    return Words(Text("moment.tells_offset", **ends, group=group, queue=queue, offset=offset))
+
+
+def _tells_offset(ends: dict[str, str], command: RemotingCommand) -> Words:
+    group, offset = command.ext_fields["consumerGroup"], command.ext_fields["commitOffset"]
+    return Words(Text("moment.tells_offset", **ends, group=group, queue=_queue_of(command), offset=offset))
+
+
+def _members(ends: dict[str, str], command: RemotingCommand) -> Words:
+    return Words(Text("moment.members", **ends, group=command.ext_fields["consumerGroup"]))
+
+
+def _end_transaction(ends: dict[str, str], command: RemotingCommand) -> Words:
+    known = {TRANSACTION_COMMIT_TYPE: "commits", TRANSACTION_ROLLBACK_TYPE: "rolls_back"}
+    end = known.get(int(command.ext_fields["commitOrRollback"]), "undecided")
+    return Words(Text(f"moment.{end}", **ends), kind="transaction")
+
+
+def _check(ends: dict[str, str], command: RemotingCommand) -> Words:
+    keys = _keys_in(command.body)
+    return Words(Text("moment.checks", **ends, keys=keys_told(keys)), keys, "transaction")
+
+
+_REQUESTS: dict[str, Callable[[dict[str, str], RemotingCommand], Words | None]] = {
+    "SEND_MESSAGE": _send,
+    "SEND_MESSAGE_V2": _send,
+    "SEND_BATCH_MESSAGE": _send,
+    "PULL_MESSAGE": _pull,
+    "LOCK_BATCH_MQ": _lock,
+    "UNLOCK_BATCH_MQ": _unlock,
+    "QUERY_CONSUMER_OFFSET": _asks_offset,
+    "UPDATE_CONSUMER_OFFSET": _tells_offset,
+    "NOTIFY_CONSUMER_IDS_CHANGED": _members,
+    "CONSUMER_SEND_MSG_BACK": _send_back,
+    "END_TRANSACTION": _end_transaction,
+    "CHECK_TRANSACTION_STATE": _check,
+}
+_REPLIES: dict[str, Callable[[dict[str, str], RemotingCommand, RemotingCommand], Words]] = {
+    "SEND_MESSAGE": _stored,
+    "SEND_MESSAGE_V2": _stored,
+    "SEND_BATCH_MESSAGE": _stored,
+    "PULL_MESSAGE": _pulled,
+    "QUERY_CONSUMER_OFFSET": _offset,
+}
+#: Codes with which an answer has something to say of its own.
+_WELL = (
+    ResponseCode.SUCCESS,
+    ResponseCode.FLUSH_DISK_TIMEOUT,
+    ResponseCode.PULL_NOT_FOUND,
+    ResponseCode.QUERY_NOT_FOUND,
+)
+
+
+def _code_name(code: int) -> str:
+    try:
+        return ResponseCode(code).name
+    except ValueError:
+        return str(code)
+
+
+def _sent_message(command: RemotingCommand) -> tuple[SendMessageRequestHeader, tuple[str, ...], bool]:
+    """Its header, its keys, and whether it is a half message."""
+    fields = command.ext_fields
+    header = SendMessageRequestHeader.decode_v2(fields) if "b" in fields else SendMessageRequestHeader.decode(fields)
+    properties = decode_properties(header.properties or "")
+    keys = tuple(properties.get(PROPERTY_KEYS, "").split())
+    return header, keys, properties.get(PROPERTY_TRANSACTION_PREPARED) == "true"
+
+
+def _keys_in(body: bytes) -> tuple[str, ...]:
+    messages = decode_messages(body, decompress=False)
+    return tuple(message.keys[0] for message in messages if message.keys)
+
+
+def keys_told(keys: tuple[str, ...]) -> Texts:
+    """``a, b, c``, or ``a, b and 7 more``."""
+    if not keys:
+        return Text("moment.a_message")
+    if len(keys) <= KEYS_TOLD:
+        return plain(", ".join(keys))
+    return Text("moment.more", keys=", ".join(keys[: KEYS_TOLD - 1]), count=len(keys) - KEYS_TOLD + 1)
+
+
+def _queue_of(command: RemotingCommand) -> str:
+    return _queue(command.ext_fields["topic"], int(command.ext_fields["queueId"]))
+
+
+def queues_told(queues: Iterable[MessageQueue]) -> str:
+    """``Q0, Q3``."""
+    return ", ".join(sorted(_queue(queue.topic, queue.queue_id) for queue in queues))
+
+
+def _queue(topic: str, queue_id: int) -> str:
+    """``Q1``, as the stage calls it; a retry topic's is named in full."""
+    return f"{topic} Q{queue_id}" if topic.startswith(RETRY_GROUP_TOPIC_PREFIX) else f"Q{queue_id}"

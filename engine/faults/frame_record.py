@@ -1,0 +1,93 @@
+"""The frames of chosen clients, written down as they pass the door: what was sent, when, and what became of it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from engine.faults.fault_rule import Deed, Direction, fits
+from engine.faults.frame_subject import FrameSubject
+
+FRAMES_MAX = 2_000
+BYTES_MAX = 4 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFrame:
+    """One of them.
+
+    :ivar number: from 1 on, also of those that are not kept any more.
+    :ivar at_us: since the record began.
+    :ivar address: where the client's connection comes from.
+    :ivar frame: without its length prefix; without its body where bodies are not wanted.
+    :ivar body_bytes: how long its body was.
+    :ivar answers: number of the request that a reply answers; 0: it is none, or its request is not known.
+    :ivar deed: what a rule did to it; None: it passed.
+    """
+
+    number: int
+    at_us: int
+    address: str
+    direction: Direction
+    frame: bytes
+    body_bytes: int
+    answers: int
+    deed: Deed | None
+
+
+class FrameRecord:
+    """Bounded: of too many the oldest go.
+
+    :param client: pattern of the clients that are meant, as in a rule.
+    :param with_bodies: False: headers only. Bodies may hold what nobody else should read.
+    """
+
+    def __init__(self, client: str, *, with_bodies: bool, started_ms: int, started_us: int) -> None:
+        self.client = client
+        self.with_bodies = with_bodies
+        self.started_ms = started_ms
+        self.count = 0
+        #: Address -> id of the client there, as far as it said it.
+        self.clients: dict[str, str] = {}
+        self._started_us = started_us
+        self._frames: deque[RecordedFrame] = deque()
+        self._bytes = 0
+        #: Address and opaque of open requests of either side -> their number.
+        self._open: dict[tuple[str, Direction, int], int] = {}
+
+    def __iter__(self) -> Iterator[RecordedFrame]:
+        return iter(self._frames)
+
+    def note(
+        self,
+        address: str,
+        client: str,
+        direction: Direction,
+        frame: bytes,
+        subject: FrameSubject,
+        deed: Deed | None,
+        now_us: int,
+    ) -> None:
+        """A frame passes, or meets a fault. ``client``: its id, or again its address."""
+        if self.client and not fits(self.client, client) and not fits(self.client, address):
+            return
+        command = subject.command
+        self.clients[address] = client
+        self.count += 1
+        answers = 0
+        if command.is_response:
+            asked = Direction.OUT if direction is Direction.IN else Direction.IN
+            answers = self._open.pop((address, asked, command.opaque), 0)
+        elif not command.is_oneway:
+            self._open[address, direction, command.opaque] = self.count
+        kept = frame if self.with_bodies else frame[: len(frame) - len(command.body)]
+        at_us, body_bytes = now_us - self._started_us, len(command.body)
+        self._frames.append(RecordedFrame(self.count, at_us, address, direction, kept, body_bytes, answers, deed))
+        self._bytes += len(kept)
+        while len(self._frames) > FRAMES_MAX or self._bytes > BYTES_MAX:
+            self._bytes -= len(self._frames.popleft().frame)
+        if len(self._open) > FRAMES_MAX:
+            del self._open[next(iter(self._open))]
+        if len(self.clients) > FRAMES_MAX:
+            del self.clients[next(iter(self.clients))]

@@ -1,0 +1,84 @@
+"""Every call of every listener, with how it ended."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded, LabHistory, NodeChanged
+from engine.protocol.body.message_queue import MessageQueue
+
+#: What a listener says when it is done with a message.
+DONE = ("success", "commit")
+#: Topic, broker, queue id and offset.
+Place = tuple[str, str, int, int]
+
+
+class Delivery(NamedTuple):
+    """A listener got the message. ``died``: its process ended before it was done."""
+
+    began: ConsumeBegan
+    ended: ConsumeEnded | None
+    died: NodeChanged | None
+
+    @property
+    def place(self) -> Place:
+        """Where it was pulled from."""
+        began = self.began
+        return began.topic, began.broker, began.queue_id, began.queue_offset
+
+    @property
+    def queue(self) -> MessageQueue:
+        """The queue of it."""
+        return MessageQueue(self.began.topic, self.began.broker, self.began.queue_id)
+
+    @property
+    def is_done(self) -> bool:
+        """The listener said that it was consumed."""
+        return self.ended is not None and self.ended.result in DONE
+
+    @property
+    def result(self) -> str:
+        """What the listener said; ``running`` or ``died`` while it has said nothing."""
+        if self.ended is not None:
+            return self.ended.result
+        return "running" if self.died is None else "died"
+
+    @property
+    def end_event(self) -> int | None:
+        """When it ended, one way or the other."""
+        last = self.ended or self.died
+        return None if last is None else last.event
+
+
+def all_deliveries(history: LabHistory, until: int) -> list[Delivery]:
+    """Every call of every listener up to an event, with how it ended."""
+    entries: list[ConsumeBegan | ConsumeEnded | NodeChanged] = [
+        *(one for one in history.consumes_began if one.event <= until),
+        *(one for one in history.consumes_ended if one.event <= until),
+        *(one for one in history.nodes_changed if one.event <= until),
+    ]
+    # Of one event, what a listener has said comes before the end of its process.
+    rank = {ConsumeBegan: 0, ConsumeEnded: 1, NodeChanged: 2}
+    entries.sort(key=lambda one: (one.event, rank[type(one)]))
+    found: list[Delivery] = []
+    running: dict[tuple[str, ...], list[int]] = {}
+    for entry in entries:
+        match entry:
+            case ConsumeBegan():
+                running.setdefault(_call(entry), []).append(len(found))
+                found.append(Delivery(entry, None, None))
+            case ConsumeEnded():
+                if numbers := running.get(_call(entry)):
+                    number = numbers.pop(0)
+                    found[number] = found[number]._replace(ended=entry)
+            case NodeChanged():
+                for call, numbers in running.items():
+                    if call[0] == entry.node:
+                        for number in numbers:
+                            found[number] = found[number]._replace(died=entry)
+                        numbers.clear()
+    return found
+
+
+def _call(entry: ConsumeBegan | ConsumeEnded) -> tuple[str, ...]:
+    return entry.node, entry.topic, entry.broker, str(entry.queue_id), str(entry.queue_offset)

@@ -1,0 +1,111 @@
+"""What a stored message is to somebody who follows one message through its copies.
+
+A message that is delayed, retried or given up is stored anew at each step. Its unique id stays the same; where it lies
+and its properties say which step it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Protocol
+
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_properties import (
+    PROPERTY_DELAY_TIME_LEVEL,
+    PROPERTY_ORIGIN_MESSAGE_ID,
+    PROPERTY_REAL_TOPIC,
+    PROPERTY_RESENT_DEAD_LETTER,
+    PROPERTY_RETRY_TOPIC,
+    PROPERTY_TRANSACTION_CHECK_TIMES,
+)
+from engine.protocol.names import (
+    SCHEDULE_TOPIC,
+    TRANSACTION_CHECK_MAX_TIME_TOPIC,
+    TRANSACTION_HALF_TOPIC,
+    group_of_retry_or_dlq_topic,
+    is_dlq_topic,
+    is_retry_topic,
+    is_system_topic,
+)
+
+
+class StoredCopy(Protocol):
+    """As much of a stored message as says which step it is."""
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def queue_id(self) -> int: ...
+    @property
+    def reconsume_times(self) -> int: ...
+    @property
+    def properties(self) -> Mapping[str, str]: ...
+
+
+class CopyKind(StrEnum):
+    """``stored`` in its topic; ``half``: nobody sees it before it is committed; ``given-up``: nobody could say;
+    ``delayed``: it waits at a delay level; ``due``: it has waited, and lies where consumers find it; ``dead``: a dead
+    letter; ``resent``: by hand, for a dead letter.
+    """
+
+    STORED = "stored"
+    HALF = "half"
+    GIVEN_UP = "given-up"
+    DELAYED = "delayed"
+    DUE = "due"
+    DEAD = "dead"
+    RESENT = "resent"
+
+
+_BY_TOPIC = {
+    SCHEDULE_TOPIC: CopyKind.DELAYED,
+    TRANSACTION_HALF_TOPIC: CopyKind.HALF,
+    TRANSACTION_CHECK_MAX_TIME_TOPIC: CopyKind.GIVEN_UP,
+}
+
+
+def kind_of_copy(message: StoredCopy) -> CopyKind | None:
+    """None for a message of the broker's own."""
+    topic = message.topic
+    if topic in _BY_TOPIC:
+        return _BY_TOPIC[topic]
+    if is_system_topic(topic) or topic.endswith("_REPLY_TOPIC"):
+        return None
+    if is_dlq_topic(topic):
+        return CopyKind.DEAD
+    properties = message.properties
+    if PROPERTY_RESENT_DEAD_LETTER in properties and message.reconsume_times == 0:
+        return CopyKind.RESENT
+    return CopyKind.DUE if PROPERTY_DELAY_TIME_LEVEL in properties or is_retry_topic(topic) else CopyKind.STORED
+
+
+def destination(message: StoredCopy) -> str:
+    """The topic that it is meant for: of a delayed or half message another one than that in which it lies."""
+    return message.properties.get(PROPERTY_REAL_TOPIC, "") if message.topic in _BY_TOPIC else message.topic
+
+
+def group_of_copy(message: StoredCopy) -> str | None:
+    """The group that alone gets it, or has given it up; None: it is for everybody."""
+    return group_of_retry_or_dlq_topic(destination(message))
+
+
+def first_topic(message: StoredCopy) -> str:
+    """The topic that the message had before anything happened to it."""
+    return message.properties.get(PROPERTY_RETRY_TOPIC) or destination(message)
+
+
+def delay_level(message: StoredCopy) -> int:
+    """The level at which it waits: each has a queue. 0: it does not wait."""
+    return message.queue_id + 1 if message.topic == SCHEDULE_TOPIC else 0
+
+
+def checks_asked(message: StoredCopy) -> int:
+    """How often the producers had been asked when this half message was stored."""
+    text = message.properties.get(PROPERTY_TRANSACTION_CHECK_TIMES, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
+
+
+def identity(message: MessageExt) -> str:
+    """The same for all copies: the unique id or, where the sender gave it none, the first offset message id."""
+    return message.unique_id or message.properties.get(PROPERTY_ORIGIN_MESSAGE_ID) or message.offset_message_id

@@ -1,0 +1,23 @@
+// A request to this page's own server that changes something.
+
+import { language, t } from "./i18n.js";
+
+/** {answer} of the server, or {why} there is none. */
+export async function request(method, address, body) {
+  try {
+    const response = await fetch(address, {
+      method,
+      headers: { "Content-Type": "application/json" },
+      body: body && JSON.stringify(body),
+    });
+    // The gate before the application answers these in plain text: the token is missing, or another site asks.
+    if (response.status === 401 || response.status === 403)
+      return { why: t(`live.half.not_allowed_${response.status}`) };
+    if (!response.headers.get("Content-Type")?.startsWith("application/json"))
+      return { why: t("live.half.failed", { status: response.status }) };
+    const answer = await response.json();
+    return response.ok ? { answer } : { why: answer.text?.[language] ?? answer.error };
+  } catch (error) {
+    return { why: t("live.search.unreachable", { why: error.message }) };
+  }
+}

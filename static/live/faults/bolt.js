@@ -1,0 +1,47 @@
+// The small bolt at a thing of the live page: what can be broken at it, there where faults are allowed. Filled while a
+// rule waits for frames of it.
+
+import { html } from "htm/preact";
+import { useComputed } from "@preact/signals";
+import { acting, openThing } from "../../common/deeds/thing.js";
+import { DeedsPopover } from "../../common/deeds/popover.js";
+import { activeRules } from "../../common/faults.js";
+import { t } from "../../common/i18n.js";
+import { Icon } from "../../lab/panels/controls/icons.js";
+import { DeedForm } from "./deed_form.js";
+import { offersFor } from "./offers.js";
+import { isAllowed } from "./table.js";
+
+/** `kind` and `facts`: see offers.js; `name`: what it is, for people. */
+export const Bolt = (properties) => isAllowed && html`<${BoltButton} ...${properties} />`;
+
+function BoltButton({ kind, facts, name }) {
+  const isHit = useComputed(() =>
+    activeRules.value.some((rule) => (facts.client ? rule.client === facts.client : rule.group === facts.group)),
+  );
+  const label = t("faults.bolt", { name });
+  return html`<button
+    class=${`bolt ${isHit.value && (facts.client || facts.group) ? "is-hit" : ""}`}
+    ...${acting(kind, facts)}
+    aria-label=${label}
+    title=${label}
+  >
+    <${Icon} name="fault" />
+  </button>`;
+}
+
+export function BoltPopover() {
+  const open = openThing.value;
+  if (!open) return null;
+  const { title, text, deeds, note } = offersFor(open.thing);
+  return html`<${DeedsPopover}
+    key=${JSON.stringify(open.thing)}
+    anchor=${open.anchor}
+    title=${title}
+    text=${text}
+    deeds=${deeds}
+    Form=${DeedForm}
+  >
+    ${note && html`<p class="quiet">${note}</p>`}
+  </${DeedsPopover}>`;
+}

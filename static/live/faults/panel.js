@@ -1,0 +1,75 @@
+// The panel of faults: the rules and what they did, and the frames that wait at the door. There only where the server
+// allows faults.
+
+import { html } from "htm/preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { brokenWords } from "../../common/fault_words.js";
+import { faults, isHolding, refusal, removeAll } from "../../common/faults.js";
+import { span } from "../../common/format.js";
+import { t } from "../../common/i18n.js";
+import { goTo } from "../keys.js";
+import { Held } from "./held.js";
+import { Hits, Rules } from "./rules.js";
+import { RuleForm } from "./rule_form.js";
+
+export function FaultPanel() {
+  const isAsking = useSignal(false);
+  useEffect(() => {
+    if (location.hash === "#faults") goTo("faults");
+  }, []);
+  const { rules, is_active: isActive, clock_ahead_ms: ahead } = faults.value;
+  const hasRules = rules.length > 0;
+  const button = useRef(null);
+  const close = () => {
+    isAsking.value = false;
+    button.current.focus();
+  };
+  return html`<section class="panel faults" id="faults" tabindex="-1" aria-labelledby="faults-title">
+    <header class="panel-head">
+      <h2 class="panel-title" id="faults-title">${t("faults.title")}</h2>
+      <span class="fault-state quiet">
+        ${isActive ? brokenWords().join(t("text.list_separator")) : t("faults.none")}
+        ${ahead > 0 && html` <span class="badge">${t("faults.is.ahead", { time: span(ahead) })}</span>`}
+      </span>
+      <span class="fault-buttons">
+        <button
+          type="button"
+          class="button"
+          ref=${button}
+          aria-expanded=${isAsking.value}
+          aria-controls="rule-form"
+          onClick=${() => (isAsking.value = !isAsking.value)}
+        >
+          ${t("faults.new_rule")}
+        </button>
+        <button type="button" class="button" disabled=${!isActive && !hasRules} onClick=${removeAll}>
+          ${t("faults.remove_all")}
+        </button>
+      </span>
+    </header>
+    ${isAsking.value && html`<${RuleForm} onDone=${close} />`}
+    ${
+      (hasRules || isHolding.value) &&
+      html`<div class=${`fault-columns ${isHolding.value ? "is-holding" : ""}`}>
+        ${isHolding.value && html`<${Held} />`}
+        <div class="fault-rules"><${Rules} /><${Hits} /></div>
+      </div>`
+    }
+  </section>`;
+}
+
+/** Why the last deed was refused, wherever on the page it was pressed. */
+export function Refusal() {
+  return html`<div class="told" role="alert">
+    ${
+      refusal.value &&
+      html`<p class="told-line is-problem">
+        <span>${refusal.value}</span>
+        <button type="button" class="button row-button" onClick=${() => (refusal.value = "")}>
+          ${t("inspector.close")}
+        </button>
+      </p>`
+    }
+  </div>`;
+}

@@ -1,0 +1,61 @@
+// A whole rule: what happens to which frames, how often, until when. Fields that mean nothing for the chosen deed are
+// left out.
+
+import { html } from "htm/preact";
+import { useEffect, useRef } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { CommandField, readField } from "../../common/deeds/fields.js";
+import { command, faults } from "../../common/faults.js";
+import { t } from "../../common/i18n.js";
+import { KINDS, kindText } from "./table.js";
+
+/** Fields that some deeds alone know. */
+const ONLY_OF = {
+  ms: ["delay", "answer-late"],
+  code: ["reject"],
+  direction: ["drop", "delay", "duplicate", "cut", "corrupt", "hold"],
+};
+const GROUPS = [
+  ["what", ["what", "frame", "ms", "code"]],
+  ["which", ["direction", "client", "topic", "group", "key"]],
+  ["when", ["times", "every", "ratio", "seed", "for_ms"]],
+];
+const STARTS = { what: "drop", times: 1 };
+
+export function RuleForm({ onDone }) {
+  const what = useSignal(STARTS.what);
+  const form = useRef(null);
+  useEffect(() => form.current.elements.what.focus(), []);
+  const fields = KINDS.fault.fields.filter(({ name }) => !(name in ONLY_OF) || ONLY_OF[name].includes(what.value));
+  const submit = async (event) => {
+    event.preventDefault();
+    const data = new FormData(form.current);
+    const values = Object.fromEntries(fields.map((field) => [field.name, readField(field, data)]));
+    if (await command("fault", faults.value.broker, values)) onDone();
+  };
+  return html`<form
+    class="rule-form"
+    id="rule-form"
+    ref=${form}
+    onSubmit=${submit}
+    onKeyDown=${(event) => event.key === "Escape" && onDone()}
+    onChange=${() => (what.value = form.current.elements.what.value)}
+  >
+    <p class="quiet">${kindText("fault")}</p>
+    <div class="rule-fields">
+      ${GROUPS.map(
+        ([group, names]) =>
+          html`<fieldset key=${group}>
+            <legend>${t(`faults.form.${group}`)}</legend>
+            ${fields
+              .filter(({ name }) => names.includes(name))
+              .map((field) => html`<${CommandField} key=${field.name} field=${field} start=${STARTS[field.name]} />`)}
+          </fieldset>`,
+      )}
+    </div>
+    <div class="deed-end">
+      <button type="button" class="button" onClick=${onDone}>${t("live.half.cancel")}</button>
+      <button type="submit" class="button button-primary">${t("faults.add")}</button>
+    </div>
+  </form>`;
+}

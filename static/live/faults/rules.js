@@ -1,0 +1,104 @@
+// The rules at the broker's door, each with how often it has acted, and the frames that were hit last.
+
+import { html } from "htm/preact";
+import { faults, removeRule } from "../../common/faults.js";
+import { clockTime, count, span } from "../../common/format.js";
+import { t } from "../../common/i18n.js";
+
+const CONDITIONS = ["direction", "client", "topic", "group", "key"];
+const COLUMNS = ["what", "frames", "when", "hits"];
+
+export function Rules() {
+  const rules = faults.value.rules.toReversed();
+  return html`<div class="fault-part">
+    <h3 id="fault-rules-title">${t("faults.rules")} <span class="quiet number">${count(rules.length)}</span></h3>
+    <div class="table-scroll" tabindex="0" role="group" aria-labelledby="fault-rules-title">
+      <table class="fault-table">
+        <thead>
+          <tr>
+            ${COLUMNS.map((column) => html`<th key=${column} scope="col">${t(`faults.column.${column}`)}</th>`)}
+            <th scope="col"><span class="sr-only">${t("faults.remove")}</span></th>
+          </tr>
+        </thead>
+        <tbody>${rules.map((rule) => html`<${Rule} key=${rule.rule_id} rule=${rule} />`)}</tbody>
+      </table>
+    </div>
+  </div>`;
+}
+
+function Rule({ rule }) {
+  const { rule_id: id, what, frame, is_spent: isSpent } = rule;
+  const conditions = CONDITIONS.filter((name) => rule[name]);
+  return html`<tr data-rule=${id} class=${isSpent ? "is-spent" : ""}>
+    <td><strong>${t(`faults.what.${what}`)}</strong> <span class="quiet">${detailOf(rule)}</span></td>
+    <td>
+      <code>${frame || t("lab.field.any_frame")}</code>
+      ${conditions.map(
+        (name) =>
+          html`<span key=${name} class="fault-condition">
+            <span class="quiet">${t(`lab.field.${name}`)}</span>${" "}
+            ${name === "direction" ? t(`faults.direction.${rule[name]}`) : html`<code>${rule[name]}</code>`}
+          </span>`,
+      )}
+    </td>
+    <td>${whenOf(rule)}</td>
+    <td>${hitsOf(rule)}</td>
+    <td class="deeds">
+      <button
+        type="button"
+        class="button row-button"
+        aria-label=${t("faults.remove_rule", { id: String(id) })}
+        onClick=${() => removeRule(id)}
+      >
+        ${t("faults.remove")}
+      </button>
+    </td>
+  </tr>`;
+}
+
+function detailOf({ what, ms, code }) {
+  if (what === "delay" || what === "answer-late") return span(ms);
+  return what === "reject" ? code : "";
+}
+
+/** How often, and until when. */
+function whenOf({ times, every, ratio, seed, ends_in_ms: ends, is_spent: isSpent }) {
+  const words = [
+    times > 0 ? t("faults.times", { n: times }) : t("faults.always"),
+    every > 1 && t("faults.every", { n: every }),
+    ratio < 1 && t("faults.ratio", { percent: `${+(ratio * 100).toFixed(1)} %`, seed: String(seed) }),
+    ends !== null && !isSpent && t("faults.ends", { time: span(ends) }),
+  ];
+  return words.filter(Boolean).join(t("text.list_separator"));
+}
+
+/** A rule that never hit says so, and whether a frame came at all. */
+function hitsOf({ hits, seen, is_spent: isSpent }) {
+  const words =
+    hits > 0 ? t("faults.hit", { n: hits }) : t(seen > 0 ? "faults.never_hit_of" : "faults.never_hit", { seen });
+  return html`<span class=${hits > 0 ? "" : "quiet"}>${words}</span>${
+    isSpent && html` <span class="badge">${t("faults.spent")}</span>`
+  }`;
+}
+
+export function Hits() {
+  const { hits } = faults.value;
+  return html`<div class="fault-part">
+    <h3 id="fault-hits-title">${t("faults.hits")}</h3>
+    <ol class="fault-hits" tabindex="0" role="list" aria-labelledby="fault-hits-title">
+      ${hits.length === 0 && html`<li class="quiet">${t("faults.no_hits")}</li>`}
+      ${hits.map(
+        (hit) =>
+          html`<li key=${`${hit.at_ms} ${hit.rule} ${hit.frame} ${hit.client}`}>
+            <time class="quiet number">${clockTime(hit.at_ms)}</time>
+            <strong>${t(`faults.what.${hit.what}`)}</strong>
+            <span><code>${hit.frame}</code> <${Way} ...${hit} /></span>
+          </li>`,
+      )}
+    </ol>
+  </div>`;
+}
+
+/** Who sent a frame to whom. */
+export const Way = ({ client, direction }) =>
+  html`<span class="quiet">${t(`faults.way.${direction}`, { client, broker: faults.value.broker ?? "" })}</span>`;

@@ -1,0 +1,71 @@
+// A member of a group: which client it is, whether it tells how it is, and its process queues.
+
+import { html } from "htm/preact";
+import { clientVersion, count, span } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { LanguageBadge } from "../stage/marks.js";
+import { nameOf } from "./names.js";
+import { ProcessQueue } from "./process_queue.js";
+
+/** `now`: the broker's time of the answer. `holders`: who holds which queue. */
+export function Member({ group, member, now, holders, isOpen, isTrees }) {
+  const { client_id: id, state, queues, untold = [] } = member;
+  const what = untold.map((name) => t(`live.insides.untold_${name}`)).join(t("text.list_separator"));
+  const lines = [
+    member.omitted_queues > 0 && t("live.clients.more", { n: member.omitted_queues }),
+    member.answered_ms && queues.length === 0 && t("lab.consumer.no_queues"),
+    !member.answered_ms && state !== "asked" && t("live.insides.silent_long"),
+    what && t("live.insides.untold", { what }),
+  ];
+  return html`<details class="node inside-member" data-member=${id} open=${isOpen}>
+    <summary class="inside-head">
+      <span class="role-sign role-consumer">${nameOf(group, id)}</span>
+      <${LanguageBadge} language=${member.language} />
+      <span class="ellipsis mono" title=${`${id}\n${member.address} · ${clientVersion(member.version)}`}>
+        ${id}
+      </span>
+      <${Answer} member=${member} now=${now} />
+    </summary>
+    ${member.answered_ms && html`<${Facts} member=${member} now=${now} />`}
+    <div class="inside-queues">
+    ${queues.map(
+      (queue) =>
+        html`<${ProcessQueue}
+            key=${`${queue.topic}@${queue.broker}@${queue.queue_id}`}
+            group=${group}
+            queue=${queue}
+            member=${member}
+            now=${now}
+            holders=${holders}
+            isTrees=${isTrees}
+          />`,
+    )}
+    </div>
+    ${lines.filter(Boolean).map((words) => html`<p key=${words} class="inside-line quiet">${words}</p>`)}
+  </details>`;
+}
+
+function Answer({ member, now }) {
+  const { state, remark, answered_ms: answered } = member;
+  const words = t(`live.insides.state_${state}`, { why: remark });
+  if (state === "told")
+    return html`<span class="good-text" title=${words}>✓<span class="sr-only">${words}</span></span>`;
+  if (state === "asked") return html`<span class="quiet">${words}</span>`;
+  return html`<span class="badge badge-warning" title=${words}>
+    ${words}${answered ? ` · ${t("live.insides.as_of", { time: span(now - answered) })}` : ""}
+  </span>`;
+}
+
+/** What it does with its messages in a sentence. */
+function Facts({ member, now }) {
+  const { orderly, threads, started_ms: started, rates = {} } = member;
+  const all = Object.values(rates);
+  const sum = (name) => Math.round(10 * all.reduce((before, each) => before + (each[name] ?? 0), 0)) / 10;
+  const facts = [
+    orderly !== null && t(orderly ? "live.insides.orderly" : "live.insides.concurrent"),
+    threads !== null && t("live.insides.threads", { n: threads }),
+    started !== null && t("live.insides.up", { time: span(now - started) }),
+    all.length > 0 && t("live.insides.rates", { ok: count(sum("ok_per_s")), failed: count(sum("failed_per_s")) }),
+  ];
+  return html`<p class="inside-line quiet">${facts.filter(Boolean).join(" · ")}</p>`;
+}

@@ -1,0 +1,61 @@
+"""Answers to 307 as JSON: RocketMQ's own, and such as no honest client would give."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from app.live.client_answers import QUEUES_MAX, running_info_view
+from engine.client.consumer.consumer_running_info import ANSWER_NODES_MAX, INSIDES_PROPERTY
+from engine.protocol.json_form.json_text import ObjectKeyMap, dumps_json
+from tests.engine.broker.processors.test_admin_processors import captured_reply
+
+KEY = {"brokerName": "b", "queueId": 1, "topic": "T"}
+
+
+def test_the_answer_of_the_java_client_is_shown_with_what_it_does_not_tell():
+    view = running_info_view(captured_reply(307)["body"].encode())
+    assert [(queue["topic"], queue["queue_id"]) for queue in view["queues"]] == [("GT", 0), ("GT", 1)]
+    queue = view["queues"][0]
+    assert (queue["broker"], queue["count"], queue["commit_offset"], queue["dropped"]) == ("broker-a", 0, 4, False)
+    assert (queue["last_pull_ms"], queue["last_consume_ms"]) == (1795252737717, 1795252737718)
+    assert (view["orderly"], view["threads"], view["started_ms"]) == (False, 20, 1795252735744)
+    assert view["rates"]["GT"] == {"ok_per_s": 0.6, "failed_per_s": 0.1, "rt_ms": 2.2857142857142856, "failed": 0}
+    assert view["untold"] == ["trees"]
+    assert queue["tree"] is None
+
+
+@pytest.mark.parametrize("key", [KEY, json.dumps(KEY)])
+def test_numbers_and_keys_may_be_texts_and_what_is_missing_is_said(key):
+    told = {"cachedMsgCount": "3", "droped": "1"}
+    table = ObjectKeyMap([(key, told)]) if isinstance(key, dict) else {key: told, "no queue": told}
+    (queue,) = running_info_view(dumps_json({"mqTable": table}))["queues"]
+    assert (queue["topic"], queue["queue_id"], queue["count"], queue["dropped"]) == ("T", 1, 3, True)
+    view = running_info_view(dumps_json({"mqTable": ObjectKeyMap([(KEY, {"droped": False})])}))
+    assert view["untold"] == ["trees", "counts", "times"]
+
+
+def test_queues_and_trees_without_end_are_cut():
+    tree: dict[str, object] | None = None
+    for number in range(500):
+        tree = {"offset": number, "key": "k" * 500, "red": True, "left": tree, "right": None}
+    many: dict[str, object] = {"offset": 1, "key": "", "red": 1, "left": None, "right": None}
+    for _ in range(11):
+        many = {**many, "left": many, "right": many}
+    insides = {"T@b@0": {"msgTreeMap": tree, "consumeLock": {"owner": 7}}, "T@b@1": {"msgTreeMap": many}}
+    pairs: list[tuple[dict[str, object], object]] = [
+        ({**KEY, "queueId": number}, {}) for number in range(QUEUES_MAX + 5)
+    ]
+    body = dumps_json({"properties": {INSIDES_PROPERTY: json.dumps(insides)}, "mqTable": ObjectKeyMap(pairs)})
+    view = running_info_view(body)
+    assert (len(view["queues"]), view["omitted_queues"]) == (QUEUES_MAX, 5)
+
+    def size(node):
+        return 0 if node is None else 1 + size(node["left"]) + size(node["right"])
+
+    first, second = view["queues"][:2]
+    assert 50 < size(first["tree"]) < 70
+    assert len(first["tree"]["key"]) < 210
+    assert size(first["tree"]) + size(second["tree"]) == ANSWER_NODES_MAX
+    assert first["consume_lock"] == {"owner": "7", "waiters": 0}

@@ -1,0 +1,48 @@
+"""A member of a group that consumes beside the test, in a thread and an event loop of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from engine.client import ConsumeFromWhere, DefaultMQPushConsumer
+from engine.client.instance.mq_client_instance import MQClientInstance
+
+
+@dataclass(frozen=True)
+class ThreadedConsumer:
+    """A running member."""
+
+    instance: MQClientInstance
+    call_soon: Callable[..., object]
+
+
+@contextmanager
+def consumer_of_orders(live, listener, *, orderly=False, group="billing"):
+    """A member that consumes in a thread of its own; ``call_soon`` is how to reach that."""
+    loop, made, stop = asyncio.new_event_loop(), [], asyncio.Event()
+    is_ready = threading.Event()
+
+    async def run():
+        member = DefaultMQPushConsumer(
+            None, group, live.name_servers, consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
+        )
+        member.subscribe("orders")
+        (member.register_message_listener_orderly if orderly else member.register_message_listener)(listener)
+        async with member:
+            made.append(ThreadedConsumer(member.instance, loop.call_soon_threadsafe))
+            is_ready.set()
+            await stop.wait()
+
+    thread = threading.Thread(target=loop.run_until_complete, args=(run(),))
+    thread.start()
+    assert is_ready.wait(60)
+    try:
+        yield made[0]
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(60)
+        loop.close()
