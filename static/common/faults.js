@@ -9,12 +9,15 @@ const BRISK_MS = 1000;
 /** A pause begins, and ends, a moment after it was asked for. */
 const SETTLED_MS = 200;
 
+const ALL = "all";
 const NOTHING = { is_active: false, rules: [], hits: [], held: [], broken: {}, lease_ms: 0, clock_ahead_ms: 0, at: 0 };
 
 /** The last answer; `at`: when it came, as performance.now() tells it. */
 export const faults = signal(NOTHING);
 /** Why the last deed was refused, or "". */
 export const refusal = signal("");
+/** The held frame that was gone last although nobody here has decided it, or null. */
+export const lost = signal(null);
 
 const lives = (rule) => !rule.is_spent;
 export const activeRules = computed(() => faults.value.rules.filter(lives));
@@ -40,16 +43,22 @@ export async function look() {
 }
 document.addEventListener("visibilitychange", () => !document.hidden && look());
 
-/** While the engine is paused it tells only that: what it told before still holds. */
-function take(answer) {
+/** While the engine is paused it tells only that: what it told before still holds. `decided`: the held frame that this
+    answer is about, or all of them. */
+function take(answer, decided) {
+  if (answer.held && decided !== ALL) {
+    const waits = (frame) => frame.id === decided || answer.held.some(({ id }) => id === frame.id);
+    const gone = faults.value.held.findLast((frame) => !waits(frame));
+    if (gone || decided !== undefined) lost.value = gone ?? null;
+  }
   faults.value = { ...faults.value, paused_ms: 0, ...answer, at: performance.now() };
 }
 
 /** Changes what is broken; whether that was done. */
-async function change(method, path, body) {
+async function change(method, path, body, decided = undefined) {
   const { answer, why = "" } = await request(method, `/api/faults${path}`, body);
   refusal.value = why;
-  if (answer) take(answer);
+  if (answer) take(answer, decided);
   clearTimeout(next);
   next = setTimeout(look, SETTLED_MS);
   return Boolean(answer);
@@ -57,11 +66,11 @@ async function change(method, path, body) {
 
 /** A command of LIVE_COMMANDS in app/live/fault_desk.py, or `resume`. */
 export const command = (kind, target, values = {}) => change("POST", "", { kind, target, ...values });
-export const removeAll = () => change("DELETE", "");
+export const removeAll = () => change("DELETE", "", undefined, ALL);
 export const removeRule = (id) => change("DELETE", `/${id}`);
 /** Somebody looks at the held frames: they wait longer. */
 export const renewLease = () => change("POST", "/look", {});
-export const passAll = () => change("POST", "/held", { deed: "pass" });
+export const passAll = () => change("POST", "/held", { deed: "pass" }, ALL);
 /** `changes`: { fields, properties, body }, each may be missing. */
-export const letPass = (id, changes = {}) => change("POST", `/held/${id}`, { deed: "pass", ...changes });
-export const dropHeld = (id) => change("POST", `/held/${id}`, { deed: "drop" });
+export const letPass = (id, changes = {}) => change("POST", `/held/${id}`, { deed: "pass", ...changes }, id);
+export const dropHeld = (id) => change("POST", `/held/${id}`, { deed: "drop" }, id);

@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { faults, passAll, renewLease } from "../../common/faults.js";
+import { faults, lost, passAll, renewLease } from "../../common/faults.js";
 import { count, span } from "../../common/format.js";
 import { language, t } from "../../common/i18n.js";
 import { CountdownBar } from "../panels/stage/marks.js";
@@ -33,6 +33,9 @@ export function Held() {
       </span>
       <button type="button" class="button row-button" data-pass-all onClick=${passAll}>${t("faults.pass_all")}</button>
     </header>
+    <p class="held-lost" role="status">
+      ${lost.value && t("faults.lost", { name: lost.value.name, client: lost.value.client })}
+    </p>
     ${held.length === 0 && html`<p class="held-empty quiet">${t("faults.waiting")}</p>`}
     <ol class="held-stack" role="list" aria-labelledby="held-title">
       ${held.map(

@@ -25,7 +25,7 @@ export function HeldFrame({ frame }) {
   const submit = (event) => {
     event.preventDefault();
     const data = new FormData(event.currentTarget);
-    letPass(id, changesIn(data, frame));
+    decide(letPass(id, changesIn(data, frame)));
   };
   const note = (event) => {
     isChanged.value = Object.keys(changesIn(new FormData(event.currentTarget), frame)).length > 0;
@@ -56,7 +56,7 @@ export function HeldFrame({ frame }) {
       </fieldset>
     </div>
     <div class="deed-end">
-      <button type="button" class="button" data-drop onClick=${() => dropHeld(id)}>${t("faults.drop")}</button>
+      <button type="button" class="button" data-drop onClick=${() => decide(dropHeld(id))}>${t("faults.drop")}</button>
       <button type="submit" class="button button-primary">
         ${t(isChanged.value ? "faults.pass_changed" : "faults.pass")}
       </button>
@@ -69,6 +69,12 @@ const Bytes = ({ hex }) =>
     <summary>${t("faults.hex")}</summary>
     <pre class="held-hex" tabindex="0">${hex}</pre>
   </details>`;
+
+/** The focus goes to what waits next. */
+async function decide(deed) {
+  if (await deed)
+    requestAnimationFrame(() => (document.querySelector(".held-frame") ?? document.getElementById("faults")).focus());
+}
 
 function Part({ title, part, names, values, hasLetters = false }) {
   if (names.length === 0) return null;

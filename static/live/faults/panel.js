@@ -2,7 +2,7 @@
 // allows faults.
 
 import { html } from "htm/preact";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { brokenWords } from "../../common/fault_words.js";
 import { faults, isHolding, refusal, removeAll } from "../../common/faults.js";
@@ -20,7 +20,11 @@ export function FaultPanel() {
   }, []);
   const { rules, is_active: isActive, clock_ahead_ms: ahead } = faults.value;
   const hasRules = rules.length > 0;
-  const close = () => (isAsking.value = false);
+  const button = useRef(null);
+  const close = () => {
+    isAsking.value = false;
+    button.current.focus();
+  };
   return html`<section class="panel faults" id="faults" tabindex="-1" aria-labelledby="faults-title">
     <header class="panel-head">
       <h2 class="panel-title" id="faults-title">${t("faults.title")}</h2>
@@ -32,6 +36,7 @@ export function FaultPanel() {
         <button
           type="button"
           class="button"
+          ref=${button}
           aria-expanded=${isAsking.value}
           aria-controls="rule-form"
           onClick=${() => (isAsking.value = !isAsking.value)}
