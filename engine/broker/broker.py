@@ -352,6 +352,7 @@ class Broker:
     def advance(self, ms: int) -> None:
         """The clock was set ahead so much: what is done from time to time is due so much earlier."""
         self._tasks.advance(ms)
+        self.registration.advance(ms)
 
     def client_id_at(self, remote_address: str) -> str:
         """The id of the client whose connection comes from there; empty while it has not sent a heartbeat."""

@@ -5,6 +5,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { groupMark, topicMark } from "../common/palette.js";
+import { firstNot } from "./journal/halving.js";
 
 const EMPTY_VIEW = {
   world: {},
@@ -138,15 +139,7 @@ function tellOfJournal() {
 }
 
 /** How many entries have at most this number. */
-export function indexAfter(number) {
-  let [low, high] = [0, journal.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (journal[middle].number <= number) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
+export const indexAfter = (number) => firstNot((entry) => entry.number <= number, journal);
 
 export function entryOf(entry) {
   if (Array.isArray(entry)) {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.administration.default_group import ListingGroup
+from app.commands.administration.group_members import members
 from app.commands.tool import name_server_option, print_table, run_tool
 from app.foundation.operator_wishes import Place, ResetWish, WishRefused
 from app.foundation.terminal_text import local_time
@@ -20,15 +21,19 @@ _TIME_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H
 
 @click.group("groups", cls=ListingGroup)
 def command() -> None:
-    """List consumer groups with their lag, let one go on elsewhere, delete one. Without a command: list.
+    """List consumer groups with their lag, ask members, let a group go on elsewhere, delete one. Without one: list.
 
     \b
     Examples:
       glassmq groups
       glassmq groups audit
+      glassmq groups members audit
       glassmq groups reset-offset audit --topic orders --to-time "2026-11-22 10:00"
       glassmq groups delete audit
     """
+
+
+command.add_command(members)
 
 
 @command.command("list")

@@ -30,12 +30,14 @@ class _NameServer:
     """How far one name server is.
 
     :ivar told: so many changes were made before its last registration began, which has ended.
+    :ivar in_full: the next registration names all topics.
     :ivar is_overdue: somebody gave up waiting for the registration that is under way.
     """
 
     def __init__(self, address: str) -> None:
         self.address = address
         self.told = 0
+        self.in_full = True
         self.is_overdue = False
         self.is_due = asyncio.Event()
         self.ended = asyncio.Event()
@@ -74,6 +76,13 @@ class BrokerRegistration:
         for name_server in self._name_servers:
             name_server.is_due.set()
 
+    def advance(self, ms: int) -> None:
+        """The clock was set ahead so much: if that is a period, registrations are due."""
+        if ms >= self._config.register_name_server_period_ms:
+            for name_server in self._name_servers:
+                name_server.in_full = True
+                name_server.is_due.set()
+
     async def told(self, wait_ms: int | None = None) -> None:
         """Returns when every name server has had the changes made so far, or after ``wait_ms``."""
         changes = self.changes
@@ -103,15 +112,14 @@ class BrokerRegistration:
                 )
 
     async def _keep_registered(self, name_server: _NameServer) -> None:
-        in_full = True
         while True:
             name_server.is_due.clear()
             changes = self.changes
+            in_full, name_server.in_full = name_server.in_full, False
             await self._register(name_server.address, in_full)
             name_server.registration_ended(changes)
-            in_full = False
             try:
                 async with asyncio.timeout(self._config.register_name_server_period_ms / 1_000):
                     await name_server.is_due.wait()
             except TimeoutError:
-                in_full = True
+                name_server.in_full = True

@@ -191,8 +191,9 @@ class Narrator:
                 return None
             words = self._words.of(frame)
             if words is not None:
-                is_light = self.frames.is_light(frame) and words.kind != "lost" and not words.keys
-                return Caption(frame.event, words.text, words.kind, LIGHT if is_light else PLAIN, words.keys)
+                is_light = self.frames.is_light(frame) and not words.keys
+                weight = GRAVE if words.kind == "lost" else LIGHT if is_light else PLAIN
+                return Caption(frame.event, words.text, words.kind, weight, words.keys)
         return None
 
     def _listener_end(self, least: int) -> Caption | None:
@@ -283,7 +284,8 @@ def _said_of_command(done: CommandApplied) -> Texts:
             return Text("moment.lock_on", name=switch.name)
         return Text("moment.lock_off", name=switch.name, what=switch.what)
     name, what = COMMANDS[command.kind].name, COMMANDS[command.kind].what
-    return Text("moment.command", name=name, target=command.target, what=what) if command.target else what
+    target = " ".join(word for word in (command.target, str(command.value.get("frame", ""))) if word)
+    return Text("moment.command", name=name, target=target, what=what) if target else what
 
 
 def _last(entries: Sequence[_Entry], least: int) -> _Entry | None:

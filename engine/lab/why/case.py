@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
 from engine.lab.checkers.watch.logged_message import LoggedMessage
-from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.history import (
     CommandApplied,
@@ -103,8 +102,7 @@ class Case:
     def owner(self, queue: MessageQueue) -> str:
         """The member that has the queue now; empty: none."""
         held: dict[str, bool] = {one.node: one.is_gain for one in self.holds(queue)}
-        running = {role.name for role in self.members if role.consumer is not None}
-        return next((node for node, has in reversed(held.items()) if has and node in running), "")
+        return next((node for node, has in reversed(held.items()) if has and node in self.evidence.up), "")
 
     def pulled(self, node: str, queue: MessageQueue, offset: int, after: int) -> tuple[int, int] | None:
         """(Event, time) at which that message came into the node's process queue, after event ``after``."""
@@ -150,11 +148,6 @@ class Case:
             None,
         )
 
-    def broker_is_up(self, name: str) -> bool:
-        """Whether it runs now."""
-        role = self.world.nodes[name]
-        return isinstance(role, BrokerRole) and role.broker is not None
-
 
 def subjects(evidence: Evidence, key: str) -> list[Subject]:
     """Who subscribes to a topic of the message, or has had it, up to now; nobody where nobody knows the key."""
@@ -166,7 +159,7 @@ def subjects(evidence: Evidence, key: str) -> list[Subject]:
         {
             _subject(role)
             for role in evidence.world.consumers()
-            if role.name in had or (role.spec.topic in topics and (role.has_run or role.consumer is not None))
+            if role.name in had or (role.spec.topic in topics and role.name in evidence.began)
         }
     )
 

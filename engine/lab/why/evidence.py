@@ -156,6 +156,9 @@ class Evidence(WatchListener):
 
     :ivar now_event, now_us: where one asks; what comes after is looked ahead.
     :ivar locks_now: the lock tables of the brokers, as of then.
+    :ivar began, up, paused: names of the nodes that have run, run, and stand still, as of then.
+    :ivar min_offsets: broker -> where its log begins, as of then.
+    :ivar beyond: (broker, group, topic, queue id) where the offset lies behind the queue's end, as of then.
     """
 
     def __init__(self, run: LabRun) -> None:
@@ -174,6 +177,11 @@ class Evidence(WatchListener):
         self.decisions: list[Decided] = []
         self.frames: list[Sent] = []
         self.locks_now: tuple[LockNow, ...] = ()
+        self.began: frozenset[str] = frozenset()
+        self.up: frozenset[str] = frozenset()
+        self.paused: frozenset[str] = frozenset()
+        self.min_offsets: dict[str, int] = {}
+        self.beyond: frozenset[tuple[str, str, str, int]] = frozenset()
         self.now_event = 0
         self.now_us = 0
         self._owned: dict[str, dict[MessageQueue, tuple[object, int, str]]] = {}
@@ -194,6 +202,17 @@ class Evidence(WatchListener):
         """This is now; the run may go on, to look ahead."""
         self.now_event, self.now_us = self.run.event_number, self.run.now_us
         self.locks_now = tuple(self._read_locks_now())
+        roles = self.world.nodes.values()
+        self.began = frozenset(role.name for role in roles if role.has_run)
+        self.paused = frozenset(role.name for role in roles if role.status == "paused")
+        self.up = self.paused | {role.name for role in roles if role.status == "running"}
+        stores = {role.name: role.broker.store for role in self.world.brokers() if role.broker is not None}
+        self.min_offsets = {name: store.commit_log.min_offset for name, store in stores.items()}
+        self.beyond = frozenset(
+            (name, group, topic, queue_id)
+            for (name, group, topic, queue_id), offset in self._offsets.items()
+            if name in stores and offset > stores[name].max_offset(topic, queue_id)
+        )
 
     def known(self, entries: Iterable[_Entry], *, ahead: bool = False) -> list[_Entry]:
         """Those up to now; ``ahead``: those after it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.why import telling, wire
 from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer
 from engine.lab.why.case import VISIBLE, Case, queue_of
@@ -138,20 +137,19 @@ def _passed(case: Case, last: Stored) -> _Found | None:
         text = Text("why.step.dropped", node=dropped[0].node)
         return "dropped", {}, [WhyStep(dropped[0].event, dropped[0].time_us, dropped[0].node, "fault", text)]
     message = last.message
-    role = case.world.nodes[message.broker]
-    if isinstance(role, BrokerRole) and role.broker is not None:
-        min_offset = role.broker.store.commit_log.min_offset
-        if message.commit_log_offset < min_offset and case.until == case.evidence.now_event:
-            return "expired", {"broker": message.broker}, [telling.stored(last)]
+    if message.commit_log_offset < case.evidence.min_offsets.get(message.broker, 0):
+        return "expired", {"broker": message.broker}, [telling.stored(last)]
     queue = queue_of(last)
-    members = [one for one in case.members if one.has_run]
+    members = [one for one in case.members if one.name in case.evidence.began]
     wanted = [one for one in members if case.evidence.wants(one, message)]
     deliveries = [one for one in case.deliveries if one.queue == queue]
     if members and not wanted and not deliveries:
         return "filtered", {}, [telling.stored(last)]
     commits = case.commits(queue)
-    # A broker that is down may have forgotten how far it had come.
-    if not commits or commits[-1].offset <= message.queue_offset or not case.broker_is_up(message.broker):
+    # A broker that is down may have forgotten how far it had come; an offset behind the queue's end will be set back.
+    if not commits or commits[-1].offset <= message.queue_offset or message.broker not in case.evidence.up:
+        return None
+    if commits[-1][2:6] in case.evidence.beyond:
         return None
     passing = _passing(commits, message.queue_offset)
     steps = [telling.stored(last), telling.committed(passing)]

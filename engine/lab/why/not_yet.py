@@ -25,7 +25,8 @@ def why_not_yet(case: Case, ahead: Case) -> WhyAnswer:
     coming = _coming(case, ahead)
     begins = next((step for step in coming if step.kind == "listener"), None)
     if cause in ("in-listener", "acknowledged"):
-        begins = next((step for step in reversed(coming) if step.kind == "listener"), None)
+        done = [telling.ended(one, is_ahead=True) for one in ahead.deliveries if one.is_done]
+        begins = next(iter(done), None)
     if begins is None:
         span_us = ahead.evidence.run.now_us - case.evidence.now_us
         key = "over" if ahead.evidence.run.is_over else "not_within"
@@ -99,15 +100,14 @@ def _in_queue(case: Case, ahead: Case, copy: Stored, steps: list[WhyStep]) -> _F
             text = Text("why.not_yet.acknowledged", node=here[-1].began.node, broker=message.broker)
             return "acknowledged", text, [*steps, telling.committed(passing[0])]
         return "in-listener", Text("why.not_yet.in_listener", node=here[-1].began.node), steps
-    if not case.broker_is_up(message.broker):
+    if message.broker not in case.evidence.up:
         deaths = case.crashes(message.broker, 0, case.until)
         steps += [telling.node_changed(case, one) for one in deaths[-1:]]
         return "broker-down", Text("why.not_yet.broker_down", broker=message.broker), steps
     owner = case.owner(queue)
     if not owner:
         return _no_owner(case, ahead, queue, steps)
-    role = case.world.nodes[owner]
-    if role.status == "paused":
+    if owner in case.evidence.paused:
         return "paused", Text("why.not_yet.paused", node=owner, queue=named), steps
     if here and not here[-1].is_done and here[-1].ended is not None:
         result = Text(f"why.result.{here[-1].result}")
@@ -115,7 +115,6 @@ def _in_queue(case: Case, ahead: Case, copy: Stored, steps: list[WhyStep]) -> _F
     gains = [one for one in case.holds(queue) if one.is_gain and one.node == owner]
     pulled = case.pulled(owner, queue, message.queue_offset, max(gains[-1].event, copy.event))
     if pulled is None:
-        assert isinstance(role, ConsumerRole)
         steps.append(telling.held(gains[-1]))
         blocker = _blocker(case, owner, queue)
         if blocker is not None:
@@ -146,7 +145,7 @@ def _no_owner(case: Case, ahead: Case, queue: MessageQueue, steps: list[WhyStep]
             left=span_text(max(0, lock.ends_us - case.evidence.now_us)),
         )
         return "lock", text, steps
-    running = [role for role in case.members if role.consumer is not None]
+    running = [role for role in case.members if role.name in case.evidence.up]
     if not running:
         for role in case.members:
             steps += [telling.node_changed(case, one) for one in case.crashes(role.name, 0, case.until)[-1:]]

@@ -342,7 +342,8 @@ def _not_committed(case: Case, first: Delivery, second: Delivery) -> _Found:
         named = {"broker": first.began.broker, "offset": back.offset, "before": back.before}
         return cause, dict(named), [*_deaths(case, first.began.broker, first.began.event, back.event), *told]
     if commits and commits[-1].offset > offset:
-        return "moved-before-commit", {}, [telling.committed(commits[-1]), *steps]
+        cause = "lost-queue" if second.began.node == first.began.node else "moved-before-commit"
+        return cause, {}, [telling.committed(commits[-1]), *steps]
     lost = [
         telling.frame_lost(frame, wire.name_of(frame))
         for frame, command in wire.requests(
@@ -367,7 +368,9 @@ def _not_committed(case: Case, first: Delivery, second: Delivery) -> _Found:
         return "stood-still", {}, [*broker_deaths, *told]
     if broker_deaths:
         return "broker-died", {"broker": first.began.broker}, [*broker_deaths, *told]
-    return ("commit-lost" if lost else "moved-before-commit"), {}, told
+    if lost:
+        return "commit-lost", {}, told
+    return ("lost-queue" if second.began.node == first.began.node else "moved-before-commit"), {}, told
 
 
 def _kept(case: Case, first: Delivery, second: Delivery) -> _Found | None:

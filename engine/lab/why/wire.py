@@ -73,7 +73,7 @@ def not_heard(case: Case) -> Sent | None:
     for frame, _ in requests(case.evidence, SENDS, (since, case.until), needle=case.key):
         if not frame.copies or not named.search(frame.data) or any(answers(case.evidence, frame, case.until)):
             continue
-        if case.broker_is_up(frame.target) and not case.crashes(frame.target, frame.event, case.until):
+        if frame.target in case.evidence.up and not case.crashes(frame.target, frame.event, case.until):
             return frame
     return None
 

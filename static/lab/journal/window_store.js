@@ -4,6 +4,7 @@
 import { signal } from "@preact/signals";
 import { FrameStore } from "../panels/stage/frame_store.js";
 import { fetchWindow } from "../session.js";
+import { firstAtOrAfter } from "./halving.js";
 import { entryOf, indexAfter, journal, journalCut, view } from "../view.js";
 
 /** Two questions are at least so far apart. */
@@ -72,20 +73,10 @@ function callsOf(fetchedCalls) {
 /** Whether nothing is missing: numbers of entries and of frames follow each other without a gap, and reach the view's.
  */
 function isWhole(left, right, event) {
-  const first = firstAfter(left);
-  const end = Math.max(first, Math.min(firstAfter(right), indexAfter(event)));
+  const first = firstAtOrAfter(journal, left);
+  const end = Math.max(first, Math.min(firstAtOrAfter(journal, right), indexAfter(event)));
   const [before, behind] = [journal[first - 1]?.number ?? 0, journal[end]?.number ?? event + 1];
   return behind - before - 1 === end - first && frameStore.isWhole(left, right, view.peek().frames.at(-1)?.id ?? 0);
-}
-
-function firstAfter(time) {
-  let [low, high] = [0, journal.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (journal[middle].time < time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function want(left, right) {

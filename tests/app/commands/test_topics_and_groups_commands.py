@@ -1,6 +1,7 @@
 """``glassmq topics`` and ``glassmq groups``: what they change on a running cluster."""
 
 import asyncio
+import threading
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -9,7 +10,8 @@ from click.testing import CliRunner
 from app.command_line import main
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
-from tests.support.live.live_server import LiveServer
+from engine.protocol.enums import ConsumeFromWhere
+from tests.support.live.live_server import LiveServer, message
 
 
 @pytest.fixture(scope="module")
@@ -116,6 +118,34 @@ def test_the_members_of_an_online_group_are_told(live, glassmq):
     output = asyncio.run(while_online())
     assert "within 10 s" in output
     assert sum(int(row[-1]) for row in rows(output)[1:5]) == 0
+
+
+def test_members_say_what_they_hold_and_a_group_without_any_is_refused_in_a_line(live, glassmq):
+    live.send(message("held", "1"), message("held", "2"))
+    is_done = threading.Event()
+
+    async def listen(messages, context):
+        await asyncio.to_thread(is_done.wait)
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    async def while_online():
+        first = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
+        consumer = DefaultMQPushConsumer(None, "holders", live.name_servers, consume_from_where=first)
+        consumer.subscribe("held", "*")
+        consumer.register_message_listener(listen)
+        await consumer.start()
+        try:
+            while sum(queue.msg_count for queue in consumer.process_queues.values()) < 2:
+                await asyncio.sleep(0.02)
+            return await asyncio.to_thread(glassmq, "groups", "members", "holders")
+        finally:
+            is_done.set()
+            await consumer.shutdown()
+
+    table = [row for row in rows(asyncio.run(while_online())) if "held" in row]
+    assert sum(int(row[4]) for row in table) == 2
+    assert {(row[1], *row[6:8]) for row in table} == {("PYTHON", "no", "no")}
+    assert "nobody_there" in glassmq("groups", "members", "nobody_there", code=1)
 
 
 @pytest.mark.parametrize(

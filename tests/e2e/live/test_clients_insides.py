@@ -123,6 +123,6 @@ def test_a_tree_of_our_own_client_is_drawn_and_a_message_of_it_opens_as_a_record
             page.keyboard.press("Enter")
             expect(page.locator("#inspector")).to_contain_text("k3")
             page.keyboard.press("Escape")
-            owner.loop.call_soon_threadsafe(go_on.set)
+            owner.call_soon(go_on.set)
             expect(held).to_contain_text("0 held")
             expect(held.locator(".pill", has_text="queue lock")).to_contain_text("free")

@@ -249,6 +249,40 @@ def test_members_show_the_queues_they_own_and_their_held_pulls(serve, open_page)
     expect(page.locator("[data-group=reports]")).to_contain_text("No member is connected")
 
 
+SHIFTS = """() => {
+  window.shifted = 0;
+  const add = (entries) => entries.forEach(({ value }) => (window.shifted += value));
+  const observer = new PerformanceObserver((list) => add(list.getEntries()));
+  observer.observe({ type: 'layout-shift' });
+  window.shiftedUntilNow = () => (add(observer.takeRecords()), window.shifted);
+}"""
+
+
+@pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
+def test_what_comes_in_moves_nothing_about(serve, open_page, size):
+    scene = small_scene()
+    page = live(open_page(f"{serve(scene)}/live", viewport={"width": size[0], "height": size[1]}))
+    expect(page.locator(".strip .block")).not_to_have_count(0)
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+    page.evaluate(SHIFTS)
+    newest = page.locator(".strip .block").last
+    first = newest.get_attribute("data-offset")
+    for _ in range(8):
+        before = sequence(page)
+        scene.advance(400)
+        wait_for_update(page, after=before)
+    expect(newest).not_to_have_attribute("data-offset", first)
+    assert page.evaluate("shiftedUntilNow()") < 0.002
+
+
+def test_a_held_pull_is_told_as_waiting_for_a_message(serve, open_page):
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
+    page.locator("#groups select").select_option("ledger")
+    heading = page.locator(".queue-table").get_by_role("columnheader", name="Waits for a message")
+    expect(heading).to_have_attribute("title", re.compile("Nothing is held back"))
+    expect(page.locator(".queue-table .timer-text").first).to_have_text(re.compile(r"^\d+ s at most$"))
+
+
 def test_pause_freezes_the_display_and_the_stream_goes_on(serve, open_page):
     scene = small_scene(lively=False)
     page = live(open_page(f"{serve(scene)}/live"))

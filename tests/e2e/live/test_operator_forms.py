@@ -128,6 +128,7 @@ def test_the_first_message_of_an_empty_broker_is_sent_from_the_page(server, open
     dialog.locator("[name=body]").fill("hello")
     dialog.locator("[type=submit]").click()
     expect(page.locator(".told")).to_contain_text("Stored in Greetings, queue")
+    expect(page.locator(".told-line")).to_have_count(0, timeout=30_000)  # it goes by itself
     expect(page.locator("[data-topic=Greetings] .lane")).to_have_count(4)
 
 

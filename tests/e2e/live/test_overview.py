@@ -169,3 +169,26 @@ def test_a_spike_of_the_start_does_not_flatten_the_rest(scale):
 )
 def test_what_is_no_rare_spike_of_the_past_is_shown_whole(scale, what, values, at_least):
     assert scale("roofOf", [values], 10) >= at_least, what
+
+
+def test_values_without_neighbours_are_found(scale):
+    assert scale("aloneIn", [7, None, None, 3, None, 4, 5, None, 6]) == [0, 3, 8]
+    assert scale("aloneIn", []) == scale("aloneIn", [None, None]) == []
+
+
+def test_a_latency_of_a_single_second_is_a_dot_that_one_sees(serve, open_page):
+    scene = small_scene()
+    for number, second in enumerate(scene.seconds):
+        second["in_messages"] = 1 if number == len(scene.seconds) - 30 else 0
+    page = live(open_page(f"{serve(scene)}/live?theme=light"))
+    page.locator("[data-plot=put_latency]").scroll_into_view_if_needed()
+    page.wait_for_function(
+        """() => {
+             const canvas = document.querySelector('[data-plot=put_latency] canvas');
+             const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+             let blue = 0;
+             for (let at = 0; at < data.length; at += 4)
+               blue += data[at + 3] > 200 && data[at + 2] > 120 && data[at] < 60;
+             return blue >= 20;
+           }"""
+    )

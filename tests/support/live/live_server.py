@@ -74,8 +74,15 @@ class LiveServer:
 
     def get(self, path):
         """``(status, parsed JSON)`` of a request to the page server."""
+        return self.ask("GET", path)
+
+    def ask(self, method, path, body=None, content_type="application/json"):
+        """The same for a request that changes something."""
+        data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
+        url = f"http://{self.server.page_address}{path}"
+        request = urllib.request.Request(url, data, {"Content-Type": content_type}, method=method)
         try:
-            with urllib.request.urlopen(f"http://{self.server.page_address}{path}", timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=60) as answer:
                 return answer.status, json.load(answer)
         except urllib.error.HTTPError as error:
             with error:
@@ -121,6 +128,18 @@ class LiveServer:
         queue = MessageQueue(topic, broker.config.broker_name, queue_id)
         thread, _ = self.host._engine()
         return thread.call(lambda: broker.rebalance_lock_manager.try_lock_batch(group, [queue], client_id))
+
+    def break_it(self, kind, target="broker-a", **fields):
+        """Give the engine a command of the lab; what is broken then."""
+        return self.host.faults.apply({"kind": kind, "target": target, **fields})
+
+    def faults_when(self, condition):
+        """What is broken, once ``condition`` holds for it; fails after two minutes."""
+        ends_at = time.monotonic() + 120
+        while not condition(view := self.host.faults.view()):
+            assert time.monotonic() < ends_at, view
+            time.sleep(0.02)
+        return view
 
     def state_when(self, condition):
         """The first state for which ``condition`` holds; fails after two minutes."""

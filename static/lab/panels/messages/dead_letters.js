@@ -9,6 +9,7 @@ import { virtualTime } from "../../format.js";
 import { command, isRecording } from "../../session.js";
 import { openDeadLetters, openRecord, pointing, view } from "../../view.js";
 import { Dialog } from "../controls/dialog.js";
+import { Anyway } from "./anyway.js";
 import { resultWord } from "./life_text.js";
 
 const NUMBERS = ["offset", "given_back", "dead_at"];
@@ -75,15 +76,7 @@ function Letters({ broker, group }) {
     ${
       canResend &&
       rows.some((message) => message.resent) &&
-      html`<label class="form-row form-switch">
-        <input
-          type="checkbox"
-          name="anyway"
-          checked=${anyway.value}
-          onChange=${(event) => (anyway.value = event.currentTarget.checked)}
-        />
-        <span>${t("lab.dead.anyway")}</span>
-      </label>`
+      html`<${Anyway} anyway=${anyway} text=${t("lab.dead.anyway")} />`
     }
     <div class="table-scroll" tabindex="0" role="group" aria-label=${t("lab.dead.title", { broker, group })}>
       <table class="dead-table">

@@ -9,6 +9,7 @@ import { span } from "../../format.js";
 import { command } from "../../session.js";
 import { openHalf, view } from "../../view.js";
 import { Dialog } from "../controls/dialog.js";
+import { Anyway } from "./anyway.js";
 
 export function HalfDialog() {
   const open = openHalf.value;
@@ -46,18 +47,7 @@ function Deeds({ broker, message: opened, close }) {
       ${fact("checks", t("lab.half.checks", { n: message.check_times, max: part?.check_max ?? "–" }))}
       ${fact("age", span(view.value.time_us - message.born_us))}
     </dl>
-    ${
-      isDecided &&
-      html`<label class="form-row form-switch">
-        <input
-          type="checkbox"
-          name="anyway"
-          checked=${anyway.value}
-          onChange=${(event) => (anyway.value = event.currentTarget.checked)}
-        />
-        <span>${t("lab.half.anyway", { op: message.decided_by })}</span>
-      </label>`
-    }
+    ${isDecided && html`<${Anyway} anyway=${anyway} text=${t("lab.half.anyway", { op: message.decided_by })} />`}
     ${(isGivenUp ? ["resume-half"] : ["commit-half", "rollback-half"]).map(
       (kind) =>
         kind in COMMANDS &&

@@ -7,9 +7,9 @@ import { useComputed, useSignal } from "@preact/signals";
 import { bilingual } from "../../format.js";
 import { view } from "../../view.js";
 
-/** So long a sentence stays while the world plays: before one of the same weight, before one that is a little lighter,
-    and before housekeeping. */
-const STAYS_MS = [450, 1800, 4000];
+/** So long a sentence stays while the world plays: before one of the same weight, and before lighter ones; housekeeping
+    waits longest. */
+const STAYS_MS = [450, 1500, 2500, 4000];
 
 export function Caption() {
   const newest = useComputed(() => view.value.caption);
@@ -24,7 +24,7 @@ export function Caption() {
     const old = shown.peek();
     const { playing } = view.peek();
     if (!playing || !old || !next || next.event < old.event || next.weight > old.weight) return void show();
-    const left = STAYS_MS[Math.min(old.weight - next.weight, 2)] - (performance.now() - since.peek());
+    const left = STAYS_MS[old.weight - next.weight] - (performance.now() - since.peek());
     if (left <= 0) return void show();
     const timer = setTimeout(show, left);
     return () => clearTimeout(timer);

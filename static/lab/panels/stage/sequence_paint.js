@@ -2,6 +2,7 @@
 
 import { t } from "../../../common/i18n.js";
 import { span, virtualTime } from "../../format.js";
+import { firstAtOrAfter } from "../../journal/halving.js";
 import { placeOf } from "./sequence_window.js";
 
 const LABEL_WIDTH = 62;
@@ -366,14 +367,4 @@ class Painter {
     context.fillStyle = colours.lost;
     context.fillText(text, left + 4, y);
   }
-}
-
-function firstAtOrAfter(journal, time) {
-  let [low, high] = [0, journal.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (journal[middle].time < time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }

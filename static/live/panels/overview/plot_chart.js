@@ -5,7 +5,7 @@ import uPlot from "uplot";
 import { clockTime } from "../../../common/format.js";
 import { signal } from "@preact/signals";
 import { shown, zoom, zoomTo } from "./plot_range.js";
-import { powerAbove, powersOfTen, roofOf, spikesOf, STEPS } from "./plot_scale.js";
+import { aloneIn, powerAbove, powersOfTen, roofOf, spikesOf, STEPS } from "./plot_scale.js";
 
 /** Index of the point under the pointer, in whichever plot it is; null: it is in none. */
 export const pointed = signal(null);
@@ -112,11 +112,8 @@ function seriesOf(stroke, dash) {
   ];
 }
 
-/** Values between two gaps: no line begins or ends there, so that each is drawn as a dot. */
-function alone(chart, series) {
-  const values = chart.data[series];
-  return [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null);
-}
+/** Of values between two gaps no line is drawn: each is a dot. */
+const alone = (chart, series) => aloneIn(chart.data[series]);
 
 const highest = (chart) => chart.data.filter((_, index) => index % 3 === 2);
 

@@ -45,3 +45,7 @@ export function powersOfTen(_, __, least, most) {
   while (powers.at(-1) < most) powers.push(powers.at(-1) * 10);
   return powers;
 }
+
+/** Places of the values that have none beside them. */
+export const aloneIn = (values) =>
+  [...values.keys()].filter((at) => values[at] != null && values[at - 1] == null && values[at + 1] == null);

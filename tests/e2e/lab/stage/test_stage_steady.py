@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.e2e.lab.lab_page import event_number, expect_event, run_to_ms
-from tests.e2e.lab.test_stage_map import all_are_whole, opened_at, settled
+from tests.e2e.lab.stage.test_stage_map import all_are_whole, opened_at, settled
 from tests.e2e.letters import letters
 from tests.e2e.scenes import empty_scene
 

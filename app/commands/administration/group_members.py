@@ -1,0 +1,101 @@
+"""``glassmq groups members``: what the members of a group hold, by their own account (307)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from app.commands.tool import name_server_option, print_table, run_tool
+from engine.protocol.command.headers import (
+    GetConsumerConnectionListRequestHeader,
+    GetConsumerRunningInfoRequestHeader,
+)
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.errors import ProtocolError
+from engine.protocol.json_form.json_text import loads_json_object
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+
+if TYPE_CHECKING:
+    from app.remote.cluster_reader import ClusterReader
+
+_HEADINGS = ("MEMBER", "LANGUAGE", "TOPIC", "QUEUE", "HELD", "COMMITTED", "LOCKED", "DROPPED", "PULLED")
+
+
+@click.command("members")
+@click.argument("group")
+@name_server_option
+def members(group: str, name_servers: tuple[str, ...]) -> None:
+    """List what each member of GROUP holds of its queues: messages, locks, when it pulled last.
+
+    The members are asked, through a broker. What a client does not tell is "-".
+
+    \b
+    Examples:
+      glassmq groups members audit
+    """
+    run_tool(_list_members(name_servers, group))
+
+
+async def _list_members(name_servers: tuple[str, ...], group: str) -> None:
+    from app.remote.cluster_reader import open_cluster_reader
+
+    header = GetConsumerConnectionListRequestHeader(group)
+    command = RemotingCommand.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
+    told: dict[str, tuple[str, dict[str, Any] | str]] = {}
+    async with open_cluster_reader(name_servers) as reader:
+        for address in (await reader.broker_addresses()).values():
+            reply = await reader.exchange(address, command, f"ask for the members of group {group}")
+            if reply.code != ResponseCode.SUCCESS:
+                continue
+            for client in loads_json_object(reply.body, "the list of members").get("connectionSet", []):
+                name = str(client.get("clientId"))
+                if name not in told:
+                    told[name] = str(client.get("language")), await _ask(reader, address, group, name)
+    if not told:
+        raise click.ClickException(f"no member of group {group!r} is connected")
+    print_table(_HEADINGS, [row for name in sorted(told) for row in _rows(name, *told[name])])
+
+
+async def _ask(reader: ClusterReader, address: str, group: str, client_id: str) -> dict[str, Any] | str:
+    """What the member tells, or why nothing."""
+    from app.live.client_answers import running_info_view
+
+    header = GetConsumerRunningInfoRequestHeader(group, client_id)
+    command = RemotingCommand.request(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
+    reply = await reader.exchange(address, command, f"ask {client_id} how it is")
+    if reply.code != ResponseCode.SUCCESS:
+        return reply.remark or f"code {reply.code}"
+    try:
+        return running_info_view(reply.body)
+    except ProtocolError as error:
+        return str(error)
+
+
+def _rows(client_id: str, language: str, told: dict[str, Any] | str) -> Iterator[tuple[object, ...]]:
+    if isinstance(told, str):
+        yield client_id, language, told, *"-" * 6
+        return
+    for queue in told["queues"]:
+        held = None if queue["count"] is None else queue["count"] + (queue["in_hand"] or 0)
+        pulled = queue["last_pull_ms"]
+        yield (
+            client_id,
+            language,
+            queue["topic"],
+            queue["queue_id"],
+            _shown(held),
+            _shown(queue["commit_offset"]),
+            _shown(queue["locked"]),
+            _shown(queue["dropped"]),
+            "-" if pulled is None else f"{max(0.0, time.time() - pulled / 1000):.1f} s ago",
+        )
+
+
+def _shown(value: bool | int | None) -> object:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "-" if value is None else value
