@@ -31,5 +31,7 @@ be cut. The state::
     backlogs     what becomes of them: group -> topic ("": all) -> kind ("growing", "gone", ...), left_ms; likewise
     omitted      how many topics, groups, connections, offset_pairs are not shown
 
+What members of a group hold is no part of it: nobody asks them unless a page looks (``app.live.client_answers``).
+
 A record of the tail, and of a search: see ``app.observation.record_view.message_summary``.
 """

@@ -72,7 +72,6 @@ class FaultGate:
         self._concerned = _NOTHING
         self._remembers = False
         self._delayed = 0
-        self._looked_at_ms = 0
         self._lease: asyncio.TimerHandle | None = None
         self._deeds: dict[Deed, Callable[[FaultRule, Door, Direction, bytes, FrameSubject], None]] = {
             Deed.DROP: self._drop,
@@ -178,11 +177,6 @@ class FaultGate:
         """Its connection is gone, with all that it still had to bring."""
         self._doors.pop(door, None)
         self.held.lose(door)
-
-    def cut_all(self) -> None:
-        """End every connection."""
-        for door in tuple(self._doors):
-            door.close()
 
     def examine(self, door: Door, direction: Direction, frame: bytes) -> None:
         """Let ``frame``, without its length prefix, pass; or do to it what the first rule that means it says."""

@@ -27,10 +27,14 @@ export function useInsides(group, place, status) {
       }
       isAsking = false;
     };
-    const eye = new IntersectionObserver(([{ isIntersecting }]) => {
-      isSeen = isIntersecting;
-      ask();
-    });
+    // Its upper edge at the bottom of the window is nothing that somebody looks at.
+    const eye = new IntersectionObserver(
+      ([{ isIntersecting }]) => {
+        isSeen = isIntersecting;
+        ask();
+      },
+      { rootMargin: "0px 0px -15% 0px" },
+    );
     eye.observe(place.current);
     const timer = setInterval(ask, AGAIN_MS);
     return () => {

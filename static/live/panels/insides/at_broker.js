@@ -6,19 +6,25 @@ import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { shortMs } from "../../../lab/format.js";
 import { keepsRoom } from "../../../lab/nodes/room.js";
+import { Bolt } from "../../faults/bolt.js";
 import { goTo } from "../../keys.js";
 import { brokerNowMs, compare, inspectedOffset, state } from "../../view.js";
 import { Countdown, TopicMark } from "../stage/marks.js";
 import { nameOf } from "./names.js";
+import { isLockOff } from "./process_queue.js";
 
 /** Rows of a part; the rest is counted. */
 const MOST_ROWS = 6;
 
+const NOTHING = {};
+
 export function AtBroker({ group, told }) {
+  const name = state.value.cluster.broker_name ?? t("live.stage.broker");
   return html`<article class="node inside-broker" aria-label=${t("live.insides.at_broker")}>
     <p class="inside-head">
       <span class="role-sign role-broker" aria-hidden="true">B</span>
-      <strong>${state.value.cluster.broker_name ?? t("live.stage.broker")}</strong>
+      <strong>${name}</strong>
+      <${Bolt} kind="broker" facts=${NOTHING} name=${name} />
     </p>
     <${Locks} group=${group} told=${told} />
     <${HalfMessages} />
@@ -28,7 +34,7 @@ export function AtBroker({ group, told }) {
 }
 
 function Part({ part, name, rows, none, total = rows.length, children }) {
-  return html`<section class="part is-open" data-part=${part} aria-label=${name} ref=${keepsRoom}>
+  return html`<div class="part is-open" role="group" data-part=${part} aria-label=${name} ref=${keepsRoom}>
     <div class="part-head">
       <h3>${name}</h3>
       <span class=${`number ${total > 0 ? "" : "quiet"}`}>${total > 0 ? count(total) : none}</span>
@@ -38,7 +44,7 @@ function Part({ part, name, rows, none, total = rows.length, children }) {
     </ul>
     ${children}
     ${rows.length > MOST_ROWS && html`<p class="quiet">${t("lab.half.more", { n: rows.length - MOST_ROWS })}</p>`}
-  </section>`;
+  </div>`;
 }
 
 /** What is left of `whole`, as a bar and in words. */
@@ -58,10 +64,10 @@ function Locks({ group, told }) {
     .map((place) => {
       const { client_id: id, since_ms: since, lease_ms: lease } = locks[place];
       const at = place.lastIndexOf("@");
-      const topic = place.slice(0, at);
+      const [topic, queueId] = [place.slice(0, at), place.slice(at + 1)];
       return html`<li key=${place} class="inside-row" data-lock=${place}>
         <span class="ellipsis" title=${t("lab.locks.owner", { id })}>
-          <${TopicMark} topic=${topic} /> Q${place.slice(at + 1)}${" "}
+          <${TopicMark} topic=${topic} /> Q${queueId}${" "}
           <span aria-hidden="true">→</span> <strong>${told && nameOf(group, id)}</strong>
           ${
             told?.members.every((member) => member.client_id !== id) &&
@@ -70,9 +76,17 @@ function Locks({ group, told }) {
           ${" "}<span class="quiet mono">${id}</span>
         </span>
         <${Left} at=${since + lease} whole=${lease} label="lab.locks.left" />
+        <${Bolt} kind="queue" facts=${{ group, topic, queueId }} name=${`${topic} Q${queueId}`} />
       </li>`;
     });
-  return html`<${Part} part="locks" name=${t("lab.locks.title")} rows=${rows} none=${t("live.insides.no_locks")} />`;
+  return html`<${Part} part="locks" name=${t("lab.locks.title")} rows=${rows} none=${t("live.insides.no_locks")} >
+    ${
+      isLockOff(group) &&
+      html`<p class="pill is-off">
+        <span class="order-letter" aria-hidden="true">B</span> ${t("lab.locks.off_short")}
+      </p>`
+    }
+  </${Part}>`;
 }
 
 /** Of all groups: a half message belongs to its producer's. */
@@ -80,7 +94,7 @@ function HalfMessages() {
   const part = state.value.transactions;
   const waiting = (part?.messages ?? []).filter((message) => message.decided_by === null);
   const rows = waiting.map((message) => {
-    const { queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_ms: askFrom } = message;
+    const { id, queue_offset: queueOffset, offset, key, topic, check_times: n, ask_from_ms: askFrom } = message;
     const isYoung = askFrom > brokerNowMs.value;
     return html`<li key=${queueOffset} class="inside-row" data-half=${queueOffset}>
       <span class="ellipsis">
@@ -98,6 +112,7 @@ function HalfMessages() {
         whole=${isYoung ? part.time_out_ms : part.check_interval_ms}
         label=${isYoung ? "lab.half.young" : "lab.half.asked_in"}
       />
+      <${Bolt} kind="half" facts=${{ id, name: key || id }} name=${key || id} />
     </li>`;
   });
   return html`<${Part} part="half" name=${t("live.half.title")} rows=${rows} none=${t("live.insides.no_half")} />`;

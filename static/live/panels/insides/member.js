@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { clientVersion, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
+import { Bolt } from "../../faults/bolt.js";
 import { LanguageBadge } from "../stage/marks.js";
 import { nameOf } from "./names.js";
 import { ProcessQueue } from "./process_queue.js";
@@ -26,7 +27,10 @@ export function Member({ group, member, now, holders, isOpen, isTrees }) {
       </span>
       <${Answer} member=${member} now=${now} />
     </summary>
-    ${member.answered_ms && html`<${Facts} member=${member} now=${now} />`}
+    <p class="inside-line quiet">
+      ${factsOf(member, now)}${" "}
+      <${Bolt} kind="client" facts=${{ client: id, name: id, isConsumer: true }} name=${nameOf(group, id)} />
+    </p>
     <div class="inside-queues">
     ${queues.map(
       (queue) =>
@@ -57,7 +61,8 @@ function Answer({ member, now }) {
 }
 
 /** What it does with its messages in a sentence. */
-function Facts({ member, now }) {
+function factsOf(member, now) {
+  if (!member.answered_ms) return "";
   const { orderly, threads, started_ms: started, rates = {} } = member;
   const all = Object.values(rates);
   const sum = (name) => Math.round(10 * all.reduce((before, each) => before + (each[name] ?? 0), 0)) / 10;
@@ -67,5 +72,5 @@ function Facts({ member, now }) {
     started !== null && t("live.insides.up", { time: span(now - started) }),
     all.length > 0 && t("live.insides.rates", { ok: count(sum("ok_per_s")), failed: count(sum("failed_per_s")) }),
   ];
-  return html`<p class="inside-line quiet">${facts.filter(Boolean).join(" · ")}</p>`;
+  return facts.filter(Boolean).join(" · ");
 }

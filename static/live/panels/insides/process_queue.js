@@ -3,12 +3,14 @@
 
 import { html } from "htm/preact";
 import { count, span } from "../../../common/format.js";
+import { faults } from "../../../common/faults.js";
 import { t } from "../../../common/i18n.js";
 import { topicMark } from "../../../common/palette.js";
 import { keepsRoom } from "../../../lab/nodes/room.js";
 import { layOut, Tree } from "../../../lab/nodes/tree.js";
 import { Roving } from "../../../lab/roving.js";
 import { shortMs } from "../../../lab/format.js";
+import { Bolt } from "../../faults/bolt.js";
 import { brokerNowMs, state } from "../../view.js";
 import { Countdown, TopicMark } from "../stage/marks.js";
 import { openMessage } from "./asking.js";
@@ -64,6 +66,7 @@ export function ProcessQueue({ group, queue, member, now, holders, isTrees }) {
         <span class="quiet">${t("live.insides.committed")}</span>${" "}
         <span class="number">${count(queue.commit_offset)}</span>
       </span>
+      <${Bolt} kind="queue" facts=${{ group, topic, queueId: `${queueId}` }} name=${`${topic} Q${queueId}`} />
     </header>
     ${
       (member.orderly || queue.locked) &&
@@ -81,6 +84,10 @@ export function ProcessQueue({ group, queue, member, now, holders, isTrees }) {
 const Ago = ({ at, now, label }) => at !== null && html`<span>${t(label, { time: span(now - at) })}</span>`;
 
 // ---------------------------------------------------------------------------------------------------- locks
+
+/** Somebody switched the broker's lock off, for the group or for all: it grants every queue to everybody. */
+export const isLockOff = (group) =>
+  Boolean(faults.value.broken.broker_lock_off || faults.value.broken.groups_off?.includes(group));
 
 /** `state` as in the lab: held, free, off or expired. Off is red and dashed: what it stands for is not the case. */
 function Pill({ letter, name, title, state: how, children }) {
@@ -120,14 +127,16 @@ function BrokerLock({ group, queue, id, isElsewhere }) {
   const whole = queue.lock_lease_ms ?? LOCK_MAX_LIVE_MS;
   const left = (queue.last_lock_ms ?? 0) + whole - brokerNowMs.value;
   const entry = state.value.locks[group]?.[`${queue.topic}@${queue.queue_id}`];
-  const rival = queue.locked && !isElsewhere && entry && entry.client_id !== id ? entry.client_id : null;
-  const [how, word] = !queue.locked
-    ? ["off", t("lab.order.not_locked")]
+  const rival = !isElsewhere && entry && entry.client_id !== id ? nameOf(group, entry.client_id) : null;
+  const [how, word] = isLockOff(group)
+    ? ["off", t("lab.order.off")]
     : rival
-      ? ["off", t("live.insides.granted_to", { id: nameOf(group, rival) })]
-      : left < 0
-        ? ["expired", t("lab.order.expired")]
-        : ["held", shortMs(Math.ceil(left / 1000) * 1000)];
+      ? ["off", t("live.insides.granted_to", { id: rival })]
+      : !queue.locked
+        ? ["off", t("lab.order.not_locked")]
+        : left < 0
+          ? ["expired", t("lab.order.expired")]
+          : ["held", shortMs(Math.ceil(left / 1000) * 1000)];
   const meaning = how === "held" ? t("lab.order.left", { time: word }) : word;
   return html`<${Pill}
     letter="B"
@@ -163,7 +172,7 @@ function Messages({ kind, queue, isTrees }) {
     : [queue.count, queue.first, queue.last];
   const tree = queue[kind];
   if (!n && !tree) return null;
-  const open = (offset) => openMessage(queue.topic, queue.queue_id, offset);
+  const open = ({ offset }) => openMessage(queue.topic, queue.queue_id, offset);
   const name = isTaken ? "consumingMsgOrderlyTreeMap" : "msgTreeMap";
   const nodes = tree ? layOut(tree) : [];
   if (isTrees && tree)
@@ -188,7 +197,7 @@ function Messages({ kind, queue, isTrees }) {
             tabindex="-1"
             data-roving
             title=${`${name}: ${t("lab.tree.node", { offset, key: key || "–" })}`}
-            onClick=${() => open(offset)}
+            onClick=${() => open({ offset })}
           >
             ${String(offset).slice(-3)}
           </button>`,
