@@ -43,8 +43,8 @@ MAKEFLAGS += --no-print-directory
 ##@ Use
 
 .PHONY: run
-run: install  ## Start name server, broker and page (more options: make run SERVE="--http-port 8080")
-	@exec $(BIN)/glassmq serve $(SERVE)
+run: install  ## Start name server, broker and page; the page may break them on purpose, as only this machine gets in (more options: make run SERVE="--http-port 8080")
+	@exec $(BIN)/glassmq serve $(if $(findstring --http-host,$(SERVE)),,--allow-faults) $(SERVE)
 
 .PHONY: install
 install: $(INSTALLED) $(JAVA) $(PAGE_PACKAGES)  ## Make .venv with GlassMQ in it and fetch the page's packages

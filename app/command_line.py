@@ -17,6 +17,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "consume": ("Print a topic's messages as they come.", "glassmq consume orders --group audit --count 10"),
     "topics": ("List topics with their queues.", "glassmq topics"),
     "verdict": ("Say in words how a running broker is.", "glassmq verdict"),
+    "faults": (
+        "Break a running broker on purpose.",
+        "glassmq faults add drop END_TRANSACTION --group bank --times 1",
+    ),
     "groups": ("List consumer groups with their lag.", "glassmq groups"),
     "message": ("Show one message by its id.", "glassmq message 7F00000100002A9F0000000000000000"),
     "request": ("Send a request and print the reply.", "glassmq request questions 'what time is it?'"),
@@ -40,7 +44,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 #: Folder of ``app/commands`` -> the commands in it; the others stand beside these folders.
 _ROOMS = {
     "messages": ("send", "consume", "message", "request", "reply", "trace", "bank"),
-    "administration": ("check", "topics", "groups", "transactions", "dead-letters", "verdict"),
+    "administration": ("check", "topics", "groups", "transactions", "dead-letters", "verdict", "faults"),
     "lab": ("explore", "lab"),
 }
 

@@ -31,6 +31,7 @@ from app.foundation.translator import translate
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.stage_targets import TARGETS
 from app.live.engine_settings import java_style_name
+from app.live.fault_desk import LIVE_COMMANDS
 from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig, java_name, java_value
 from engine.client.consumer.message_back_sender import FIRST_RETRY_DELAY_LEVEL
@@ -40,6 +41,7 @@ from engine.lab.nodes.money_flow import MoneyFlow
 from engine.lab.run.run import LabRun
 from engine.lab.run.spread import be_quiet
 from engine.lab.scenario.command import COMMANDS as LAB_COMMANDS
+from engine.lab.scenario.command import CommandKind
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names
 from engine.lab.sweep.comparison import Change, run_with
 from engine.name_server.name_server import NameServer
@@ -59,6 +61,7 @@ DOCUMENTS = (
     ROOT / "docs" / "images" / "pages" / "README.md",
     ROOT / "docs" / "retry.md",
     ROOT / "docs" / "transactions.md",
+    ROOT / "docs" / "operating" / "faults.md",
 )
 _PART = re.compile(r"(<!-- generated: (?P<name>[a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -200,10 +203,10 @@ def page_pictures() -> str:
     return "\n".join(rows) + "\n"
 
 
-def lab_commands() -> str:
-    """Every command of a lab world, with its fields."""
+def command_table(commands: Mapping[str, CommandKind]) -> str:
+    """Every command of a lab world, or of a live engine, with its fields."""
     rows = ["| kind | target | fields | what it does |", "|---|---|---|---|"]
-    for kind, command in LAB_COMMANDS.items():
+    for kind, command in commands.items():
         fields = ", ".join(
             f"`{field.name}`" + (f" ({field.default})" if field.default not in (None, "") else "")
             for field in command.fields
@@ -328,7 +331,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "lesson-targets": lesson_targets,
     "lab-scenarios": lab_scenarios,
     "page-pictures": page_pictures,
-    "lab-commands": lab_commands,
+    "lab-commands": lambda: command_table(LAB_COMMANDS),
+    "live-commands": lambda: command_table(LIVE_COMMANDS),
     "lab-invariants": lab_invariants,
     "commands": commands,
     "broker-settings": lambda: settings_table(BrokerConfig, java_name, BROKER_OPTIONS),

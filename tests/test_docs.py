@@ -11,7 +11,7 @@ from engine.lab.scenario.scenario_files import scenario_names
 from scripts import generated_documents
 
 ROOT = Path(__file__).parent.parent
-DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 #: What looks like a file of the tree in running text.
 NAMED_FILE = re.compile(r"`((?:engine|app|tests|docs|scripts|templates|static|tutorials)/[\w./-]*)`")
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)")
@@ -29,7 +29,7 @@ def test_an_outdated_part_is_noticed() -> None:
     assert generated_documents.render(text.replace("SEND_MESSAGE_V2", "SOMETHING")) == text
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_file_that_a_document_names_exists(document: Path) -> None:
     text = document.read_text()
     named = [ROOT / name for name in NAMED_FILE.findall(text)]
@@ -37,7 +37,7 @@ def test_every_file_that_a_document_names_exists(document: Path) -> None:
     assert [str(path) for path in [*named, *linked] if not path.exists()] == []
 
 
-@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_scenario_that_a_document_lets_one_run_exists(document: Path) -> None:
     named = re.findall(r"glassmq lab run ([a-z][a-z0-9-]*)(?![a-z0-9.-])", document.read_text())
     assert [name for name in named if name not in (*scenario_names(), "my-scenario")] == []

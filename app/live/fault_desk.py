@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject
 from app.live.held_view import frame_file, held_view, rule_view
+from app.metrics.exposition import Family
+from app.metrics.fault_metrics import fault_families
 from engine.faults.changed_frame import changed_frame
 from engine.faults.fault_gate import FaultGate
 from engine.faults.fault_rule import Deed, Direction, FaultRefused, FaultRule
@@ -189,12 +191,12 @@ class FaultDesk:
 
     # --- what is shown ------------------------------------------------------------------------------------------------
 
-    def view(self) -> JsonObject:
-        """See app/live/fault_routes.py."""
-        gate, machines, now_ms = self.gate, self._machines, self.gate.clock.now_ms()
+    def _broken(self) -> JsonObject:
+        """What is broken of the machines."""
+        machines = self._machines
         disk = machines.broker_disk
         locks = machines.broker.rebalance_lock_manager if machines.broker_runs else None
-        broken: JsonObject = {
+        return {
             "broker_crashed": not machines.broker_runs,
             "name_server_crashed": not machines.name_server_runs,
             "disk_full": disk.is_full,
@@ -203,6 +205,15 @@ class FaultDesk:
             "broker_lock_off": locks is not None and not locks.enabled,
             "groups_off": [] if locks is None else [*locks.groups_off],
         }
+
+    def metrics(self) -> list[Family]:
+        """See app/metrics/fault_metrics.py."""
+        return fault_families(self.gate, sum(map(bool, self._broken().values())))
+
+    def view(self) -> JsonObject:
+        """See app/live/fault_routes.py."""
+        gate, machines, now_ms = self.gate, self._machines, self.gate.clock.now_ms()
+        broken = self._broken()
         return {
             "is_active": gate.is_active or any(broken.values()),
             "now_ms": now_ms,

@@ -164,7 +164,8 @@ class LiveHost:
     def metrics(self) -> list[Family]:
         """All metrics for Prometheus. Raises :class:`EngineUnavailable`."""
         thread, _ = self._engine()
-        return thread.call(self._metrics.collect)
+        desk = self._faults
+        return thread.call(lambda: [*self._metrics.collect(), *(desk.metrics() if desk is not None else ())])
 
     def history(self) -> JsonObject:
         """See LiveSource."""

@@ -116,8 +116,6 @@ class Verdict:
         if self._facts is None:
             return in_all_languages("verdict.unknown")
         groups = sum(1 for group in self._facts.groups.values() if group.members)
-        if not self._facts.connections:
-            return in_all_languages("verdict.nobody")
         if self._early:
             return in_all_languages(
                 "verdict.early",
@@ -125,6 +123,8 @@ class Verdict:
                 groups=_counted("verdict.groups", groups),
                 early=_joined(self._early[:EARLY_MAX], len(self._early) - EARLY_MAX),
             )
+        if not self._facts.connections:
+            return in_all_languages("verdict.nobody")
         lag = sum(group.lag for group in self._facts.groups.values())
         waits = in_all_languages("verdict.nothing_waits") if lag == 0 else _counted("verdict.wait", lag)
         return in_all_languages(

@@ -94,8 +94,13 @@ class FaultGate:
     @property
     def is_active(self) -> bool:
         """Whether a rule may still act, or frames are held."""
+        return len(self.held) > 0 or self.active_rules > 0
+
+    @property
+    def active_rules(self) -> int:
+        """How many rules may still act."""
         now_ms = self.clock.now_ms()
-        return len(self.held) > 0 or any(not rule.is_spent(now_ms) for rule in self._active)
+        return sum(not rule.is_spent(now_ms) for rule in self._active)
 
     def add(self, rule: FaultRule) -> FaultRule:
         """From now on, with a number that no other has had. Raises :class:`FaultRefused` when there are enough."""

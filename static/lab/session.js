@@ -47,9 +47,11 @@ const GO_ON_AFTER_MS = 250;
 /** What a person may set while time rests for him, and it still goes on afterwards. */
 const MOVES_NOTHING = ["speed", "publish"];
 let [rests, goingOn] = [false, 0];
+/** What the run goes on to; null: nothing, or it has come. */
+let sought = null;
 
 const control = (action, values) => {
-  if (!MOVES_NOTHING.includes(action)) rests = false;
+  if (!MOVES_NOTHING.includes(action)) [rests, sought] = [false, action === "run-until" ? values : null];
   return source.control(action, values);
 };
 
@@ -63,6 +65,15 @@ export function restWhile(isLooking) {
       pause();
       rests = true;
     }
+  });
+}
+
+/** Says so when a run ends before what it went on to has come. */
+export function tellWhatNeverCame() {
+  view.subscribe(({ busy, stopped_by: stopped }) => {
+    if (!sought || busy !== null || stopped === null) return;
+    if (stopped.kind === "over") tell(t("lab.until.never"), true);
+    sought = null;
   });
 }
 

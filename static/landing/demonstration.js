@@ -90,7 +90,8 @@ function FilmView() {
     };
     return effect(() => {
       const [name] = [acting.value, accused.value];
-      requestAnimationFrame(() => show(name));
+      // Once the cards are drawn.
+      requestAnimationFrame(() => requestAnimationFrame(() => show(name)));
     });
   }, []);
   const isColumn = shape.value === "phone";

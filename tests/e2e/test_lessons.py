@@ -422,9 +422,6 @@ def test_on_a_phone_text_and_stage_take_turns(address, open_page):
     expect(page.locator("#lesson-heading")).to_be_in_viewport()
 
 
-# ------------------------------------------------------------------------------------------------ helpers
-
-
 def _step_with(page: Page, kind: str) -> int:
     """The number of the first step that asks such a question."""
     steps = lesson_data(page)["steps"]

@@ -59,6 +59,10 @@ class WhyStep:
 STEP_KINDS = ("message", "listener", "offset", "lock", "owner", "fault", "wait")
 
 
+#: A cause, what its sentence needs, and steps.
+Found = tuple[str, dict[str, object], list[WhyStep]]
+
+
 @dataclass(frozen=True, slots=True)
 class WhyAnswer:
     """The answer to one question for one group.

@@ -38,10 +38,12 @@ class Delivery(NamedTuple):
 
     @property
     def result(self) -> str:
-        """What the listener said; ``running`` or ``died`` while it has said nothing."""
+        """What the listener said; ``running``, ``died`` or ``stopped`` where it has said nothing."""
         if self.ended is not None:
             return self.ended.result
-        return "running" if self.died is None else "died"
+        if self.died is None:
+            return "running"
+        return "died" if self.died.status == "crashed" else "stopped"
 
     @property
     def end_event(self) -> int | None:

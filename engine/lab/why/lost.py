@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from engine.lab.why import telling, wire
-from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer
+from engine.lab.why.answer import Found, Question, WhyAnswer, WhyStep, answer
 from engine.lab.why.case import VISIBLE, Case, queue_of
 from engine.lab.why.evidence import Committed, Stored
 from engine.protocol.message.message_copies import CopyKind
@@ -13,8 +13,6 @@ from engine.texts import Text
 _DELIVERIES_TOLD = 3
 #: Characters of an error that a verdict repeats; the step has all of it.
 _DETAIL_MAX = 120
-
-_Found = tuple[str, dict[str, object], list[WhyStep]]
 
 
 def why_lost(case: Case) -> WhyAnswer | None:
@@ -47,7 +45,7 @@ def why_lost(case: Case) -> WhyAnswer | None:
     return answer(Question.LOST, case.subject.name, cause, verdict, steps)
 
 
-def _find(case: Case) -> _Found | None:
+def _find(case: Case) -> Found | None:
     copies = case.stored
     if not copies:
         return _never_stored(case)
@@ -83,7 +81,7 @@ def _find(case: Case) -> _Found | None:
     return None
 
 
-def _never_stored(case: Case) -> _Found | None:
+def _never_stored(case: Case) -> Found | None:
     if not case.sends or wire.not_heard(case) is not None:
         return None
     ended = {one.event for one in case.returns}
@@ -105,14 +103,14 @@ def _brokers_down(case: Case, event: int) -> list[WhyStep]:
     return [telling.node_changed(case, last[name]) for name in names if name in last and last[name].status == "crashed"]
 
 
-def _dead(case: Case, last: Stored, copies: list[Stored]) -> _Found:
+def _dead(case: Case, last: Stored, copies: list[Stored]) -> Found:
     failed = [one for one in case.deliveries if not one.is_done]
     result = Text(f"why.result.{failed[-1].result}") if failed else Text("why.result.running")
     retries = [telling.stored(one) for one in copies if one.kind is CopyKind.DELAYED]
     return "dead-letter", {"result": result}, [*retries, telling.stored(last)]
 
 
-def _rolled_back(case: Case, half: Stored) -> _Found | None:
+def _rolled_back(case: Case, half: Stored) -> Found | None:
     decided = case.half_decided(half)
     if decided is None or any(one.event >= decided for one in case.stored):
         return None
@@ -126,7 +124,7 @@ def _rolled_back(case: Case, half: Stored) -> _Found | None:
     )
 
 
-def _passed(case: Case, last: Stored) -> _Found | None:
+def _passed(case: Case, last: Stored) -> Found | None:
     """It lies in its queue; is the group past it?"""
     dropped = [
         one
@@ -170,7 +168,7 @@ def _passed(case: Case, last: Stored) -> _Found | None:
     end = deliveries[-1]
     if end.result == "running":
         return None
-    if end.died is not None and end.ended is None:
+    if end.died is not None and end.result == "died":
         steps.append(telling.node_changed(case, end.died))
         return "early-ack", {"node": end.began.node, "offset": message.queue_offset}, steps
     return "not-given-back", {"node": end.began.node, "result": Text(f"why.result.{end.result}")}, steps

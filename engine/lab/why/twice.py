@@ -6,21 +6,19 @@ from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.history import CommandApplied
 from engine.lab.scenario.switches import BROKER_LOCK, CONSUMING_FLAG, MESSAGE_QUEUE_LOCK, PROCESS_QUEUE_LOCK
 from engine.lab.why import telling, wire
-from engine.lab.why.answer import Question, WhyAnswer, WhyStep, answer
-from engine.lab.why.case import VISIBLE, Case
+from engine.lab.why.another_copy import another_copy, copy_at, given_back
+from engine.lab.why.answer import Found, Question, WhyAnswer, WhyStep, answer
+from engine.lab.why.case import Case
 from engine.lab.why.deliveries import Delivery
-from engine.lab.why.evidence import Held, Pulled, Sent, Stored
+from engine.lab.why.evidence import Held, Pulled
 from engine.lab.why.telling import names
 from engine.protocol.command.remoting_command import RemotingCommand
-from engine.protocol.message.message_copies import CopyKind, group_of_copy
-from engine.texts import Text, plain
+from engine.texts import Text
 
 #: Pairs of deliveries that are told of.
 _PAIRS_MAX = 6
 #: Causes that are how it should be: another one is told first.
 _EXPECTED = ("retry", "tried-again", "resent")
-
-_Found = tuple[str, dict[str, object], list[WhyStep]]
 
 
 def why_twice(case: Case) -> WhyAnswer | None:
@@ -33,8 +31,9 @@ def why_twice(case: Case) -> WhyAnswer | None:
     for nth, second in enumerate(deliveries[1:], 1):
         if nth > _PAIRS_MAX and nth < len(deliveries) - 1:
             continue
-        # What lies in the same place has more to do with it than what came last.
-        before = next((one for one in range(nth - 1, -1, -1) if deliveries[one].place == second.place), nth - 1)
+        # The same copy has more to do with it than what came last.
+        same = (one for one in range(nth - 1, -1, -1) if _is_same_copy(case, deliveries[one], second))
+        before = next(same, nth - 1)
         first = deliveries[before]
         cause, arguments, between = _explain(case, first, second)
         named = {"first": first.began.node, "second": second.began.node, "queue": telling.queue_text(second.queue)}
@@ -52,31 +51,37 @@ def why_twice(case: Case) -> WhyAnswer | None:
     return answer(Question.TWICE, case.subject.name, cause, verdict, steps)
 
 
-def _explain(case: Case, first: Delivery, second: Delivery) -> _Found:
+def _is_same_copy(case: Case, first: Delivery, second: Delivery) -> bool:
+    """After a power cut another copy may lie in the same place."""
+    return first.place == second.place and copy_at(case, first) == copy_at(case, second)
+
+
+def _explain(case: Case, first: Delivery, second: Delivery) -> Found:
     """(cause, what its sentence needs, steps between the two)."""
-    if first.place != second.place:
-        return _another_copy(case, first, second)
+    if not _is_same_copy(case, first, second):
+        return another_copy(case, first, second)
     end = first.end_event
     if end is None or end > second.began.event:
         return _at_once(case, first, second)
     if first.died is not None and first.ended is None:
-        return "died-in-listener", {}, [telling.node_changed(case, first.died), *_new_owner(case, second)]
+        return f"{first.result}-in-listener", {}, [telling.node_changed(case, first.died), *_new_owner(case, second)]
     if first.is_done:
         return _not_committed(case, first, second)
-    given_back = [
+    waits = [
         one
-        for one in _waits(case, first.began.reconsume_times + 1)
+        for one in given_back(case, first.began.reconsume_times + 1)
         if first.began.event < one.event < second.began.event
     ]
-    if given_back:
+    gain = _gain(case, second)
+    if waits and gain is not None and gain.event > first.began.event:
         cause, arguments, steps = _not_committed(case, first, second)
-        return cause, arguments, [*map(telling.stored, given_back), *steps]
+        return cause, arguments, [*map(telling.stored, waits), *steps]
     result: dict[str, object] = {"result": Text(f"why.result.{first.result}")}
     if first.began.node != second.began.node:
         return "failed-and-moved", result, _new_owner(case, second)
     if _is_orderly(case, first.began.node):
         return "tried-again", result, []
-    copy = _copy_at(case, first)
+    copy = copy_at(case, first)
     offset = "" if copy is None else str(copy.message.commit_log_offset)
     asked = wire.requests(
         case.evidence,
@@ -93,128 +98,10 @@ def _is_orderly(case: Case, node: str) -> bool:
     return isinstance(role, ConsumerRole) and role.spec.orderly
 
 
-# --- another copy --------------------------------------------------------------------------------------------------
-
-
-def _copy_at(case: Case, delivery: Delivery) -> Stored | None:
-    topic, broker, queue_id, offset = delivery.place
-    return next(
-        (
-            one
-            for one in reversed(case.stored)
-            if one.message.broker == broker
-            and one.message.place == (topic, queue_id, offset)
-            and one.event <= delivery.began.event
-        ),
-        None,
-    )
-
-
-def _waits(case: Case, reconsume_times: int) -> list[Stored]:
-    """The copies that were given back, and wait for that try."""
-    return [
-        one
-        for one in case.stored
-        if one.kind is CopyKind.DELAYED
-        and group_of_copy(one.message) is not None
-        and one.message.reconsume_times == reconsume_times
-    ]
-
-
-def _another_copy(case: Case, first: Delivery, second: Delivery) -> _Found:
-    copy, other = _copy_at(case, second), _copy_at(case, first)
-    if copy is None:
-        return "unknown", {}, []
-    if copy.kind is CopyKind.RESENT:
-        dead = [telling.stored(one) for one in case.stored if one.kind is CopyKind.DEAD and one.event < copy.event]
-        return "resent", {}, [*dead, telling.stored(copy)]
-    tries = second.began.reconsume_times
-    if group_of_copy(copy.message) is not None:
-        waits = [one for one in _waits(case, tries) if one.event <= copy.event]
-        if first.began.reconsume_times == tries and len(waits) > 1:
-            return _given_back_twice(case, copy, waits, [telling.stored(one) for one in (other, copy) if one])
-        return _given_back(case, copy, waits[-1:], tries)
-    # The same message in two places: what was stored first need not be what came first.
-    places = [one for one in case.stored if one.kind in VISIBLE and group_of_copy(one.message) is None]
-    earlier = next((one for one in reversed(places) if one.event < copy.event), None)
-    if earlier is None:
-        earlier, copy = copy, next((one for one in places if one.event > copy.event), copy)
-    steps = [telling.stored(earlier), telling.stored(copy)]
-    halves = [one for one in case.stored if one.kind is CopyKind.HALF]
-    if halves:
-        sent = [frame for frame in wire.of_message(case, wire.ENDS, copy.event) if frame.copies]
-        ends = [_end_step(frame.event, frame.time_us, frame.source) for frame in sent]
-        return "committed-twice", {}, [telling.stored(halves[0]), *ends, *steps]
-    return _sent_twice(case, earlier, copy, steps)
-
-
-def _given_back(case: Case, copy: Stored, waits: list[Stored], tries: int) -> _Found:
-    """Somebody failed to consume the try before, or was at it for too long."""
-    steps = [telling.stored(one) for one in (*waits, copy)]
-    if not waits:
-        return "unknown", {}, steps
-    tried = [one for one in case.deliveries if one.began.reconsume_times == tries - 1]
-    tried = [one for one in tried if one.began.event <= waits[0].event]
-    failed = [one for one in tried if one.ended and not one.is_done and one.ended.event <= waits[0].event]
-    if failed:
-        last = max(failed, key=lambda one: one.end_event or 0)
-        return "retry", {"first": last.began.node, "result": Text(f"why.result.{last.result}")}, steps
-    running = [one for one in tried if (one.end_event or waits[0].event) >= waits[0].event]
-    if running:
-        return "timed-out", {"first": running[-1].began.node}, steps
-    return "unknown", {}, steps
-
-
-def _given_back_twice(case: Case, copy: Stored, waits: list[Stored], steps: list[WhyStep]) -> _Found:
-    """Two copies for the same try: the consumer did not know that the broker had the first one."""
-    asked = [
-        frame
-        for frame in wire.of_message(case, wire.GIVING_BACK, copy.event, {"group": case.subject.group})
-        if frame.event <= waits[-1].event
-    ]
-    lost = [step for frame in asked for step in _answers_lost(case, frame, waits[-1].event)]
-    given = {"broker": copy.message.broker, "first": asked[-1].source} if asked else {"broker": copy.message.broker}
-    return "given-back-twice", dict(given), [*map(telling.stored, waits), *lost, *steps]
-
-
-def _answers_lost(case: Case, request: Sent, before: int) -> list[WhyStep]:
-    name = f"reply to {wire.name_of(request)}"
-    return [telling.frame_lost(one, name) for one in wire.answers(case.evidence, request, before) if not one.copies]
-
-
-def _end_step(event: int, time_us: int, node: str) -> WhyStep:
-    return WhyStep(event, time_us, node, "message", Text("why.step.ends_transaction", node=node))
-
-
-def _sent_twice(case: Case, earlier: Stored, copy: Stored, steps: list[WhyStep]) -> _Found:
-    """The same message lies in two places: who sent it again, and why?"""
-    first, second = earlier.message.broker, copy.message.broker
-    frames = [
-        frame for frame in wire.of_message(case, wire.SENDS, copy.event) if frame.copies and frame.event <= copy.event
-    ]
-    told = [telling.invoked(one) for one in case.sends if one.event <= copy.event]
-    told += [telling.returned(one) for one in case.returns if one.status != "ok" and one.event <= copy.event]
-    brokers: dict[str, object] = {"broker": first, "other": second}
-    asked = [frame for frame in frames if frame.target == first and frame.event <= earlier.event][-1:]
-    again = [frame for frame in frames if frame.target == second and frame not in asked][-1:]
-    if first == second and asked and not again and asked[0].copies > 1:
-        return "frame-doubled", brokers, [*told, telling.frame_doubled(asked[0], wire.name_of(asked[0])), *steps]
-    brokers["producer"] = telling.words([plain(one) for one in dict.fromkeys(one.node for one in case.sends)])
-    if asked and again:
-        brokers["producer"] = again[0].source
-        lost = _answers_lost(case, asked[0], again[0].event)
-        is_heard = any(wire.answers(case.evidence, asked[0], again[0].event))
-        deaths = case.crashes(first, earlier.event, again[0].event)
-        if lost or (deaths and not is_heard):
-            lost += [telling.node_changed(case, one) for one in deaths]
-            return "answer-lost", brokers, [*told, *steps, *lost]
-    return ("sent-twice" if first == second else "sent-to-two"), brokers, [*told, *steps]
-
-
 # --- the same copy, at once ----------------------------------------------------------------------------------------
 
 
-def _at_once(case: Case, first: Delivery, second: Delivery) -> _Found:
+def _at_once(case: Case, first: Delivery, second: Delivery) -> Found:
     """The second listener got it while the first one still had it."""
     here, node, broker = second.began.event, second.began.node, first.began.broker
     unheard = wire.requests(
@@ -312,7 +199,7 @@ def _stood_still(case: Case, node: str, after: int, before: int) -> bool:
 # --- the same copy, one after the other ----------------------------------------------------------------------------
 
 
-def _not_committed(case: Case, first: Delivery, second: Delivery) -> _Found:
+def _not_committed(case: Case, first: Delivery, second: Delivery) -> Found:
     """The first listener was done, and the broker's offset did not say so when the next owner asked."""
     assert first.ended is not None
     offset, done = first.began.queue_offset, first.ended.event
@@ -373,7 +260,7 @@ def _not_committed(case: Case, first: Delivery, second: Delivery) -> _Found:
     return ("lost-queue" if second.began.node == first.began.node else "moved-before-commit"), {}, told
 
 
-def _kept(case: Case, first: Delivery, second: Delivery) -> _Found | None:
+def _kept(case: Case, first: Delivery, second: Delivery) -> Found | None:
     """Who got it again had the queue before the other took it over, and has not heard that it is another's."""
     gain, taken = _gain(case, second), _gain(case, first)
     if gain is None or taken is None or gain.event >= taken.event or gain.node == taken.node:
@@ -394,7 +281,7 @@ def _deaths(case: Case, node: str, after: int, before: int) -> list[WhyStep]:
     return [telling.node_changed(case, one) for one in case.crashes(node, after, before)]
 
 
-def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) -> _Found:
+def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) -> Found:
     """The queue went to somebody else while the first listener had the message, and what it did no longer counted."""
     node = first.began.node
     steps = [
@@ -429,7 +316,7 @@ def _around(case: Case, node: str, second: Delivery, since: int) -> list[WhyStep
     return [*_standstills(case, node, since, until), *cuts, *passes]
 
 
-def _same_owner(case: Case, first: Delivery) -> _Found:
+def _same_owner(case: Case, first: Delivery) -> Found:
     """Nobody else had the queue in between: an orderly consumer takes a batch anew of which one message failed."""
     batch = [
         one

@@ -33,6 +33,12 @@ def name_of(frame: Sent) -> str:
     return "?" if command is None else request_name(command.code)
 
 
+def fields_of(frame: Sent) -> Mapping[str, str]:
+    """What its header says."""
+    command = decoded(frame)
+    return {} if command is None else command.ext_fields
+
+
 def requests(
     evidence: Evidence,
     codes: tuple[RequestCode, ...],

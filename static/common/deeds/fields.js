@@ -64,15 +64,17 @@ function Choice({ field, start }) {
   const first = isFrame ? FIRST_FRAMES.filter((name) => field.allowed.includes(name)) : [];
   const rest = field.allowed.filter((name) => name !== "" && !first.includes(name));
   const textOf = TEXTS[field.name] ?? ((value) => value);
-  return html`<select name=${field.name} value=${start || (first[0] ?? start)}>
-    ${field.allowed.includes("") && html`<option value="">${t(`lab.field.any_${field.name}`)}</option>`}
-    ${first.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+  const chosen = start || (first[0] ?? start);
+  // Not the select's value: a form that is drawn again keeps what was chosen.
+  const option = (value, text = textOf(value)) =>
+    html`<option key=${value} value=${value} selected=${value === chosen}>${text}</option>`;
+  return html`<select name=${field.name}>
+    ${field.allowed.includes("") && option("", t(`lab.field.any_${field.name}`))}
+    ${first.map((name) => option(name))}
     ${
       isFrame
-        ? html`<optgroup label=${t("lab.faults.other_frames")}>
-          ${rest.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
-        </optgroup>`
-        : rest.map((name) => html`<option key=${name} value=${name}>${textOf(name)}</option>`)
+        ? html`<optgroup label=${t("lab.faults.other_frames")}>${rest.map((name) => option(name))}</optgroup>`
+        : rest.map((name) => option(name))
     }
   </select>`;
 }

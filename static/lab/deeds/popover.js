@@ -1,122 +1,28 @@
-// What can be done to the thing that was pressed, at the thing. The focus goes into it; arrow keys move, Escape and a
-// press elsewhere close it, and the focus goes back to where it was.
+// What can be done to the thing of the stage that was pressed. What changes nothing any more is left out.
 
 import { html } from "htm/preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { useSignal } from "@preact/signals";
+import { DeedsPopover } from "../../common/deeds/popover.js";
+import { openThing } from "../../common/deeds/thing.js";
 import { t } from "../../common/i18n.js";
 import { CommandForm } from "../panels/controls/command_form.js";
 import { hasEffect, isOver, isRecording } from "../session.js";
 import { offersFor } from "./offers.js";
-import { openThing } from "./thing.js";
 
-const GAP_PX = 6;
-
-export const Popover = () => {
+export function Popover() {
   const open = openThing.value;
-  return open && html`<${Deeds} key=${JSON.stringify(open.thing)} thing=${open.thing} anchor=${open.anchor} />`;
-};
-
-function Deeds({ thing, anchor }) {
-  const box = useRef(null);
-  const chosen = useSignal(null);
-  const { title, text, deeds } = offersFor(thing);
+  if (!open) return null;
+  const { title, text, deeds } = offersFor(open.thing);
   const isFixed = isRecording();
   const shown = deeds.filter((deed) => !deed.changes || (!isFixed && hasEffect(deed.kind)));
-  const asked = shown.find((deed) => deed.id === chosen.value && deed.form);
-
-  const close = (focusBack = true) => {
-    if (openThing.peek()?.anchor === anchor) openThing.value = null;
-    if (focusBack && anchor.isConnected) anchor.focus({ preventScroll: true });
-  };
-  const press = (deed) => {
-    if (deed.form) chosen.value = chosen.value === deed.id ? null : deed.id;
-    else {
-      // While it is open time rests, so that what is meant is still there.
-      deed.act();
-      close();
-    }
-  };
-  const keys = (event) => {
-    if (event.key === "Escape") close();
-    else if (!event.target.matches("input, select") && !move(box.current, event)) return;
-    else if (event.target.matches("input, select")) return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
-
-  useLayoutEffect(() => place(box.current, anchor), [chosen.value, shown.length]);
-  useEffect(() => {
-    (box.current.querySelector("[data-deed]") ?? box.current).focus({ preventScroll: true });
-    const elsewhere = (event) => {
-      if (!box.current.contains(event.target) && !anchor.contains(event.target)) close(false);
-    };
-    const again = () => place(box.current, anchor);
-    document.addEventListener("pointerdown", elsewhere, true);
-    addEventListener("resize", again);
-    return () => {
-      document.removeEventListener("pointerdown", elsewhere, true);
-      removeEventListener("resize", again);
-    };
-  }, []);
-  const leave = (event) => {
-    if (event.relatedTarget && !box.current.contains(event.relatedTarget)) close(false);
-  };
-
-  return html`<div
-    class="popover"
-    id="deeds"
-    role="dialog"
-    aria-labelledby="deeds-title"
-    tabindex="-1"
-    ref=${box}
-    onKeyDown=${keys}
-    onFocusOut=${leave}
+  return html`<${DeedsPopover}
+    key=${JSON.stringify(open.thing)}
+    anchor=${open.anchor}
+    title=${title}
+    text=${text}
+    deeds=${shown}
+    Form=${CommandForm}
   >
-    <h2 id="deeds-title">${title}</h2>
-    ${text && html`<p class="quiet">${text}</p>`}
-    <div class=${`deeds ${shown.length > 5 ? "is-many" : ""}`} role="group" aria-labelledby="deeds-title">
-      ${shown.map(
-        (deed) =>
-          html`<button
-            key=${deed.id}
-            type="button"
-            class="button deed"
-            data-deed
-            data-kind=${deed.id}
-            aria-expanded=${deed.form ? chosen.value === deed.id : undefined}
-            title=${deed.hint}
-            onClick=${() => press(deed)}
-          >
-            ${deed.label}
-          </button>`,
-      )}
-    </div>
-    ${asked && html`<${CommandForm} key=${asked.id} ...${asked.form} onDone=${() => close()} />`}
     ${isFixed && shown.length < deeds.length && html`<p class="quiet">${t("lab.recording_fixed")}</p>`}
     ${!isFixed && isOver() && html`<p class="quiet">${t("lab.deeds.over")}</p>`}
-  </div>`;
-}
-
-/** Arrow keys, Home and End among the deeds. Returns whether the key was one. */
-function move(box, event) {
-  const items = [...box.querySelectorAll("[data-deed]")];
-  const at = items.indexOf(event.target);
-  const last = items.length - 1;
-  const to = { ArrowDown: at + 1, ArrowRight: at + 1, ArrowUp: at - 1, ArrowLeft: at - 1, Home: 0, End: last }[
-    event.key
-  ];
-  if (to === undefined || last < 0) return false;
-  items[(to + items.length) % items.length].focus();
-  return true;
-}
-
-/** Below the thing, else above it, else where it fits; always whole in the window. */
-function place(box, anchor) {
-  const at = anchor.getBoundingClientRect();
-  const { offsetWidth: width, offsetHeight: height } = box;
-  const below = at.bottom + GAP_PX;
-  const top = below + height <= innerHeight ? below : at.top - GAP_PX - height;
-  box.style.left = `${Math.round(Math.max(GAP_PX, Math.min(at.left, innerWidth - width - GAP_PX)))}px`;
-  box.style.top = `${Math.round(Math.max(GAP_PX, Math.min(top, innerHeight - height - GAP_PX)))}px`;
+  </${DeedsPopover}>`;
 }

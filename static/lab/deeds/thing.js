@@ -1,25 +1,12 @@
-// The thing on the stage that somebody pressed, and what makes an element the button of a thing.
+// The thing on the stage that somebody pressed, and whether somebody looks at one.
 
-import { computed, signal } from "@preact/signals";
+import { computed } from "@preact/signals";
+import { openThing } from "../../common/deeds/thing.js";
 import { openDeadLetters, openFrame, openHalf, openRecord, openSetting } from "../view.js";
 
-/** { thing, anchor } whose deeds are offered, or null. `thing`: { kind, ...what tells it from others }. */
-export const openThing = signal(null);
+export { acting, offer } from "../../common/deeds/thing.js";
 
 /** Whether a thing, or a dialog about one, is open. */
 export const isLooking = computed(() =>
   [openThing, openFrame, openRecord, openSetting, openHalf, openDeadLetters].some(({ value }) => value !== null),
 );
-
-/** Properties of a button that offers what can be done to a thing; see offers.js for the kinds. */
-export const acting = (kind, facts) => ({
-  type: "button",
-  "data-thing": kind,
-  "aria-haspopup": "dialog",
-  onClick: (event) => offer({ kind, ...facts }, event.currentTarget),
-});
-
-/** Opens the popover of a thing at an element; at the same element again: closes it. */
-export function offer(thing, anchor) {
-  openThing.value = openThing.peek()?.anchor === anchor ? null : { thing, anchor };
-}

@@ -44,7 +44,9 @@ def test_queues_and_trees_without_end_are_cut():
     for _ in range(11):
         many = {**many, "left": many, "right": many}
     insides = {"T@b@0": {"msgTreeMap": tree, "consumeLock": {"owner": 7}}, "T@b@1": {"msgTreeMap": many}}
-    pairs = [({**KEY, "queueId": number}, {}) for number in range(QUEUES_MAX + 5)]
+    pairs: list[tuple[dict[str, object], object]] = [
+        ({**KEY, "queueId": number}, {}) for number in range(QUEUES_MAX + 5)
+    ]
     body = dumps_json({"properties": {INSIDES_PROPERTY: json.dumps(insides)}, "mqTable": ObjectKeyMap(pairs)})
     view = running_info_view(body)
     assert (len(view["queues"]), view["omitted_queues"]) == (QUEUES_MAX, 5)

@@ -59,7 +59,7 @@ def test_an_orderly_member_tells_its_trees_its_locks_and_what_its_listener_has(l
         assert (queue["count"], queue["tree"]["offset"], queue["tree"]["right"]["key"]) == (2, 1, "k2")
         assert queue["local_lock"]["owner"] is not None
         assert 0 <= look["now_ms"] - queue["last_lock_ms"] < 60_000
-        owner.loop.call_soon_threadsafe(go_on.set)
+        owner.call_soon(go_on.set)
         done = queue_of(look_when(live, lambda look: queue_of(look)["in_hand"] == 0 == queue_of(look)["count"]))
         assert (done["tree"], done["consuming_tree"], done["local_lock"]["owner"]) == (None, None, None)
 
@@ -111,8 +111,10 @@ def test_a_member_is_asked_only_because_of_a_look_and_once_however_many_look_at_
         live.state_when(lambda state: state["groups"]["billing"]["members"])
         assert asked == []
         looks = [threading.Thread(target=live.get, args=("/api/live/clients?group=billing",)) for _ in range(4)]
-        [each.start() for each in looks]
-        [each.join() for each in looks]
+        for each in looks:
+            each.start()
+        for each in looks:
+            each.join()
         look = look_when(live, lambda look: look["members"][0]["state"] == "refused")
         assert look["members"][0]["remark"] == "not here"
         assert asked == [member.instance.client_id]

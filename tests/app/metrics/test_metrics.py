@@ -18,8 +18,10 @@ from app.metrics import broker_metrics
 from app.metrics.broker_metrics import BrokerMetrics
 from app.metrics.broker_runtime_metrics import RATES, SINGLE_VALUES
 from app.metrics.exposition import Family, exposition
+from app.metrics.fault_metrics import fault_families
 from app.metrics.routes import SHARED_FOR_S, create_metrics_route
 from engine.broker.foundation.traffic_samples import SAMPLE_INTERVAL_MS
+from engine.faults.fault_gate import FaultGate
 from engine.protocol.command.headers import CreateTopicRequestHeader, UpdateConsumerOffsetRequestHeader
 from engine.protocol.enums import MessageModel
 from engine.protocol.request_code import RequestCode
@@ -221,11 +223,29 @@ def test_every_metric_stands_in_the_documentation_and_no_other() -> None:
         re.findall(r"`((?:rocketmq|glassmq)_\w+)`", DOCUMENT.read_text("utf-8").partition("## Left out")[0])
     )
     with broker_lab() as lab:
-        families = BrokerMetrics(lab.broker).collect()
+        gate = FaultGate(lab.world.node("broker-a").clock)
+        families = [*BrokerMetrics(lab.broker).collect(), *fault_families(gate, 0)]
     own = {"glassmq_acl_refused_requests_total", "glassmq_acl_rules_usable"}
     assert documented == {family.name for family in families} | own
     assert {f"rocketmq_brokeruntime_{name}" for name in SINGLE_VALUES} <= documented
     assert len(RATES) * 3 == len([name for name in documented if re.search(r"_tps\d+$", name)])
+
+
+def test_what_is_broken_on_purpose_is_counted_where_that_is_allowed(tmp_path: Path) -> None:
+    with LiveServer(tmp_path / "data", allow_faults=True) as live:
+        live.break_it("fault", what="duplicate", frame="SEND_MESSAGE_V2", times=1)
+        live.break_it("fault", what="hold", frame="HEART_BEAT")
+        live.break_it("slow-fsync", ms=1)
+        live.send(message("T"))
+        page = Page(exposition(live.host.metrics()))
+        assert page.value("glassmq_fault_hits_total", what="duplicate") == 1
+        assert page.value("glassmq_fault_hits_total", what="cut") == 0
+        assert page.value("glassmq_faults_active") == 2, "the first rule is spent"
+        assert page.value("glassmq_held_frames") == len(live.host.faults.view()["held"])
+        live.host.faults.clear()
+        assert Page(exposition(live.host.metrics())).value("glassmq_faults_active") == 0
+    with LiveServer(tmp_path / "data") as live:
+        assert "glassmq_faults_active" not in Page(exposition(live.host.metrics())).families
 
 
 def test_a_broadcasting_group_has_no_backlog_at_the_broker() -> None:

@@ -60,6 +60,7 @@ def test_the_jobs_tell_what_a_form_needs(client):
         "help": {"en": "How many.", "zh": "中文How many."},
         "default": 1000,
         "required": False,
+        "unless": None,
         "minimum": 1,
         "maximum": 10**12,
         "choices": [],

@@ -122,6 +122,11 @@ def test_messages_of_a_group_without_members_are_said_to_wait_and_not_to_be_behi
     assert looks.see(1, groups={"reports": group(5_000)}) == "reports is 5,000 behind"
 
 
+def test_messages_that_wait_are_told_although_no_client_is_connected():
+    line = Looks().see(3, connections=0, groups={"reports": group(7, members=0)})
+    assert line == "0 clients, 0 groups read; nobody reads for reports for 2 s: 7 messages wait"
+
+
 def test_who_reads_without_being_a_member_is_not_called_nobody():
     looks = Looks()
     for second in range(90):

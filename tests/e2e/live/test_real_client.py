@@ -1,4 +1,4 @@
-"""The whole way: ``glassmq serve``, the unmodified C++ client, and the page that shows its message."""
+"""The whole way: ``glassmq serve``, unmodified C++ and Java clients, and the page that shows and steps their frames."""
 
 from __future__ import annotations
 
@@ -17,11 +17,7 @@ from tests.interop.harness.installs import ClientUnavailable, cpp_client_python
 
 @pytest.fixture(scope="module")
 def cluster(real_client: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    try:
-        cpp_client_python()
-    except ClientUnavailable as reason:
-        pytest.skip(str(reason))
-    running = start_glassmq(tmp_path_factory.mktemp("glassmq"))
+    running = start_glassmq(tmp_path_factory.mktemp("glassmq"), options=["--allow-faults"])
     yield running
     running.stop()
 
@@ -34,6 +30,10 @@ def clients(cluster: Cluster, tmp_path: Path) -> Iterator[Clients]:
 
 
 def test_the_page_shows_text_queue_and_offset_of_what_the_cpp_client_sends(cluster, clients, open_page):
+    try:
+        cpp_client_python()
+    except ClientUnavailable as reason:
+        pytest.skip(str(reason))
     topic = cluster.create_topic("Parcels", queues=4)
     page = live(open_page(f"{page_address(cluster)}/live"))
     consumer = clients.cpp("consume", "couriers", topic)
@@ -62,3 +62,26 @@ def test_the_page_shows_text_queue_and_offset_of_what_the_cpp_client_sends(clust
     page.locator("#search-text").press("Enter")
     expect(page.locator(".search-result .record-row")).to_contain_text("parcel-3")
     assert consumer.is_running
+
+
+@pytest.mark.interop_java
+def test_a_send_of_the_java_client_is_held_and_passes_with_another_key(cluster, clients, open_page):
+    topic = cluster.create_topic("Letters", queues=1)
+    page = live(open_page(f"{page_address(cluster)}/live"))
+    page.locator(".broker-name .bolt").click()
+    page.locator(".popover [data-kind=next-hold]").click()
+    page.locator(".popover [name=frame]").select_option("SEND_MESSAGE_V2")
+    page.locator(".popover [type=submit]").click()
+    expect(page.locator(".fault-banner")).to_contain_text("1 rule waits")
+
+    sender = clients.java_driver("sync", "writers", topic, 1)
+    expect(page.locator("[data-held]")).to_contain_text("sends key-0 to broker-a, for Q0")
+    page.locator("[name='properties.KEYS']").fill("key-of-the-page")
+    page.get_by_role("button", name="Let it pass, changed").click()
+    sender.wait_for_success(90.0)
+
+    expect(page.locator(".fault-banner")).to_have_count(0)
+    page.locator("select[name=topic]").select_option(topic)
+    page.locator("#search-text").fill("key-of-the-page")
+    page.locator("#search-text").press("Enter")
+    expect(page.locator(".search-result .record-row")).to_contain_text("message-0")

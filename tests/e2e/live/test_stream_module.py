@@ -189,3 +189,14 @@ def test_the_history_begins_with_the_broker(module_page):
         }"""
     )
     assert (seconds["seconds"], seconds["in_messages"]) == ([1000, 1001], [3, 4])
+
+
+def test_the_history_goes_on_when_the_brokers_clock_was_set_back(module_page):
+    history = module_page.evaluate(
+        """async () => {
+          const { historyOf, withSecond } = await import('/static/live/history.js');
+          const before = historyOf({ seconds: [100, 101, 102, 103], in_messages: [1, 2, 3, 4] });
+          return withSecond(before, { second: 102, in_messages: 9 });
+        }"""
+    )
+    assert (history["seconds"], history["in_messages"]) == ([100, 101, 102], [1, 2, 9])

@@ -4,14 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable
 from contextlib import contextmanager
+from dataclasses import dataclass
 
 from engine.client import ConsumeFromWhere, DefaultMQPushConsumer
+from engine.client.instance.mq_client_instance import MQClientInstance
+
+
+@dataclass(frozen=True)
+class ThreadedConsumer:
+    """A running member."""
+
+    instance: MQClientInstance
+    call_soon: Callable[..., object]
 
 
 @contextmanager
 def consumer_of_orders(live, listener, *, orderly=False, group="billing"):
-    """A member that consumes in a thread of its own; its ``loop`` is added to it."""
+    """A member that consumes in a thread of its own; ``call_soon`` is how to reach that."""
     loop, made, stop = asyncio.new_event_loop(), [], asyncio.Event()
     is_ready = threading.Event()
 
@@ -22,8 +33,7 @@ def consumer_of_orders(live, listener, *, orderly=False, group="billing"):
         member.subscribe("orders")
         (member.register_message_listener_orderly if orderly else member.register_message_listener)(listener)
         async with member:
-            member.loop = loop
-            made.append(member)
+            made.append(ThreadedConsumer(member.instance, loop.call_soon_threadsafe))
             is_ready.set()
             await stop.wait()
 

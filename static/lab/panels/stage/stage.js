@@ -62,7 +62,7 @@ export function Stage({ children, isFilm = false }) {
         <${Flights} stage=${inner} />
         <${Column} roles=${["producer", "transaction_manager", "wire_producer"]} name="producer" />
         <${Column} roles=${["name_server", "transaction_coordinator", "broker", "wire_broker"]} name="broker" />
-        <${Column} roles=${["consumer", "resource_manager", "wire_consumer"]} name="consumer" />
+        <${Column} roles=${["resource_manager", "consumer", "wire_consumer"]} name="consumer" />
       </div>
     </section>
     ${isMap ? html`<${MapTools} map=${map} />` : html`<div class="map-tools"><${Legend} /></div>`}${children}

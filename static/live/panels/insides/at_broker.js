@@ -34,7 +34,7 @@ export function AtBroker({ group, told }) {
 }
 
 function Part({ part, name, rows, none, total = rows.length, children }) {
-  return html`<section class="part is-open" data-part=${part} aria-label=${name} ref=${keepsRoom}>
+  return html`<div class="part is-open" role="group" data-part=${part} aria-label=${name} ref=${keepsRoom}>
     <div class="part-head">
       <h3>${name}</h3>
       <span class=${`number ${total > 0 ? "" : "quiet"}`}>${total > 0 ? count(total) : none}</span>
@@ -44,7 +44,7 @@ function Part({ part, name, rows, none, total = rows.length, children }) {
     </ul>
     ${children}
     ${rows.length > MOST_ROWS && html`<p class="quiet">${t("lab.half.more", { n: rows.length - MOST_ROWS })}</p>`}
-  </section>`;
+  </div>`;
 }
 
 /** What is left of `whole`, as a bar and in words. */

@@ -35,7 +35,7 @@ def test_a_stranger_switches_the_lock_off_before_the_run_and_sees_the_duplicate_
 
 def test_time_rests_while_the_deeds_of_a_thing_are_open_and_goes_on_after_the_deed(page):
     page.locator("#begin button").click()
-    page.locator("[data-node=B1] .pill[data-lock-switch]").click()
+    page.locator("[data-node=B1] .broker-table .pill").click()
     expect(page.locator("#control-play")).to_have_text("Play")
     stood = event_number(page)
     page.locator("#deeds [data-kind=switch]").click()
@@ -46,7 +46,7 @@ def test_time_rests_while_the_deeds_of_a_thing_are_open_and_goes_on_after_the_de
 
 def test_time_goes_on_when_the_deeds_are_closed_but_not_against_who_stopped_it(page):
     page.locator("#begin button").click()
-    page.locator("[data-node=B1] .pill[data-lock-switch]").click()
+    page.locator("[data-node=B1] .broker-table .pill").click()
     expect(page.locator("#control-play")).to_have_text("Play")
     page.keyboard.press("Escape")
     expect(page.locator("#control-play")).to_have_text("Pause")
@@ -100,6 +100,12 @@ def test_the_suggestion_comes_to_a_moment_that_is_past(page):
     run_to_ms(page, 5_000)
     page.get_by_role("button", name="Run until C2 joins").click()
     expect(page.locator("#virtual-time")).to_contain_text("3.990")
+
+
+def test_what_does_not_come_any_more_is_said(page):
+    run_to_ms(page, 5_000)
+    run_until(page, "frame", "END_TRANSACTION")
+    expect(page.locator("#notice")).to_contain_text("did not come any more")
 
 
 def test_housekeeping_does_not_chase_a_grave_sentence_away(page):

@@ -26,7 +26,8 @@ def played(name: str, to_ms: int | None = None, deeds: Deeds = ()) -> tuple[Reco
 
 
 def _with_due_time(run, fields):
-    """The run goes on until that frame is sent."""
+    """As a command has them; for a frame under way the run goes on until it is sent."""
+    fields.update({name: list(value) for name, value in fields.items() if isinstance(value, tuple)})
     if fields["kind"] == "drop-frame":
         wanted, sent, names = fields.pop("frame"), [], run.world.link_faults.names
 

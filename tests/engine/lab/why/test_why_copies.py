@@ -1,7 +1,7 @@
 """Why a message lies in two places: who stored which copy, and when."""
 
 from engine.lab.why.answer import Question
-from tests.engine.lab.why.asking import Deeds, asked
+from tests.engine.lab.why.asking import Deeds, asked, keys_of
 
 TWO_BROKERS = """
 title: {en: Two brokers, zh: 两个 Broker}
@@ -21,6 +21,30 @@ nodes:
 topics:
   Orders: {queues: 1}
 """
+
+
+CONSUMER_CUT_OFF: Deeds = (
+    (35_996, (("kind", "crash"), ("target", "B1"))),
+    (37_996, (("kind", "restart"), ("target", "B1"))),
+    (45_697, (("kind", "kill-consumer"), ("target", "C2"))),
+    (58_514, (("kind", "partition"), ("left", ("C1",)), ("right", ("B1",)))),
+    (70_697, (("kind", "start-consumer"), ("target", "C2"))),
+    (123_514, (("kind", "heal"),)),
+)
+
+
+def test_a_copy_in_another_groups_topic_is_a_message_of_its_own():
+    answer = asked("moved-aside", "event-42", Question.LATE, "night-shift")
+    sending = [step for step in answer.steps if step.text.arguments["reason"].key == "why.late.sending"]
+    assert [step.node for step in sending] == ["C1"], "who moved it, not who sent it first"
+    assert sum(step.span_us for step in answer.steps) < 1_000_000
+
+
+def test_who_was_cut_off_and_kept_its_queue_gets_what_the_next_owner_has_consumed():
+    answer = asked("general", "late-1", Question.TWICE, deeds=CONSUMER_CUT_OFF)
+    assert answer.cause == "kept-queue"
+    assert (answer.verdict.arguments["first"], answer.verdict.arguments["second"]) == ("C2", "C1")
+    assert keys_of(answer.steps)[:4] == ["takes_over", "cut", "takes_over", "began"]
 
 
 def test_of_two_brokers_the_one_that_stored_first_is_named():

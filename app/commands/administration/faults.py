@@ -1,0 +1,318 @@
+"""``glassmq faults``: break a running broker on purpose, see what its rules did, mend it; over the page's HTTP API.
+
+What may be broken is told in docs/operating/faults.md; app/live/fault_routes.py is the other end.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from app.commands.administration.default_group import ListingGroup
+from app.commands.administration.page_access import Page, page_options
+from app.commands.tool import print_table
+from app.foundation.terminal_text import body_text
+from engine.faults.fault_rule import Deed, Direction
+
+_ROUTE = "/api/faults"
+#: So many commands go in one request: see app/live/fault_routes.py.
+_AT_A_TIME = 50
+_FILE_MAX_BYTES = 1024 * 1024
+#: Fields of a rule that say which frames it means, beside their name.
+_WHICH = ("direction", "client", "topic", "group", "key")
+
+
+@click.group("faults", cls=ListingGroup)
+def command() -> None:
+    """Break a running broker on purpose, see what its rules did, mend it. Without a command: list.
+
+    The broker must be started with serve --allow-faults.
+
+    \b
+    Examples:
+      glassmq faults
+      glassmq faults add drop END_TRANSACTION --group bank --times 1
+      glassmq faults do crash
+      glassmq faults clear
+    """
+
+
+# --- looking ----------------------------------------------------------------------------------------------------------
+
+
+@command.command("list")
+@page_options
+def list_faults(page: Page) -> None:
+    """List the rules with what they did, the frames that are held, and what else is broken.
+
+    Looking at held frames keeps them waiting for 30 s more.
+
+    \b
+    Examples:
+      glassmq faults list
+      glassmq faults list --page http://broker-7:8000 --token secret
+    """
+    view = _view(page)
+    if view.get("held"):
+        view = page.ask("POST", f"{_ROUTE}/look")
+    _show(view)
+
+
+def _view(page: Page) -> dict[str, Any]:
+    view: dict[str, Any] = page.ask("GET", _ROUTE)
+    if "is_active" not in view:
+        raise page.not_asked("that is no page of glassmq")
+    return view
+
+
+def _show(view: dict[str, Any]) -> None:
+    if view.get("is_allowed") is False:
+        click.echo("Nothing may be broken here: this broker was not started with serve --allow-faults.")
+        return
+    if view.get("paused_ms"):
+        click.echo(f"The engine is paused for {view['paused_ms'] / 1_000:.1f} s more: glassmq faults do resume")
+        return
+    if view.get("rules"):
+        head = ("rule", "what", "frames", "which", "how often", "meant", "hits", "")
+        print_table(head, [_rule_row(rule) for rule in view["rules"]])
+    if view.get("held"):
+        click.echo(f"held, for {view['lease_ms'] / 1_000:.0f} s more when nobody looks:")
+        print_table(("held", "client", "", "frame", "about", "waits", ""), [_held_row(held) for held in view["held"]])
+    for line in _broken_lines(view):
+        click.echo(line)
+    if not view["is_active"]:
+        click.echo("Nothing is broken on purpose.")
+
+
+def _plain(text: object) -> str:
+    """What clients made up, as a terminal may show it."""
+    return body_text(str(text).encode("utf-8", "replace"))
+
+
+def _rule_row(rule: dict[str, Any]) -> tuple[object, ...]:
+    what = {
+        Deed.DELAY: f"delay {rule['ms']} ms",
+        Deed.ANSWER_LATE: f"answer {rule['ms']} ms late",
+        Deed.REJECT: f"reject {rule['code']}",
+    }.get(rule["what"], rule["what"])
+    often = [
+        f"next {rule['times']}" if rule["times"] else "",
+        f"one in {rule['every']}" if rule["every"] > 1 else "",
+        f"{rule['ratio']:.0%}, seed {rule['seed']}" if rule["ratio"] < 1 else "",
+        f"for {rule['ends_in_ms'] / 1_000:.0f} s more" if rule["ends_in_ms"] else "",
+    ]
+    state = "spent" if rule["is_spent"] else "" if rule["hits"] else "never hit"
+    return (
+        rule["rule_id"],
+        what,
+        rule["frame"] or "any",
+        _plain(", ".join(f"{name} {rule[name]}" for name in _WHICH if rule[name])) or "all",
+        ", ".join(part for part in often if part) or "always",
+        rule["seen"],
+        rule["hits"],
+        state,
+    )
+
+
+def _held_row(held: dict[str, Any]) -> tuple[object, ...]:
+    about = [*held["topics"], *held["groups"], *held["keys"]]
+    waits = f"{held['waiting_ms'] / 1_000:.1f} s"
+    left_ms = None if held["timeout_ms"] is None else held["timeout_ms"] - held["waiting_ms"]
+    gives_up = (
+        "" if left_ms is None else f"its client gives up in {left_ms / 1_000:.1f} s" if left_ms > 0 else "given up"
+    )
+    return (
+        held["id"],
+        _plain(held["client"]),
+        held["direction"],
+        held["name"],
+        _plain(", ".join(about)),
+        waits,
+        gives_up,
+    )
+
+
+def _broken_lines(view: dict[str, Any]) -> list[str]:
+    broken = view.get("broken", {})
+    said = {
+        "broker_crashed": "The broker is killed: glassmq faults do restart",
+        "name_server_crashed": "The name server is killed: glassmq faults do restart --target name-server",
+        "disk_full": "The broker's disk is full: glassmq faults do disk-free",
+        "flush_ms": f"Each flush takes {broken.get('flush_ms')} ms more: glassmq faults do slow-fsync ms=0",
+        "flushes_fail": "Flushes fail: glassmq faults do fail-fsync on=true, and then crash and restart",
+        "broker_lock_off": "The broker lock is off: glassmq faults do lock-switch lock=broker-lock on=true",
+    }
+    lines = [text for name, text in said.items() if broken.get(name)]
+    lines += [f"The broker lock is off for {_plain(group)}" for group in broken.get("groups_off", ())]
+    if view.get("clock_ahead_ms"):
+        lines.append(f"The broker's clock is {view['clock_ahead_ms'] / 1_000:g} s ahead, until glassmq serve ends")
+    return lines
+
+
+# --- breaking ---------------------------------------------------------------------------------------------------------
+
+
+@command.command("add")
+@click.argument("what", type=click.Choice([deed.value for deed in Deed]), required=False)
+@click.argument("frame", default="")
+@click.option("--topic", help="Only frames of this topic; * at the end stands for any end. So do the next three.")
+@click.option("--group", help="Only frames of this group.")
+@click.option("--key", help="Only frames with a message of this key or unique id.")
+@click.option("--client", help="Only frames of this client's id, or of its ip:port while it has not said its id.")
+@click.option("--direction", type=click.Choice([one.value for one in Direction]), help="As the broker sees it.")
+@click.option("--ms", type=click.IntRange(1), help="How long delay and answer-late take.  [default: 1000]")
+@click.option("--code", help="What reject answers, such as SYSTEM_BUSY.  [default: SYSTEM_ERROR]")
+@click.option("--times", type=click.IntRange(0), help="Act on so many frames.  [default: no end]")
+@click.option("--every", type=click.IntRange(1), help="Act on every so-manieth frame.  [default: 1]")
+@click.option("--ratio", type=click.FloatRange(0, 1), help="Act on such a part of them.  [default: 1]")
+@click.option("--seed", type=click.IntRange(0), help="Draws which ones, and the byte that corrupt turns.  [default: 0]")
+@click.option("--for-ms", type=click.IntRange(0), help="Act for so long.  [default: no end]")
+@click.option(
+    "--file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Commands of the lab in YAML, a list, instead of WHAT and FRAME.",
+)
+@page_options
+def add(page: Page, what: str | None, frame: str, file: Path | None, **fields: object) -> None:
+    """Add a rule: do WHAT to frames of this name. FRAME is a request such as PULL_MESSAGE, "reply to PULL_MESSAGE", or
+    nothing for any frame.
+
+    \b
+    Examples:
+      glassmq faults add drop END_TRANSACTION --group bank --times 1
+      glassmq faults add reject PULL_MESSAGE --code SYSTEM_BUSY --for-ms 10000
+      glassmq faults add delay "reply to SEND_MESSAGE_V2" --ms 2500 --ratio 0.1 --seed 7
+      glassmq faults add hold HEART_BEAT --client "172.17.0.3@*"
+      glassmq faults add --file faults.yaml
+    """
+    given = {name: value for name, value in fields.items() if value is not None}
+    if (what is None) == (file is None) or (file is not None and given):
+        raise click.UsageError("give WHAT, and perhaps FRAME and options, or --file alone")
+    commands = [{"kind": "fault", "what": what, "frame": frame, **given}] if file is None else _commands_in(file)
+    broker = _broker(page)
+    commands = [{"target": broker, **command} for command in commands]
+    for start in range(0, len(commands), _AT_A_TIME):
+        page.ask("POST", _ROUTE, {"commands": commands[start : start + _AT_A_TIME]})
+    _show(_view(page))
+
+
+def _broker(page: Page) -> str:
+    """The broker's name, which most commands have as their target."""
+    return str(_view(page).get("broker", "broker"))
+
+
+def _commands_in(file: Path) -> list[dict[str, object]]:
+    try:
+        if file.stat().st_size > _FILE_MAX_BYTES:
+            raise click.BadParameter(f"{file} is larger than {_FILE_MAX_BYTES} bytes", param_hint="--file")
+        commands = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise click.BadParameter(f"{file} cannot be read: {error}", param_hint="--file") from None
+    if not isinstance(commands, list) or not commands or not all(isinstance(one, dict) for one in commands):
+        example = "- {kind: fault, what: drop, frame: HEART_BEAT}"
+        raise click.BadParameter(f"{file} is no list of commands, such as\n{example}", param_hint="--file")
+    return commands
+
+
+@command.command("do")
+@click.argument("kind")
+@click.argument("fields", nargs=-1, metavar="[FIELD=VALUE]...")
+@click.option("--target", help="name-server, or a link such as 'client->broker-a'.  [default: the broker]")
+@page_options
+def do(page: Page, kind: str, fields: tuple[str, ...], target: str | None) -> None:
+    """Give the running engine any command of KIND: crash, restart, pause, resume, advance, disk-full, and so on.
+
+    docs/operating/faults.md lists them with their fields.
+
+    \b
+    Examples:
+      glassmq faults do crash
+      glassmq faults do restart
+      glassmq faults do advance ms=120000
+      glassmq faults do pause ms=5000
+      glassmq faults do give-lock group=billing topic=orders queue_id=0 to=172.17.0.3@1
+      glassmq faults do crash --target name-server
+    """
+    values = dict(_field(text) for text in fields)
+    if target is None:
+        target = "" if kind.endswith("-next") or kind == "resume" else _broker(page)
+    page.ask("POST", _ROUTE, {"kind": kind, "target": target, **values})
+    _show(_view(page))
+
+
+def _field(text: str) -> tuple[str, object]:
+    """``ms=500`` is a number, ``on=true`` a switch, anything else a text."""
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise click.UsageError(f"{text!r} is no FIELD=VALUE, such as ms=5000")
+    try:
+        parsed = json.loads(value)
+    except ValueError:
+        return name, value
+    return name, parsed if isinstance(parsed, bool | int | float) else value
+
+
+@command.command("clear")
+@click.argument("rule", type=click.IntRange(1), required=False)
+@page_options
+def clear(page: Page, rule: int | None) -> None:
+    """Mend all, or remove one RULE by its number. Held frames go on. What was killed is started with do restart.
+
+    \b
+    Examples:
+      glassmq faults clear
+      glassmq faults clear 3
+    """
+    _show(page.ask("DELETE", _ROUTE if rule is None else f"{_ROUTE}/{rule}"))
+
+
+# --- held frames ------------------------------------------------------------------------------------------------------
+
+
+@command.command("pass")
+@click.argument("held", type=click.IntRange(1), required=False)
+@click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="Change a property of its message.")
+@click.option("--field", "fields", multiple=True, metavar="NAME=VALUE", help="Change a field of its header.")
+@click.option("--body", help="Give it another body.")
+@page_options
+def let_pass(
+    page: Page, held: int | None, properties: tuple[str, ...], fields: tuple[str, ...], body: str | None
+) -> None:
+    """Let a HELD frame go on, as it is or changed; without its number all, and nothing is held any more.
+
+    \b
+    Examples:
+      glassmq faults pass
+      glassmq faults pass 4 --property KEYS=another --body "something else"
+    """
+    if held is None:
+        if properties or fields or body is not None:
+            raise click.UsageError("say by its number which frame is to be changed: glassmq faults list")
+        return _show(page.ask("POST", f"{_ROUTE}/held", {"deed": "pass"}))
+    changes = {"fields": _texts(fields), "properties": _texts(properties), "body": body}
+    _show(page.ask("POST", f"{_ROUTE}/held/{held}", {"deed": "pass", **changes}))
+
+
+def _texts(given: tuple[str, ...]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given]
+    wrong = next(("".join(pair) for pair in pairs if not pair[0] or not pair[1]), None)
+    if wrong is not None:
+        raise click.UsageError(f"{wrong!r} is no NAME=VALUE")
+    return {name: value for name, _, value in pairs}
+
+
+@command.command("drop")
+@click.argument("held", type=click.IntRange(1))
+@page_options
+def drop(page: Page, held: int) -> None:
+    """Let a HELD frame be lost.
+
+    \b
+    Examples:
+      glassmq faults drop 4
+    """
+    _show(page.ask("POST", f"{_ROUTE}/held/{held}", {"deed": "drop"}))

@@ -1,0 +1,96 @@
+"""Commands that ask a running broker's page, over its HTTP API: the options that say where, and one request."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+import click
+
+from engine.texts import LANGUAGES
+
+#: A killed broker that is started again checks its log before it answers.
+_TIMEOUT_S = 65.0
+#: It was understood and will not be done: a field that cannot be, something that is not allowed, or not now.
+_REFUSED = (400, 403, 409)
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+class NotAsked(click.ClickException):
+    """The page cannot be asked. Told from its answers by the exit code."""
+
+    exit_code = 2
+
+
+class Page:
+    """A page, as the options name it.
+
+    :ivar lang: the language of what is said.
+    """
+
+    def __init__(self, address: str, token: str | None, lang: str) -> None:
+        self.address = address
+        self.lang = lang
+        self._token = token
+
+    def ask(self, method: str, path: str, body: object = None) -> Any:
+        """The JSON that it answers; what it refuses ends the command in its words. Raises :class:`NotAsked`."""
+        if urlsplit(self.address).scheme not in ("http", "https"):
+            raise click.UsageError(f"{self.address!r} is no address of a page, such as http://127.0.0.1:8000")
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.address.rstrip('/')}{path}", data, method=method)
+        request.add_header("Content-Type", "application/json")
+        if self._token is not None:
+            request.add_header("Authorization", f"Bearer {self._token}")
+        try:
+            with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            with error:
+                said = _said(error, self.lang)
+                if error.code in _REFUSED and said is not None:
+                    raise click.ClickException(said) from None
+            answered = f"it answers {error.code}: {said or error.reason}"
+            problem = "it wants a token: --token" if error.code == 401 else answered
+        except (OSError, ValueError) as error:
+            problem = f"{getattr(error, 'reason', error)}. Is `glassmq serve` running there?"
+        raise self.not_asked(problem)
+
+    def not_asked(self, problem: str) -> NotAsked:
+        """To be raised."""
+        return NotAsked(f"{self.address} cannot be asked: {problem}")
+
+
+def _said(error: urllib.error.HTTPError, lang: str) -> str | None:
+    """Why it does not do what it was asked for; None: it is no answer of a page of ours."""
+    try:
+        answer = json.load(error)
+        return str(answer.get("text", {}).get(lang) or answer["error"])
+    except (ValueError, KeyError, AttributeError, OSError):
+        return None
+
+
+def page_options(function: _F) -> _F:
+    """``--page``, ``--token`` and ``--lang``, given to the command as ``page``: a :class:`Page`."""
+
+    @click.option(
+        "--page",
+        "address",
+        default="http://127.0.0.1:8000",
+        show_default=True,
+        envvar="GLASSMQ_PAGE",
+        help="Address of the broker's page. Also from GLASSMQ_PAGE.",
+    )
+    @click.option("--token", envvar="GLASSMQ_TOKEN", help="What serve has as --token. Also from GLASSMQ_TOKEN.")
+    @click.option("--lang", type=click.Choice(LANGUAGES), default=LANGUAGES[0], show_default=True, help="Language.")
+    @wraps(function)
+    def with_page(*arguments: Any, address: str, token: str | None, lang: str, **options: Any) -> Any:
+        return function(*arguments, page=Page(address, token, lang), **options)
+
+    return with_page  # type: ignore[return-value]

@@ -1,0 +1,22 @@
+"""Metrics of what is broken on purpose: hits of rules, what is broken now, frames that are held."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.metrics.exposition import Family
+
+if TYPE_CHECKING:
+    from engine.faults.fault_gate import FaultGate
+
+
+def fault_families(gate: FaultGate, broken: int) -> list[Family]:
+    """:param broken: how much else than frames is broken now, such as the broker's disk."""
+    hits = Family("glassmq_fault_hits_total", "Frames that rules acted on.", ("what",), "counter")
+    for what, count in gate.totals.items():
+        hits.add((what.value,), count)
+    active = Family("glassmq_faults_active", "Rules that may still act, and what else is broken on purpose.")
+    active.add((), gate.active_rules + broken)
+    held = Family("glassmq_held_frames", "Frames that wait at the door for a person.")
+    held.add((), len(gate.held))
+    return [hits, active, held]

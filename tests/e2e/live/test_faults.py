@@ -1,0 +1,129 @@
+"""Breaking the running broker from the live page, and stepping frames of a real client."""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.e2e.accessibility import findings_in_every_theme
+from tests.e2e.conftest import live
+from tests.e2e.scenes import small_scene
+from tests.support.live.live_server import LiveServer, message
+from tests.support.live.producer_thread import ProducerThread
+
+
+@pytest.fixture
+def server(tmp_path):
+    with LiveServer(tmp_path, allow_faults=True) as running:
+        with ThreadPoolExecutor(1) as elsewhere:  # the browser's event loop runs in this thread
+            elsewhere.submit(running.create_topic, "orders", 1).result()
+        yield running
+
+
+def keys_found(server: LiveServer, key: str) -> int:
+    _, answer = server.get(f"/api/messages?topic=orders&key={key}")
+    return len(answer["messages"])
+
+
+def open_live(server: LiveServer, open_page) -> Page:
+    return live(open_page(f"http://{server.server.page_address}/live"))
+
+
+def act_on(page: Page, thing: str, deed: str) -> None:
+    """Press the bolt of a thing, and one of its deeds."""
+    page.locator(thing).first.click()
+    page.locator(f".popover [data-kind={deed}]").click()
+
+
+def test_a_held_send_is_changed_in_the_page_and_stored_with_its_new_key(server, open_page):
+    with ProducerThread(server.name_servers, "shop-web") as producer, ThreadPoolExecutor(1) as sending:
+        producer.send(message("orders", "first"))
+        page = open_live(server, open_page)
+        banner = page.locator(".fault-banner")
+        expect(banner).to_have_count(0)
+        act_on(page, ".client .bolt", "next-hold")
+        page.locator(".popover [name=frame]").select_option("SEND_MESSAGE_V2")
+        page.locator(".popover [type=submit]").click()
+        expect(banner).to_contain_text("1 rule waits")
+        expect(page.locator("#faults [data-rule]")).to_contain_text("never hit")
+
+        sent = sending.submit(producer.send, message("orders", "hello", keys="before"))
+        expect(page.locator("[data-held]")).to_contain_text(re.compile("sends before to broker-a, for Q0"))
+        expect(banner).to_contain_text("1 frame is held")
+        assert findings_in_every_theme(page) == []
+        page.locator("[name='properties.KEYS']").fill("after")
+        page.get_by_role("button", name="Let it pass, changed").click()
+        assert sent.result(60).queue_offset == 1
+
+        expect(banner).to_have_count(0)
+        expect(page.locator("#faults [data-rule]")).to_contain_text(re.compile("1 frame.*spent"))
+    assert (keys_found(server, "after"), keys_found(server, "before")) == (1, 0)
+
+
+def test_a_dropped_frame_is_gone_and_the_others_wait_until_all_pass(server, open_page):
+    with ProducerThread(server.name_servers, "shop-web") as producer, ThreadPoolExecutor(1) as sending:
+        producer.send(message("orders", "first"))
+        page = open_live(server, open_page)
+        act_on(page, ".client .bolt", "hold")
+        expect(page.locator("#faults [data-rule]")).to_have_count(1)
+        producer.send_oneway(message("orders", "hello", keys="lost"))
+        expect(page.locator("[data-held]", has_text="sends lost")).to_have_count(1)
+        kept = sending.submit(producer.send, message("orders", "hello", keys="kept"))
+        expect(page.locator("[data-held]", has_text="sends kept")).to_have_count(1)
+        page.locator("[data-held]", has_text="sends lost").click()
+        page.get_by_role("button", name="Drop it").click()
+        expect(page.locator("[data-held]", has_text="sends lost")).to_have_count(0)
+        page.locator("[data-pass-all]").click()
+        assert kept.result(60).queue_offset == 1
+    assert (keys_found(server, "kept"), keys_found(server, "lost")) == (1, 0)
+
+
+def test_a_killed_broker_is_told_on_every_page_and_started_again(server, open_page):
+    page = open_live(server, open_page)
+    act_on(page, ".broker-name .bolt", "crash")
+    cover = page.locator(".stage-cover")
+    expect(cover).to_contain_text("broker-a was killed")
+    assert findings_in_every_theme(page) == []
+    other = open_page(f"http://{server.server.page_address}/tutorials?lang=zh")
+    expect(other.locator(".fault-banner")).to_contain_text("broker-a 已被杀死")
+    page.reload()  # no state at all now
+    cover.locator("[data-revive=broker]").click()
+    expect(cover).to_have_count(0)
+    live(page)
+    expect(other.locator(".fault-banner")).to_have_count(0)
+
+
+def test_a_rule_is_made_and_removed_by_keyboard(server, open_page):
+    page = open_live(server, open_page)
+    page.get_by_role("button", name="New rule").focus()
+    page.keyboard.press("Enter")
+    form = page.locator("#rule-form")
+    expect(form.locator("[name=what]")).to_be_focused()
+    form.locator("[name=what]").select_option("reject")
+    expect(form.locator("[name=direction]")).to_have_count(0)
+    form.locator("[name=code]").select_option("SYSTEM_BUSY")
+    form.locator("[name=topic]").fill("ord*x")
+    page.keyboard.press("Enter")
+    expect(page.locator(".told-line.is-problem")).to_contain_text("topic")
+    open_page.complaints[:] = [text for text in open_page.complaints if "400" not in text]  # the refusal is seen there
+    form.locator("[name=topic]").fill("ord*")
+    page.keyboard.press("Enter")
+    expect(form).to_have_count(0)
+    expect(page.get_by_role("button", name="New rule")).to_be_focused()
+    rule = page.locator("#faults [data-rule]")
+    expect(rule).to_contain_text(
+        re.compile(r"Refuse.*SYSTEM_BUSY.*SEND_MESSAGE_V2.*ord\*.*1 time.*never hit", re.DOTALL)
+    )
+    page.get_by_role("button", name="Remove rule 1").focus()
+    page.keyboard.press("Enter")
+    expect(rule).to_have_count(0)
+    expect(page.locator(".fault-banner")).to_have_count(0)
+
+
+def test_without_the_option_nothing_can_be_broken(serve, open_page):
+    page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
+    expect(page.locator(".client").first).to_be_visible()
+    expect(page.locator(".bolt, #faults, .fault-banner")).to_have_count(0)
