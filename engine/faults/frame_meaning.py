@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
 from engine.protocol.body.bodies import LockBatchRequestBody
+from engine.protocol.body.heartbeat_data import HeartbeatData
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.command.send_message_headers import SendMessageRequestHeader
@@ -164,6 +165,12 @@ def _members(ends: dict[str, str], command: RemotingCommand) -> Words:
     return Words(Text("moment.members", **ends, group=command.ext_fields["consumerGroup"]))
 
 
+def _heartbeat(ends: dict[str, str], command: RemotingCommand) -> Words:
+    data = HeartbeatData.from_json(command.body)
+    groups = (*data.producer_groups, *(consumer.group_name for consumer in data.consumers))
+    return Words(Text("moment.heartbeat", **ends, groups=", ".join(groups) or "-"))
+
+
 def _end_transaction(ends: dict[str, str], command: RemotingCommand) -> Words:
     known = {TRANSACTION_COMMIT_TYPE: "commits", TRANSACTION_ROLLBACK_TYPE: "rolls_back"}
     end = known.get(int(command.ext_fields["commitOrRollback"]), "undecided")
@@ -184,6 +191,7 @@ _REQUESTS: dict[str, Callable[[dict[str, str], RemotingCommand], Words | None]] 
     "UNLOCK_BATCH_MQ": _unlock,
     "QUERY_CONSUMER_OFFSET": _asks_offset,
     "UPDATE_CONSUMER_OFFSET": _tells_offset,
+    "HEART_BEAT": _heartbeat,
     "NOTIFY_CONSUMER_IDS_CHANGED": _members,
     "CONSUMER_SEND_MSG_BACK": _send_back,
     "END_TRANSACTION": _end_transaction,

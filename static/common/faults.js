@@ -74,3 +74,6 @@ export const passAll = () => change("POST", "/held", { deed: "pass" }, ALL);
 /** `changes`: { fields, properties, body }, each may be missing. */
 export const letPass = (id, changes = {}) => change("POST", `/held/${id}`, { deed: "pass", ...changes }, id);
 export const dropHeld = (id) => change("POST", `/held/${id}`, { deed: "drop" }, id);
+/** Writes down the frames of these clients (a pattern; "": all), until told to stop. */
+export const record = (client, bodies) => change("POST", "/record", { client, bodies });
+export const stopRecording = () => change("DELETE", "/record");

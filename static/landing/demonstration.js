@@ -3,7 +3,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
-import { effect, useComputed, useSignal } from "@preact/signals";
+import { useComputed, useSignal } from "@preact/signals";
 import { t } from "../common/i18n.js";
 import { onPaint } from "../lab/clock.js";
 import { anomalyName, bilingual, virtualTime } from "../lab/format.js";
@@ -11,7 +11,7 @@ import { shape } from "../lab/panels/controls/dock.js";
 import { Icon } from "../lab/panels/controls/icons.js";
 import { acting } from "../lab/panels/stage/acting.js";
 import { Stage } from "../lab/panels/stage/stage.js";
-import { accused, receiveView, violations, view } from "../lab/view.js";
+import { nodes, receiveView, violations, view } from "../lab/view.js";
 import { motion } from "../live/view.js";
 import { FilmPlayer } from "./film_player.js";
 
@@ -76,24 +76,6 @@ const CALM_MS = 1200;
 /** The stage, not to be pressed. On a phone it is a column higher than its frame: what acts or breaks is in view. */
 function FilmView() {
   const box = useRef(null);
-  useEffect(() => {
-    let movedAt = 0;
-    const show = (name) => {
-      const broken = box.current?.querySelector(".listener-call.is-accused")?.closest(".node");
-      const card = broken ?? box.current?.querySelector(`[data-node="${CSS.escape(name ?? "")}"]`);
-      if (!card || (!broken && performance.now() - movedAt < CALM_MS)) return;
-      const [inner, outer] = [card.getBoundingClientRect(), box.current.getBoundingClientRect()];
-      if (inner.top >= outer.top && (broken ? inner.top < outer.top + 20 : inner.bottom <= outer.bottom)) return;
-      movedAt = performance.now();
-      const top = box.current.scrollTop + inner.top - outer.top - 8;
-      box.current.scrollTo({ top, behavior: motion.peek() ? "smooth" : "auto" });
-    };
-    return effect(() => {
-      const [name] = [acting.value, accused.value];
-      // Once the cards are drawn.
-      requestAnimationFrame(() => requestAnimationFrame(() => show(name)));
-    });
-  }, []);
   const isColumn = shape.value === "phone";
   return html`<div
     class="film-view"
@@ -103,7 +85,25 @@ function FilmView() {
     tabindex=${isColumn ? "0" : null}
   >
     <div inert><${Stage} isFilm /></div>
+    ${isColumn && html`<${Follow} box=${box} />`}
   </div>`;
+}
+
+/** Draws nothing; after each picture it brings into view what acts, or all listeners that have what is broken. */
+function Follow({ box }) {
+  const name = acting.value;
+  const [movedAt, shown] = [useRef(0), nodes.value];
+  useEffect(() => {
+    const broken = box.current.querySelector(".listener-call.is-accused")?.closest(".node");
+    const card = broken ?? box.current.querySelector(`[data-node="${CSS.escape(name ?? "")}"]`);
+    if (!card || (!broken && performance.now() - movedAt.current < CALM_MS)) return;
+    const [inner, outer] = [card.getBoundingClientRect(), box.current.getBoundingClientRect()];
+    if (inner.top >= outer.top && (broken ? inner.top < outer.top + 20 : inner.bottom <= outer.bottom)) return;
+    movedAt.current = performance.now();
+    const top = box.current.scrollTop + inner.top - outer.top - 8;
+    box.current.scrollTo({ top, behavior: motion.peek() ? "smooth" : "auto" });
+  }, [name, shown]);
+  return null;
 }
 
 /** Whether the lock is on, and what the checkers of the run have found: the newest violation, in their words. */

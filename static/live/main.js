@@ -32,8 +32,8 @@ function Page() {
   return html`
     <div class="overview"><${Verdict} /><${Metrics} /></div>
     <${Stage} />
-    <${Insides} stream=${stream} />
     ${isAllowed && html`<${FaultPanel} /><${Refusal} /><${BoltPopover} />`}
+    <${Insides} stream=${stream} />
     <${Plots} />
     <${Groups} />
     <${Transactions} />

@@ -116,6 +116,7 @@ def test_on_a_phone_the_film_is_a_column_with_what_acts_in_view_and_letters_to_r
     page = film(open_page(f"{serve(empty_scene())}/", viewport=phone, reduced_motion="reduce"))
     expect(page.locator("[data-node=B1]")).to_be_in_viewport(ratio=0.9)
     go_to(page, "duplicate")
+    page.locator(".film").evaluate("(film) => film.scrollIntoView()")
     for name in ("C1", "C2"):
         expect(page.locator(f"[data-node={name}] .listener-call.is-accused")).to_be_in_viewport(ratio=0.99)
     assert letters(page)[0] >= 11

@@ -10,6 +10,7 @@ import { span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { goTo } from "../keys.js";
 import { Held } from "./held.js";
+import { Record } from "./record.js";
 import { Hits, Rules } from "./rules.js";
 import { RuleForm } from "./rule_form.js";
 
@@ -49,6 +50,7 @@ export function FaultPanel() {
       </span>
     </header>
     ${isAsking.value && html`<${RuleForm} onDone=${close} />`}
+    <${Record} />
     ${
       (hasRules || isHolding.value) &&
       html`<div class=${`fault-columns ${isHolding.value ? "is-holding" : ""}`}>

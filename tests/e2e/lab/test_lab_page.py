@@ -230,3 +230,12 @@ def test_a_small_window_keeps_every_panel_in_reach(address, open_page):
         show_panel(page, name)
         expect(page.locator(f"#panel-{name}")).to_be_in_viewport()
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_running_to_a_moment_that_is_past_is_refused_in_words(page):
+    run_to_ms(page, 1_500)
+    page.locator("#run-until").click()
+    page.locator("#run-until-dialog select[name=on]").select_option("time")
+    page.locator("#run-until-dialog input[name=time_ms]").fill("1000")
+    page.locator("#run-until-dialog button[type=submit]").click()
+    expect(page.locator("#notice")).to_contain_text("1 s is past already: this is 1.5 s.")

@@ -82,6 +82,19 @@ def test_both_step_play_and_go_back_together_by_keys_too(pair):
     expect_both_at(pair, pair.locator("#pair-time").inner_text().removesuffix(" s"))
 
 
+def test_at_the_beginning_nothing_has_happened_yet_and_playing_says_why_it_is_slow(pair):
+    expect(pair.locator("#pair-now")).to_contain_text("Nothing has happened yet")
+    pair.locator("#theme-choice").select_option("dark")
+    for side in (0, 1):
+        expect(stage(pair, side).locator("html")).to_have_attribute("data-theme", "dark")
+    pair.locator("#pair-scrub").fill("4032000")
+    expect_both_at(pair, "4.032\u2009000")
+    pair.locator("#pair-play").click()
+    expect(pair.locator("#pair-speed-why")).to_have_attribute("data-why", "frame")
+    pair.locator("#pair-play").click()
+    expect(pair.locator("#pair-speed-why")).to_have_attribute("data-why", "")
+
+
 def test_what_is_done_on_one_stage_is_done_on_both(pair):
     pair.locator("#pair-scrub").fill("2000000")
     expect_both_at(pair, "2.000\u2009000")

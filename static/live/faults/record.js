@@ -1,0 +1,50 @@
+// Writing down what clients and broker say to each other: began and ended here, shown by the lab's page.
+
+import { html } from "htm/preact";
+import { useSignal } from "@preact/signals";
+import { faults, record, stopRecording } from "../../common/faults.js";
+import { count } from "../../common/format.js";
+import { t } from "../../common/i18n.js";
+
+export function Record() {
+  const client = useSignal("");
+  const hasBodies = useSignal(false);
+  const { recording } = faults.value;
+  const begin = (event) => {
+    event.preventDefault();
+    record(client.value.trim(), hasBodies.value);
+  };
+  const kept = recording?.count > 0;
+  return html`<form class="record-form" onSubmit=${begin} aria-label=${t("record.title")}>
+    <strong>${t("record.title")}</strong>
+    ${
+      recording?.is_on
+        ? html`<span class="quiet number" role="status">${t("record.is_on", { n: count(recording.count) })}</span>
+            <button type="button" class="button" onClick=${stopRecording}>${t("record.stop")}</button>`
+        : html`<label>
+              <span class="quiet">${t("lab.field.client")}</span>${" "}
+              <input
+                class="input"
+                placeholder=${t("lab.field.any")}
+                maxlength="200"
+                value=${client.value}
+                onInput=${(event) => (client.value = event.target.value)}
+              />
+            </label>
+            <label title=${t("record.bodies_hint")}>
+              <input
+                type="checkbox"
+                checked=${hasBodies.value}
+                onChange=${(event) => (hasBodies.value = event.target.checked)}
+              />${" "}
+              ${t("record.bodies")}
+            </label>
+            <button type="submit" class="button">${t("record.begin")}</button>`
+    }
+    ${
+      kept &&
+      html`<a href="/lab/wire">${t("record.show", { n: count(recording.count) })}</a>
+        <a href="/api/faults/frames" download>${t("record.download")}</a>`
+    }
+  </form>`;
+}
