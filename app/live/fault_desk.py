@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from engine.lab.scenario.scenario import Command
 
 NAME_SERVER = "name-server"
+#: Held frames of one answer, the oldest; a page asks every second.
+HELD_SHOWN = 50
 #: A paused engine answers nobody, this page neither: it must not last. Nor must a flush that stops the engine.
 PAUSE_MS_MAX = 30_000
 
@@ -232,7 +234,8 @@ class FaultDesk:
                 }
                 for hit in reversed(gate.hits)
             ],
-            "held": [held_view(held, machines.broker_name, now_ms) for held in gate.held.frames],
+            "held": [held_view(held, machines.broker_name, now_ms) for held in gate.held.frames[:HELD_SHOWN]],
+            "held_count": len(gate.held),
             "lease_ms": gate.lease_left_ms(),
             "recording": self._recording_view(),
         }

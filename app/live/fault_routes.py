@@ -1,8 +1,9 @@
 """Breaking the running engine on purpose, over HTTP.
 
     GET    /api/faults              what is broken: ``is_allowed``, ``is_active``, ``rules`` with ``seen`` and ``hits``,
-                                    ``hits`` (the newest first), ``broken``, ``clock_ahead_ms``, ``held`` frames, and
-                                    ``lease_ms``: how much longer these wait when nobody looks
+                                    ``hits`` (the newest first), ``broken``, ``clock_ahead_ms``, the ``held`` frames
+                                    that came first, of ``held_count``, and ``lease_ms``: how much longer these wait
+                                    when nobody looks
     POST   /api/faults              a command of the lab ({"kind": "fault", "target": "broker-a", "what": "drop", ...});
                                     or {"commands": [...]}, in order, up to the first that is refused
     DELETE /api/faults              nothing is broken any more, but for what does not run

@@ -10,7 +10,17 @@ const BRISK_MS = 1000;
 const SETTLED_MS = 200;
 
 const ALL = "all";
-const NOTHING = { is_active: false, rules: [], hits: [], held: [], broken: {}, lease_ms: 0, clock_ahead_ms: 0, at: 0 };
+const NOTHING = {
+  is_active: false,
+  rules: [],
+  hits: [],
+  held: [],
+  held_count: 0,
+  broken: {},
+  lease_ms: 0,
+  clock_ahead_ms: 0,
+  at: 0,
+};
 
 /** The last answer; `at`: when it came, as performance.now() tells it. */
 export const faults = signal(NOTHING);
@@ -23,7 +33,7 @@ const lives = (rule) => !rule.is_spent;
 export const activeRules = computed(() => faults.value.rules.filter(lives));
 /** Whether frames wait at the door, or are to. */
 export const isHolding = computed(
-  () => faults.value.held.length > 0 || activeRules.value.some(({ what }) => what === "hold"),
+  () => faults.value.held_count > 0 || activeRules.value.some(({ what }) => what === "hold"),
 );
 
 let next;
@@ -69,7 +79,10 @@ export const command = (kind, target, values = {}) => change("POST", "", { kind,
 export const removeAll = () => change("DELETE", "", undefined, ALL);
 export const removeRule = (id) => change("DELETE", `/${id}`);
 /** Somebody looks at the held frames: they wait longer. */
-export const renewLease = () => change("POST", "/look", {});
+export async function renewLease() {
+  const { answer } = await request("POST", "/api/faults/look", {});
+  if (answer) take(answer);
+}
 export const passAll = () => change("POST", "/held", { deed: "pass" }, ALL);
 /** `changes`: { fields, properties, body }, each may be missing. */
 export const letPass = (id, changes = {}) => change("POST", `/held/${id}`, { deed: "pass", ...changes }, id);

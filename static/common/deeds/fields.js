@@ -31,6 +31,7 @@ function inputOf(field, start, options) {
     step=${field.kind === "number" ? "any" : 1}
     min=${field.low}
     max=${field.high}
+    title=${isOpen(field) ? t("lab.field.pattern") : undefined}
     placeholder=${isOpen(field) ? t("lab.field.any") : undefined}
     required=${!isOpen(field)}
     defaultValue=${start}

@@ -17,17 +17,17 @@ export function Held() {
   const chosen = useSignal(null);
   const now = useSignal(performance.now());
   useEffect(() => {
-    const renew = () => !document.hidden && renewLease();
+    const renew = () => !document.hidden && !faults.peek().paused_ms && renewLease();
     const timers = [setInterval(renew, RENEW_MS), setInterval(() => (now.value = performance.now()), TICK_MS)];
     renew();
     return () => timers.forEach(clearInterval);
   }, []);
-  const { held, lease_ms: lease, at } = faults.value;
+  const { held, held_count: all, lease_ms: lease, at } = faults.value;
   const since = Math.max(0, now.value - at);
   const open = held.find(({ id }) => id === chosen.value) ?? held[0];
   return html`<div class="held">
     <header class="held-head">
-      <h3 id="held-title">${t("faults.held")} <span class="quiet number">${count(held.length)}</span></h3>
+      <h3 id="held-title">${t("faults.held")} <span class="quiet number">${count(all)}</span></h3>
       <span class="quiet" title=${t("faults.lease_hint")}>
         ${t("faults.lease", { time: span(Math.max(0, lease - since)) })}
       </span>
@@ -55,6 +55,7 @@ export function Held() {
             </button>
           </li>`,
       )}
+      ${all > held.length && html`<li class="quiet">${t("faults.more_held", { n: all - held.length })}</li>`}
     </ol>
     ${open && html`<${HeldFrame} key=${open.id} frame=${open} />`}
   </div>`;

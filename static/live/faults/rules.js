@@ -36,8 +36,11 @@ function Rule({ rule }) {
       ${conditions.map(
         (name) =>
           html`<span key=${name} class="fault-condition">
-            <span class="quiet">${t(`lab.field.${name}`)}</span>${" "}
-            ${name === "direction" ? t(`faults.direction.${rule[name]}`) : html`<code>${rule[name]}</code>`}
+            ${
+              name === "direction"
+                ? t(`faults.direction.${rule[name]}`)
+                : html`<span class="quiet">${t(`lab.field.${name}`)}</span> <code>${rule[name]}</code>`
+            }
           </span>`,
       )}
     </td>

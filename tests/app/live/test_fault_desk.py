@@ -12,6 +12,7 @@ from contextlib import contextmanager
 import pytest
 
 from app.foundation.live_source import EngineUnavailable
+from app.live.fault_desk import HELD_SHOWN
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import Message, TransactionMQProducer
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
@@ -24,6 +25,7 @@ from engine.lab.scenario.errors import CommandRefused
 from engine.protocol.enums import ConsumeFromWhere
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 from tests.support.live.live_server import LiveServer, message
+from tests.support.live.producer_thread import ProducerThread
 
 COMMIT = LocalTransactionState.COMMIT_MESSAGE
 
@@ -73,12 +75,23 @@ def test_a_send_is_held_gets_another_key_and_is_stored_under_it(live):
             "k1",
         )
         assert (held["direction"], held["timeout_ms"], held["properties"]["KEYS"]) == ("in", 3_000, "k1")
+        assert held["meaning"]["en"].endswith(f"sends k1 to broker-a, for Q{held['header']['e']}.")
         assert stored(live, "orders", "k1") == 0
         view = live.host.faults.let_pass(held["id"], {}, {"KEYS": "changed"}, b"another body")
         assert view["held"] == []
     assert outcome[0].message_queue.topic == "orders"
     assert (stored(live, "orders", "k1"), stored(live, "orders", "changed")) == (0, 1)
     assert live.host.find_by_key("orders", "changed", 1)[0]["body_preview"] == "another body"
+
+
+def test_of_many_held_frames_the_oldest_are_told_and_all_are_counted(live):
+    live.break_it("fault", what="hold", frame="SEND_MESSAGE_V2")
+    with ProducerThread(live.name_servers, "shop") as producer:
+        for number in range(HELD_SHOWN + 7):
+            producer.send_oneway(message("orders", keys=f"k{number}"))
+        view = live.faults_when(lambda view: view["held_count"] == HELD_SHOWN + 7)
+        assert [one["keys"][0] for one in view["held"]] == [f"k{number}" for number in range(HELD_SHOWN)]
+        assert live.host.faults.pass_all()["held_count"] == 0
 
 
 def test_a_duplicated_send_is_stored_twice(live):
