@@ -101,6 +101,8 @@ class ClientQuestions:
         self._broker = broker
         self._groups: dict[str, dict[Channel, Member]] = {}
         self._open: dict[asyncio.Task[None], None] = {}
+        #: Group -> when its retries were read last, and what was found.
+        self._read: dict[str, tuple[int, tuple[list[StoredRetry], bool]]] = {}
 
     async def look(self, group: str) -> Look:
         """The group as it is now; members that may be asked again are."""
@@ -110,7 +112,7 @@ class ClientQuestions:
         asked = [self._begin(member, group, now_ms) for member in due[: max(0, OPEN_MAX - len(self._open))]]
         if asked:
             await asyncio.wait(asked, timeout=LOOK_WAITS_S)
-        retries, are_all = self._retries(group)
+        retries, are_all = self._retries(group, now_ms)
         return Look(self._now_ms(), [replace(member) for member in members], omitted, retries, are_all)
 
     def _now_ms(self) -> int:
@@ -161,7 +163,17 @@ class ClientQuestions:
 
     # ------------------------------------------------------------------------------ retries
 
-    def _retries(self, group: str) -> tuple[list[StoredRetry], bool]:
+    def _retries(self, group: str, now_ms: int) -> tuple[list[StoredRetry], bool]:
+        """Read once a second at most, however many look."""
+        read_ms, found = self._read.pop(group, (0, ([], True)))
+        if abs(now_ms - read_ms) >= AGAIN_MS:
+            read_ms, found = now_ms, self._read_retries(group)
+        self._read[group] = (read_ms, found)
+        if len(self._read) > GROUPS_MAX:
+            del self._read[next(iter(self._read))]
+        return found
+
+    def _read_retries(self, group: str) -> tuple[list[StoredRetry], bool]:
         """What the group may get again: of the delay levels what is due first, and the retry topic behind its offset.
 
         Among them are delayed messages of others: nobody but who decodes them can tell.

@@ -13,6 +13,7 @@ from engine.faults.fault_rule import Direction
 from engine.faults.frame_subject import FrameSubject
 
 if TYPE_CHECKING:
+    from engine.protocol.command.remoting_command import RemotingCommand
     from engine.runtime.port import Connection, FrameHandler
 
 #: Requests whose reply is awaited, remembered by connection and direction; the oldest are forgotten first.
@@ -36,6 +37,8 @@ class Door:
     def __init__(self, gate: Gate, handler: FrameHandler) -> None:
         self._gate = gate
         self._handler = handler
+        #: What was decoded at the door is not decoded again by a handler that can take it so.
+        self._take_command: Callable[[RemotingCommand, int], None] | None = getattr(handler, "command_received", None)
         self._connection: Connection | None = None
         self.remote_address = ""
         self.local_address = ""
@@ -105,6 +108,13 @@ class Door:
             self._handler.frame_received(frame)
         else:
             self._connection.send_frame(len(frame).to_bytes(_PREFIX_BYTES) + frame)
+
+    def let_in(self, frame: bytes, command: RemotingCommand) -> None:
+        """Let a frame that has just come, and was decoded, go on to the handler."""
+        if self._take_command is None:
+            self._handler.frame_received(frame)
+        else:
+            self._take_command(command, len(frame))
 
     def answer(self, whole_frame: bytes) -> None:
         """Send a reply that is not the handler's."""

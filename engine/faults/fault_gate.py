@@ -17,6 +17,7 @@ from engine.faults.fault_rule import Deed, Direction, FaultRefused, FaultRule
 from engine.faults.frame_record import FrameRecord
 from engine.faults.frame_subject import FrameSubject
 from engine.faults.held_frames import HeldFrames
+from engine.faults.rule_index import RuleIndex, directions_of
 from engine.protocol.command.remoting_command import decode_command, encode_command
 from engine.protocol.errors import MalformedFrame
 from engine.protocol.response_code import ResponseCode
@@ -67,11 +68,10 @@ class FaultGate:
         self._rules: dict[int, FaultRule] = {}
         self._last_id = 0
         self._doors: dict[Door, None] = {}
-        self._active: tuple[FaultRule, ...] = ()
+        self._active = RuleIndex(())
         self._concerned = _NOTHING
         self._remembers = False
         self._delayed = 0
-        self._looked_at_ms = 0
         self._lease: asyncio.TimerHandle | None = None
         self._deeds: dict[Deed, Callable[[FaultRule, Door, Direction, bytes, FrameSubject], None]] = {
             Deed.DROP: self._drop,
@@ -100,7 +100,7 @@ class FaultGate:
     def active_rules(self) -> int:
         """How many rules may still act."""
         now_ms = self.clock.now_ms()
-        return sum(not rule.is_spent(now_ms) for rule in self._active)
+        return sum(not rule.is_spent(now_ms) for rule in self._active.rules)
 
     def add(self, rule: FaultRule) -> FaultRule:
         """From now on, with a number that no other has had. Raises :class:`FaultRefused` when there are enough."""
@@ -134,12 +134,10 @@ class FaultGate:
     def _compile(self) -> None:
         """What the hot path needs to know of the rules; doors that none concerns are opened."""
         now_ms = self.clock.now_ms()
-        self._active = tuple(rule for rule in self._rules.values() if not rule.is_spent(now_ms))
-        self._remembers = any(rule.needs_requests for rule in self._active)
-        if any(not rule.direction for rule in self._active):
-            concerned = frozenset(Direction)
-        else:
-            concerned = frozenset(Direction(rule.direction) for rule in self._active)
+        active = tuple(rule for rule in self._rules.values() if not rule.is_spent(now_ms))
+        self._active = RuleIndex(active)
+        self._remembers = any(rule.needs_requests for rule in active)
+        concerned = _NOTHING.union(*map(directions_of, active))
         if self.is_recording:
             self._remembers = True
             concerned = frozenset(Direction)
@@ -180,20 +178,16 @@ class FaultGate:
         self._doors.pop(door, None)
         self.held.lose(door)
 
-    def cut_all(self) -> None:
-        """End every connection."""
-        for door in tuple(self._doors):
-            door.close()
-
     def examine(self, door: Door, direction: Direction, frame: bytes) -> None:
         """Let ``frame``, without its length prefix, pass; or do to it what the first rule that means it says."""
         try:
             command = decode_command(frame)
         except MalformedFrame:
             return door.pass_on(direction, frame)  # its handler will say what is wrong with it
-        request = door.request_of(direction, command.opaque) if command.is_response else None
+        is_response = command.is_response
+        request = door.request_of(direction, command.opaque) if is_response else None
         subject = FrameSubject(command, request)
-        if self._remembers and not command.is_response and not command.is_oneway:
+        if self._remembers and not is_response and not command.is_oneway:
             door.remember(direction, subject)
         rule = self._first_that_takes(door, direction, subject)
         if self.is_recording and self.frame_record is not None:
@@ -201,16 +195,20 @@ class FaultGate:
             client = self.client_name(door)
             self.frame_record.note(door.remote_address, client, direction, frame, subject, deed, now_us)
         if rule is None:
-            return door.pass_on(direction, frame)
+            return door.let_in(frame, command) if direction is Direction.IN else door.pass_on(direction, frame)
         self._note(rule, door, direction, subject)
         self._deeds[rule.what](rule, door, direction, frame, subject)
 
     def _first_that_takes(self, door: Door, direction: Direction, subject: FrameSubject) -> FaultRule | None:
+        active = self._active
+        client = self.client_name(door) if active.needs_client else ""
+        candidates = active.candidates(subject, client)
+        if not candidates and active.ends_ms is None:
+            return None
         now_ms = self.clock.now_ms()
-        client = ""
-        for rule in self._active:
-            if rule.client and not client:
-                client = self.client_name(door)
+        if active.ends_ms is not None and now_ms >= active.ends_ms:
+            self._compile()
+        for rule in candidates:
             if rule.is_spent(now_ms):
                 self._compile()
             elif rule.means(subject, direction, client) and rule.takes():
@@ -289,7 +287,7 @@ class FaultGate:
 
     def _nobody_looks(self) -> None:
         self._lease = None
-        if len(self.held) or any(rule.what is Deed.HOLD for rule in self._active):
+        if len(self.held) or any(rule.what is Deed.HOLD for rule in self._active.rules):
             _log.warning("nobody has looked at the held frames for %d s: they go on", HOLD_LEASE_MS // 1_000)
         self.stop_holding()
 

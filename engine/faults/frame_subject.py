@@ -34,34 +34,35 @@ _LETTERS = (RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 _LOCKS = (RequestCode.LOCK_BATCH_MQ, RequestCode.UNLOCK_BATCH_MQ)
 
 
+_REQUEST_NAMES = {code.value: code.name for code in RequestCode}
+
+
 def request_name(code: int) -> str:
     """``PULL_MESSAGE``, or the number of a code that has no name here."""
-    try:
-        return RequestCode(code).name
-    except ValueError:
-        return f"request {code}"
+    return _REQUEST_NAMES.get(code) or f"request {code}"
 
 
 class FrameSubject:
     """Read from ``command`` when somebody asks.
 
     :param request: of a reply: what it answers, if that is known.
+    :ivar name: ``PULL_MESSAGE``; ``reply to PULL_MESSAGE``; ``reply``, where its request is not known.
     """
 
     def __init__(self, command: RemotingCommand, request: FrameSubject | None = None) -> None:
         self.command = command
         self.request = request
-
-    @cached_property
-    def name(self) -> str:
-        """``PULL_MESSAGE``; ``reply to PULL_MESSAGE``; ``reply``, where its request is not known."""
-        if not self.command.is_response:
-            return request_name(self.command.code)
-        return REPLY if self.request is None else f"{REPLY} to {self.request.name}"
+        if not command.is_response:
+            self.name = request_name(command.code)
+        else:
+            self.name = REPLY if request is None else f"{REPLY} to {request.name}"
 
     @cached_property
     def topics(self) -> tuple[str, ...]:
         """Topics that it names."""
+        if self._has_letters:  # most of all frames, by far
+            topic = self.command.ext_fields.get("b")
+            return (topic,) if topic else ()
         found = list(self._fields("b", _TOPIC_FIELDS))
         if not self.command.is_response and self.command.code in _LOCKS:
             found += [queue.topic for queue in self._lock_body.mq_set]

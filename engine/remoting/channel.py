@@ -97,6 +97,15 @@ class Channel:
         else:
             self._process(command)
 
+    def command_received(self, command: RemotingCommand, frame_bytes: int) -> None:
+        """The same for a frame that whoever stands before this channel has decoded."""
+        self.frames_in += 1
+        self.bytes_in += frame_bytes + 4
+        if command.flag & RESPONSE_FLAG:
+            self._take_reply(command)
+        else:
+            self._process(command)
+
     def connection_lost(self, reason: str) -> None:
         self.closed_reason = reason
         pending, self._pending = self._pending, {}

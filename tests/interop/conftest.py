@@ -61,6 +61,23 @@ def cluster(start_cluster: Callable[..., Cluster], tmp_path_factory: pytest.Temp
 
 
 @pytest.fixture(scope="module")
+def faulty_cluster(real_client: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A GlassMQ that may be broken on purpose, and asks about half messages after 2 s, every 2 s."""
+    hasty = {"transactionTimeOut": "2000", "transactionCheckInterval": "2000", "transactionCheckMax": "18"}
+    running = start_glassmq(tmp_path_factory.mktemp("faulty"), settings=hasty, options=("--allow-faults",))
+    yield running
+    running.stop()
+
+
+@pytest.fixture
+def faulty_clients(faulty_cluster: Cluster, tmp_path: Path) -> Iterator[Clients]:
+    """Clients of that broker."""
+    started = Clients(faulty_cluster, tmp_path)
+    yield started
+    started.stop_all()
+
+
+@pytest.fixture(scope="module")
 def fresh_cluster(start_cluster: Callable[..., Cluster], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """The broker under test, with nothing in it but what this module puts there."""
     running = start_cluster(tmp_path_factory.mktemp("fresh"))

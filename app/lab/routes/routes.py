@@ -26,7 +26,7 @@ from app.lab.routes.audits import LabAudits
 from app.lab.routes.detail_routes import add_detail_routes
 from app.lab.routes.html_export import self_contained
 from app.lab.routes.pair_routes import add_pair_routes
-from app.lab.routes.scenario_list import BREAKS, begin_with, scenario_shelves
+from app.lab.routes.scenario_list import BREAKS, begin_with, poster, scenario_shelves
 from app.lab.routes.setting_table import setting_table
 from app.lab.routes.wire_routes import add_wire_routes
 from app.lab.session.film import FilmMaker
@@ -93,7 +93,8 @@ def create_lab_routes(
         if is_embedded := "embed" in request.args:
             let_frame(embedders)
         is_paired = request.args.get("embed") == "pair"
-        page = render_template("lab.html", lab_data=page_tables(), is_embedded=is_embedded, is_paired=is_paired)
+        lab_data = {**page_tables(), "poster": poster(scenario, static_folder)}
+        page = render_template("lab.html", lab_data=lab_data, is_embedded=is_embedded, is_paired=is_paired)
         return remember_browser(Response(page, status=status))
 
     @lab.get("/api/lab/<world>/export.json")

@@ -35,10 +35,23 @@ def _in_order(names: Iterable[str]) -> list[Scenario]:
     return sorted(map(load_scenario, names), key=lambda scenario: scenario.order)
 
 
-def _row(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
+def poster(name: str, static_folder: Path) -> JsonObject:
+    """What the stage shows of a shipped scenario before it begins: ``pictures`` by theme, and what they show."""
+    shelf = next((shelf for shelf, names in shelved_scenario_names().items() if name in names), None)
+    return {} if shelf is None else _pictures(load_scenario(name), shelf, static_folder)
+
+
+def _pictures(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
     moment = scenario.key_moment
     paths = {theme: picture_path(shelf, scenario.name, theme) for theme in THEMES}
     has_pictures = moment is not None and all((static_folder / path).is_file() for path in paths.values())
+    return {
+        "pictures": {theme: f"/static/{path}" for theme, path in paths.items()} if has_pictures else {},
+        "shows": dict(moment.shows) if moment is not None else {},
+    }
+
+
+def _row(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
     return {
         "name": scenario.name,
         "shelf": shelf,
@@ -49,8 +62,7 @@ def _row(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
         "difficulty": scenario.tags.difficulty.value,
         "breaks": [word.value for word in scenario.tags.breaks],
         "length": _length(scenario.duration_ms),
-        "pictures": {theme: f"/static/{path}" for theme, path in paths.items()} if has_pictures else {},
-        "shows": dict(moment.shows) if moment is not None else {},
+        **_pictures(scenario, shelf, static_folder),
         "nodes": [{"name": node.name, "role": node.role.value} for node in scenario.nodes],
         "topics": [topic.name for topic in scenario.topics],
         "words": _words(scenario, shelf),

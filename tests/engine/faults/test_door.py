@@ -77,12 +77,6 @@ def test_a_frame_that_cannot_be_read_goes_on_to_the_handler_which_says_so(doorwa
     assert wire.handler.frames == [b"?"]
 
 
-def test_a_gate_cuts_every_connection(doorway):
-    wires = [doorway.wire(f"10.0.0.9:4000{number}") for number in range(3)]
-    doorway.do(doorway.gate.cut_all)
-    assert all(wire.connection.is_closing for wire in wires)
-
-
 def test_a_door_is_a_connection_like_the_one_behind_it(doorway):
     wire = doorway.wire()
     door = wire.handler.connection

@@ -14,13 +14,18 @@ from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.waiting import wait_until
 
 
-def member_when(cluster: Cluster, group: str, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
-    """The only member of ``group``, as ``/api/live/clients`` has it, as soon as ``condition`` holds of it."""
+def page_of(cluster: Cluster) -> str:
+    """Where it is, without a slash at the end."""
     cluster.wait_until_started()
     page = re.search(r"^\s*page\s+(http\S+?)/?\s*$", cluster.processes[0].output(), re.MULTILINE)
     if page is None:
         pytest.skip("a real RocketMQ has no page")
-    address, found = f"{page[1]}/api/live/clients?group={group}", {}
+    return page[1]
+
+
+def member_when(cluster: Cluster, group: str, condition: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+    """The only member of ``group``, as ``/api/live/clients`` has it, as soon as ``condition`` holds of it."""
+    address, found = f"{page_of(cluster)}/api/live/clients?group={group}", {}
 
     def is_there() -> bool:
         with urllib.request.urlopen(address, timeout=60) as answer:

@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
+import { labData } from "../../commands.js";
 import { bilingual } from "../../format.js";
 import { isRecording, play, restart, scrub } from "../../session.js";
 import { mine, view } from "../../view.js";
@@ -16,11 +17,29 @@ export function Begin() {
   });
   if (!isAtStart.value) return null;
   return html`<div class="begin-again begin" id="begin">
+    <${Poster} />
     <button type="button" class="button button-primary" onClick=${play} title=${t("lab.keys.space")}>
       <${Icon} name="play" />${t("lab.controls.play")}
     </button>
     <p>${bilingual(view.value.summary)}</p>
   </div>`;
+}
+
+/** What will be on the stage at the moment that the scenario is about: one that begins is empty. */
+function Poster() {
+  const { pictures = {}, shows } = labData.poster ?? {};
+  return Object.entries(pictures).map(
+    ([theme, path]) =>
+      html`<img
+        key=${theme}
+        class=${`poster in-${theme}`}
+        src=${path}
+        width="480"
+        height="300"
+        alt=${bilingual(shows)}
+        title=${bilingual(shows)}
+      />`,
+  );
 }
 
 export function BeginAgain() {

@@ -69,6 +69,7 @@ export function ProcessQueue({ group, queue, member, now, holders, isTrees }) {
       <${Bolt} kind="queue" facts=${{ group, topic, queueId: `${queueId}` }} name=${`${topic} Q${queueId}`} />
     </header>
     ${
+      !dropped &&
       (member.orderly || queue.locked) &&
       html`<${Locks} group=${group} queue=${queue} id=${member.client_id} isElsewhere=${isElsewhere} />`
     }
