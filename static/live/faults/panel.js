@@ -21,6 +21,8 @@ export function FaultPanel() {
   }, []);
   const { rules, is_active: isActive, clock_ahead_ms: ahead } = faults.value;
   const hasRules = rules.length > 0;
+  // It stays as long as a rule that held is there, spent or not: nothing moves while one steps.
+  const holds = isHolding.value || rules.some(({ what }) => what === "hold");
   const button = useRef(null);
   const close = () => {
     isAsking.value = false;
@@ -52,9 +54,9 @@ export function FaultPanel() {
     ${isAsking.value && html`<${RuleForm} onDone=${close} />`}
     <${Record} />
     ${
-      (hasRules || isHolding.value) &&
-      html`<div class=${`fault-columns ${isHolding.value ? "is-holding" : ""}`}>
-        ${isHolding.value && html`<${Held} />`}
+      (hasRules || holds) &&
+      html`<div class="fault-columns">
+        ${holds && html`<${Held} />`}
         <div class="fault-rules"><${Rules} /><${Hits} /></div>
       </div>`
     }
