@@ -384,7 +384,6 @@ def test_of_a_number_that_stands_everywhere_only_some_places_are_told(spark, tmp
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({}, "say what to audit"),
         ({"input_folder": "x", "follow": "true"}, "follow goes with a broker"),
         ({"topics": "T", "starting_offsets": "latest"}, "goes with follow"),
         ({"topics": "T", "groups": "G", "judge_groups": False}, "leave one of the two out"),
