@@ -112,6 +112,20 @@ def test_a_killed_broker_is_told_on_every_page_and_started_again(server, open_pa
     expect(other.locator(".fault-banner")).to_have_count(0)
 
 
+def test_a_paused_engine_is_told_with_the_time_that_is_left_and_goes_on_when_told(server, open_page):
+    page = open_live(server, open_page)
+    act_on(page, ".broker-name .bolt", "pause")
+    page.locator(".popover [name=ms]").fill("30000")
+    page.locator(".popover [type=submit]").click()
+    cover = page.locator(".stage-cover")
+    expect(cover).to_contain_text(re.compile(r"paused for \d+ s more"))
+    expect(page.locator(".fault-banner")).to_contain_text("paused")
+    cover.locator("[data-revive=resume]").click()
+    expect(cover).to_have_count(0)
+    expect(page.locator(".fault-banner")).to_have_count(0)
+    open_page.complaints[:] = [text for text in open_page.complaints if "503" not in text]  # of what else was asked
+
+
 def test_a_rule_is_made_and_removed_by_keyboard(server, open_page):
     page = open_live(server, open_page)
     page.get_by_role("button", name="New rule").focus()
