@@ -187,6 +187,8 @@ class FaultGate:
         is_response = command.is_response
         request = door.request_of(direction, command.opaque) if is_response else None
         subject = FrameSubject(command, request)
+        if not door.client_id:
+            door.client_id = subject.client_id
         if self._remembers and not is_response and not command.is_oneway:
             door.remember(direction, subject)
         rule = self._first_that_takes(door, direction, subject)

@@ -116,11 +116,20 @@ class FrameSubject:
         except ProtocolError:
             return LockBatchRequestBody("", "", ())
 
-    def _heartbeat_groups(self) -> list[str]:
+    @property
+    def client_id(self) -> str:
+        """Of a heartbeat: whose it is. A client that had to connect anew is known by it before the broker hears it."""
+        return self._heartbeat.client_id if self.name == RequestCode.HEART_BEAT.name else ""
+
+    @cached_property
+    def _heartbeat(self) -> HeartbeatData:
         try:
-            heartbeat = HeartbeatData.from_json(self.command.body)
+            return HeartbeatData.from_json(self.command.body)
         except ProtocolError:
-            return []
+            return HeartbeatData("")
+
+    def _heartbeat_groups(self) -> list[str]:
+        heartbeat = self._heartbeat
         return [*heartbeat.producer_groups, *(consumer.group_name for consumer in heartbeat.consumers)]
 
     @property

@@ -40,7 +40,7 @@ def test_a_duplicated_send_is_stored_twice(faulty_clients: Clients, unique: Uniq
 
 
 def test_a_rejected_pull_makes_the_javascript_client_back_off(faulty_clients: Clients, unique: Unique) -> None:
-    check_rejected_pulls(faulty_clients, unique, _js_send, _js_consume, rest_ms=2_000)
+    check_rejected_pulls(faulty_clients, unique, _js_send, _js_consume, rest_ms=2_900)
 
 
 def test_the_cpp_client_asks_again_at_once_after_a_rejected_pull_and_loses_nothing(

@@ -8,6 +8,7 @@ import pytest
 
 from engine.faults.fault_gate import DELAYED_MAX, HITS_KEPT, RULES_MAX
 from engine.faults.fault_rule import Deed, Direction, FaultRefused
+from engine.protocol.body.heartbeat_data import HeartbeatData
 from engine.protocol.command.remoting_command import RemotingCommand, encode_command
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -164,6 +165,17 @@ def test_a_client_is_meant_by_its_id_or_by_its_address_while_that_is_not_known(d
     for wire in (known, unknown):
         doorway.pull(wire)
     assert (len(known.reached_node), len(unknown.reached_node)) == (1, 1)
+
+
+def test_a_client_that_connects_anew_is_known_by_the_heartbeat_that_the_rule_is_for(doorway):
+    doorway.add(Deed.DROP, "HEART_BEAT", client="10.0.0.9@7*")
+    for wire in (doorway.wire("10.0.0.9:40000"), doorway.wire("10.0.0.9:40001")):
+        for client_id, reaches in (("10.0.0.9@7#123", 0), ("10.0.0.9@8#123", 0)):
+            wire.ask(RequestCode.HEART_BEAT, body=HeartbeatData(client_id).to_json())
+            assert len(wire.reached_node) == reaches, "a connection is one client's"
+    other = doorway.wire("10.0.0.9:40002")
+    other.ask(RequestCode.HEART_BEAT, body=HeartbeatData("10.0.0.9@8#123").to_json())
+    assert len(other.reached_node) == 1
 
 
 @pytest.mark.parametrize("options", [{"topic": "T"}, {"group": "g"}, {"topic": "T*", "group": "*"}])

@@ -11,7 +11,7 @@ from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario_files import load_scenario
-from tests.support.lab.lab_scenarios import apply, run_to_ms, small, successes
+from tests.support.lab.lab_scenarios import SECOND_CONSUMER, apply, run_to_ms, small, successes
 
 ALL_KEYS = sorted(f"k-{number}" for number in range(20))
 BATCHES = ("count: 20, every_ms: 100", "count: 20, every_ms: 100, batch: 8")
@@ -99,6 +99,31 @@ def test_a_send_that_is_answered_late_was_stored_and_times_out(started):
     (sent,) = [sent for sent in run.world.history.sends_returned if sent.key == "k-3"]
     assert sent.status == "unknown"
     assert stored(run)["k-3"] >= 1
+
+
+@pytest.mark.parametrize(
+    ("what", "code", "until_ms"),
+    [
+        ("drop", "SYSTEM_ERROR", 60_000),  # unanswered, it hangs up: the broker sees that at once
+        ("reject", "SUCCESS", 170_000),  # it believes that all is well: the broker waits for two minutes
+    ],
+)
+def test_a_member_whose_heartbeats_do_not_arrive_loses_its_queues_though_it_connects_anew(what, code, until_ms):
+    with LabRun(small(SECOND_CONSUMER, ("duration_ms: 30000", "duration_ms: 240000"))) as run:
+        run_to_ms(run, 10_000)
+        members = [consumer.consumer for consumer in run.world.consumers()]
+        host = members[1].instance.client_id.partition("@")[0]
+        break_frames(run, what, "HEART_BEAT", client=f"{host}@*", code=code)
+
+        def shares():
+            return [len([queue for queue in member.process_queues if queue.topic == "T"]) for member in members]
+
+        run_to_ms(run, until_ms - 45_000)
+        assert shares() == [2, 2]
+        run_to_ms(run, until_ms)
+        assert shares() == [4, 0]
+        run_to_ms(run, 240_000)
+        assert shares() == [4, 0]
 
 
 def test_the_times_of_a_rule_are_those_of_the_world(started):
