@@ -347,6 +347,8 @@ class Broker:
         await self._tasks.stop()
         await self.broker_outer_api.shutdown()
         await self.server.shutdown()
+        for table in (self.topic_config_manager.table, self.subscription_group_manager.table):
+            await table.abandon()
         await self.store.abandon()
 
     def advance(self, ms: int) -> None:

@@ -190,6 +190,13 @@ class ConfigTable(Generic[_Entry]):
         self.data_version.next(self.clock.now_ms())
         self.file.save(self.to_dict())
 
+    async def abandon(self) -> None:
+        """Write nothing any more, as a killed process; what is being written is written when this returns."""
+        writers = [task for task in (self._follower, self._next_write) if task is not None]
+        for task in writers:
+            task.cancel()
+        await asyncio.gather(*writers, return_exceptions=True)
+
     async def close(self) -> None:
         """Write what is not written yet. Raises ``DiskFault``."""
         if self._follower is not None:

@@ -138,6 +138,18 @@ def test_what_the_broker_makes_counts_at_once_and_is_written_once_per_interval(l
     assert len(lab.writes) == 2
 
 
+def test_a_killed_brokers_table_writes_nothing_any_more_into_the_folder_of_the_next_one(lab):
+    async def work():
+        lab.table.put("a", topic("a"))
+        await asyncio.sleep(0.1)
+        lab.table.put("b", topic("b"))
+        await lab.table.abandon()
+        await asyncio.sleep(5)
+
+    lab.run(work())
+    assert lab.saved == ["a"]
+
+
 def test_the_bound_counts_what_is_wanted_too(lab):
     lab.table.max_entries = 2
 
