@@ -150,9 +150,10 @@ class LiveHost:
         await self._machines.shutdown()
 
     async def _close_desks(self) -> None:
-        """Those who talk to the broker that ran."""
-        await self._desk.close()
-        await self._questions.close()
+        """Those who talk to the broker that ran, not those of the next one."""
+        desk, questions = self._desk, self._questions
+        await desk.close()
+        await questions.close()
 
     # -------------------------------------------------------------------------------------- for the page server
 

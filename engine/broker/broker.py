@@ -344,11 +344,11 @@ class Broker:
 
     async def abandon(self) -> None:
         """End as a killed process does: what was in memory is gone, the files are as they are, nobody is told."""
-        self.topic_config_manager.table.abandon()
-        self.subscription_group_manager.table.abandon()
         await self._tasks.stop()
         await self.broker_outer_api.shutdown()
         await self.server.shutdown()
+        for table in (self.topic_config_manager.table, self.subscription_group_manager.table):
+            await table.abandon()
         await self.store.abandon()
 
     def advance(self, ms: int) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 #: Requests whose reply is awaited, remembered by connection and direction; the oldest are forgotten first.
 REQUESTS_REMEMBERED = 4_096
+REMEMBERED_BYTES_MAX = 4 * 1024 * 1024
 _PREFIX_BYTES = 4
 
 
@@ -47,7 +48,8 @@ class Door:
         #: Called by the connection with each frame, without its length prefix; by the handler with whole ones.
         self.frame_received: Callable[[bytes], None] = handler.frame_received
         self.send_frame: Callable[[bytes], None] = self._send_nothing
-        self._asked: dict[Direction, dict[int, FrameSubject]] = {Direction.IN: {}, Direction.OUT: {}}
+        self._asked: dict[Direction, dict[int, tuple[FrameSubject, int]]] = {Direction.IN: {}, Direction.OUT: {}}
+        self._asked_bytes = 0
 
     def guard(self, concerned: frozenset[Direction]) -> None:
         """Let frames of these directions pass through the gate, all others by it."""
@@ -58,6 +60,7 @@ class Door:
         if not concerned:
             for asked in self._asked.values():
                 asked.clear()
+            self._asked_bytes = 0
 
     # --- the handler of the connection --------------------------------------------------------------------------------
 
@@ -121,13 +124,20 @@ class Door:
         if self._connection is not None:
             self._connection.send_frame(whole_frame)
 
-    def remember(self, direction: Direction, subject: FrameSubject) -> None:
-        """A request whose reply will come the other way."""
+    def remember(self, direction: Direction, subject: FrameSubject, size: int) -> None:
+        """A request of ``size`` bytes whose reply will come the other way."""
         asked = self._asked[direction]
-        if len(asked) >= REQUESTS_REMEMBERED:
-            del asked[next(iter(asked))]
-        asked[subject.command.opaque] = subject
+        self._forget(direction, subject.command.opaque)
+        while asked and (len(asked) >= REQUESTS_REMEMBERED or self._asked_bytes + size > REMEMBERED_BYTES_MAX):
+            self._forget(direction, next(iter(asked)))
+        asked[subject.command.opaque] = subject, size
+        self._asked_bytes += size
 
     def request_of(self, direction: Direction, opaque: int) -> FrameSubject | None:
         """What a reply of this direction answers."""
-        return self._asked[Direction.OUT if direction is Direction.IN else Direction.IN].pop(opaque, None)
+        return self._forget(Direction.OUT if direction is Direction.IN else Direction.IN, opaque)
+
+    def _forget(self, direction: Direction, opaque: int) -> FrameSubject | None:
+        subject, size = self._asked[direction].pop(opaque, (None, 0))
+        self._asked_bytes -= size
+        return subject

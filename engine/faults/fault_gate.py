@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from engine.faults.delayed_frames import DelayedFrames
 from engine.faults.door import Door
 from engine.faults.fault_rule import Deed, Direction, FaultRefused, FaultRule
 from engine.faults.frame_record import FrameRecord
@@ -27,13 +28,13 @@ _log = logging.getLogger("glassmq.faults")
 
 #: Rules of a node. Spent ones count: they tell what they did until they are removed.
 RULES_MAX = 200
-#: Frames that wait for the end of their delay, at a time; beyond it they go on at once.
-DELAYED_MAX = 10_000
 #: What was done lately, for people.
 HITS_KEPT = 200
 #: Held frames go on when nobody has looked at them for so long.
 HOLD_LEASE_MS = 30_000
 
+#: What the other side never gets, it does not answer.
+_UNANSWERED = (Deed.DROP, Deed.REJECT, Deed.CUT)
 _NOTHING: frozenset[Direction] = frozenset()
 
 
@@ -60,6 +61,7 @@ class FaultGate:
         self.clock = clock
         self.client_of = client_of
         self.held = HeldFrames()
+        self.delayed = DelayedFrames()
         self.hits: deque[FaultHit] = deque(maxlen=HITS_KEPT)
         self.totals: dict[Deed, int] = dict.fromkeys(Deed, 0)
         #: Set by :meth:`record`; stays after its end.
@@ -71,7 +73,6 @@ class FaultGate:
         self._active = RuleIndex(())
         self._concerned = _NOTHING
         self._remembers = False
-        self._delayed = 0
         self._lease: asyncio.TimerHandle | None = None
         self._deeds: dict[Deed, Callable[[FaultRule, Door, Direction, bytes, FrameSubject], None]] = {
             Deed.DROP: self._drop,
@@ -93,8 +94,8 @@ class FaultGate:
 
     @property
     def is_active(self) -> bool:
-        """Whether a rule may still act, or frames are held."""
-        return len(self.held) > 0 or self.active_rules > 0
+        """Whether a rule may still act, or frames are held or delayed."""
+        return len(self.held) > 0 or len(self.delayed) > 0 or self.active_rules > 0
 
     @property
     def active_rules(self) -> int:
@@ -124,11 +125,12 @@ class FaultGate:
         return rule
 
     def clear(self) -> int:
-        """No rule acts any more, and all held frames go on. Returns how many rules there were."""
+        """No rule acts any more, and all frames that wait go on. Returns how many rules there were."""
         removed = len(self._rules)
         self._rules.clear()
         self._compile()
         self.held.pass_all()
+        self.delayed.pass_all()
         return removed
 
     def _compile(self) -> None:
@@ -177,6 +179,7 @@ class FaultGate:
         """Its connection is gone, with all that it still had to bring."""
         self._doors.pop(door, None)
         self.held.lose(door)
+        self.delayed.lose(door)
 
     def examine(self, door: Door, direction: Direction, frame: bytes) -> None:
         """Let ``frame``, without its length prefix, pass; or do to it what the first rule that means it says."""
@@ -189,9 +192,10 @@ class FaultGate:
         subject = FrameSubject(command, request)
         if not door.client_id:
             door.client_id = subject.client_id
-        if self._remembers and not is_response and not command.is_oneway:
-            door.remember(direction, subject)
         rule = self._first_that_takes(door, direction, subject)
+        is_answered = not is_response and not command.is_oneway and (rule is None or rule.what not in _UNANSWERED)
+        if self._remembers and is_answered:
+            door.remember(direction, subject, len(frame))
         if self.is_recording and self.frame_record is not None:
             deed, now_us = None if rule is None else rule.what, self.clock.monotonic_us()
             client = self.client_name(door)
@@ -238,14 +242,7 @@ class FaultGate:
         """It is gone."""
 
     def _delay(self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject) -> None:
-        if self._delayed >= DELAYED_MAX:
-            return door.pass_on(direction, frame)
-        self._delayed += 1
-        asyncio.get_running_loop().call_later(rule.ms / 1_000, self._end_delay, door, direction, frame)
-
-    def _end_delay(self, door: Door, direction: Direction, frame: bytes) -> None:
-        self._delayed -= 1
-        door.pass_on(direction, frame)
+        self.delayed.add(rule.ms, door, direction, frame)
 
     def _duplicate(
         self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject

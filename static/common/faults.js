@@ -56,9 +56,9 @@ document.addEventListener("visibilitychange", () => !document.hidden && look());
 /** While the engine is paused it tells only that: what it told before still holds. `decided`: the held frame that this
     answer is about, or all of them. */
 function take(answer, decided) {
-  if (answer.held && decided !== ALL) {
+  if (answer.held) {
     const waits = (frame) => frame.id === decided || answer.held.some(({ id }) => id === frame.id);
-    const gone = faults.value.held.findLast((frame) => !waits(frame));
+    const gone = decided === ALL ? null : faults.value.held.findLast((frame) => !waits(frame));
     if (gone || decided !== undefined) lost.value = gone ?? null;
   }
   faults.value = { ...faults.value, paused_ms: 0, ...answer, at: performance.now() };

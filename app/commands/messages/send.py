@@ -50,6 +50,13 @@ PRODUCER_GROUP = "glassmq_send"
     type=click.Choice(["commit", "rollback", "unknown"]),
     help="Send in transactions that end so; unknown leaves half messages to decide, see glassmq transactions.",
 )
+@click.option(
+    "--timeout-ms",
+    type=click.IntRange(1, 3_600_000),
+    default=3_000,
+    show_default=True,
+    help="Wait so long for an answer; longer gives time to step the frames of a send in the live page.",
+)
 @click.option("--trace", is_flag=True, help="Note the messages in the trace topic too: see glassmq trace.")
 @click.option(
     "--number", is_flag=True, help="Number the messages, so that a loss can be found: glassmq pipeline delivery-audit."
@@ -67,6 +74,7 @@ def command(
     batch: int,
     mode: str,
     transaction: str | None,
+    timeout_ms: int,
     trace: bool,
     number: bool,
     quiet: bool,
@@ -89,7 +97,9 @@ def command(
         raise click.UsageError("--transaction goes with none of --batch, --mode and --delay-level")
     text = sys.stdin.read() if body == "-" else body
     content = _Content(topic, text, tag, keys, dict(_property(assignment) for assignment in properties), delay_level)
-    run_tool(_send(name_servers, content, _Way(count, batch, mode, transaction, trace, number), _Teller(quiet)))
+    run_tool(
+        _send(name_servers, content, _Way(count, batch, mode, transaction, timeout_ms, trace, number), _Teller(quiet))
+    )
 
 
 def _check_tag(tag: str | None) -> str | None:
@@ -144,6 +154,7 @@ class _Way:
     batch: int
     mode: str
     transaction: str | None
+    timeout_ms: int
     trace: bool
     number: bool
 
@@ -166,7 +177,12 @@ def _make_producer(name_servers: tuple[str, ...], way: _Way) -> DefaultMQProduce
     from engine.client.producer.default_mq_producer import DefaultMQProducer
     from engine.client.producer.transaction_mq_producer import TransactionMQProducer
 
-    settings = {"enable_msg_trace": way.trace, "number_messages": way.number, **cluster_access().client_settings()}
+    settings = {
+        "send_msg_timeout_ms": way.timeout_ms,
+        "enable_msg_trace": way.trace,
+        "number_messages": way.number,
+        **cluster_access().client_settings(),
+    }
     if way.transaction is None:
         return DefaultMQProducer(None, PRODUCER_GROUP, name_servers, **settings)
     states = {

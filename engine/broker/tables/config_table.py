@@ -190,11 +190,12 @@ class ConfigTable(Generic[_Entry]):
         self.data_version.next(self.clock.now_ms())
         self.file.save(self.to_dict())
 
-    def abandon(self) -> None:
-        """Write nothing any more, as a killed process does."""
-        for task in (self._follower, self._next_write):
-            if task is not None:
-                task.cancel()
+    async def abandon(self) -> None:
+        """Write nothing any more, as a killed process; what is being written is written when this returns."""
+        writers = [task for task in (self._follower, self._next_write) if task is not None]
+        for task in writers:
+            task.cancel()
+        await asyncio.gather(*writers, return_exceptions=True)
 
     async def close(self) -> None:
         """Write what is not written yet. Raises ``DiskFault``."""

@@ -40,7 +40,7 @@ class DiskCondition:
     """What is wrong with a live node's disk because somebody injected it.
 
     :ivar is_full: there is no room for more than what is reserved, at most a mebibyte ahead in each open file.
-    :ivar flush_ms: how much longer each flush takes.
+    :ivar flush_ms: how much longer each flush takes that others do not stand still for.
     :ivar flushes_fail: as if the device reported an error: what a flush should have made durable may be lost.
     """
 
@@ -57,11 +57,14 @@ class DiskCondition:
         if self.is_full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    def before_flush(self) -> None:
-        """Takes its time, until that is mended; raises ``OSError`` as a broken disk does."""
+    def take_time(self) -> None:
+        """Be slow, until that is mended. In a thread of its own: see :meth:`LiveDiskFile.flush_now`."""
         began_s = time.monotonic()
         while (left_s := began_s + self.flush_ms / 1_000 - time.monotonic()) > 0:
             time.sleep(min(left_s, _SLOW_SLICE_S))
+
+    def check_flush(self) -> None:
+        """Raises ``OSError`` as a broken disk does."""
         if self.flushes_fail:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
@@ -174,7 +177,7 @@ class LiveDiskFile:
     async def _flush_in_thread(self) -> None:
         covered = self._write_count
         try:
-            await asyncio.get_running_loop().run_in_executor(self._flusher, self._sync)
+            await asyncio.get_running_loop().run_in_executor(self._flusher, self._sync_slowly)
             self._durable_count = covered
         except OSError as failure:
             # The kernel may have dropped what it could not write, so trying again would succeed and lie.
@@ -184,6 +187,7 @@ class LiveDiskFile:
         self._raise_failure()
 
     def flush_now(self) -> None:
+        """See the port. Not slow on purpose: the node's loop, which could mend the disk, stands still meanwhile."""
         self._raise_failure()
         if self._durable_count < self._write_count:
             with disk_faults(f"flush {self._full_path}"):
@@ -198,9 +202,14 @@ class LiveDiskFile:
             else:
                 self._running_flush.add_done_callback(lambda _: os.close(self._descriptor))
 
+    def _sync_slowly(self) -> None:
+        """In a thread."""
+        self._condition.take_time()
+        self._sync()
+
     def _sync(self) -> None:
-        """Wait for the disk; in a thread."""
-        self._condition.before_flush()
+        """Wait for the disk."""
+        self._condition.check_flush()
         os.fdatasync(self._descriptor)
         if not self._is_name_durable:
             # The folder may be as new as the file, and then its own name must be kept as well.

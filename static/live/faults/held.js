@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
-import { faults, lost, passAll, renewLease } from "../../common/faults.js";
+import { faults, isHolding, lost, passAll, renewLease } from "../../common/faults.js";
 import { count, span } from "../../common/format.js";
 import { language, t } from "../../common/i18n.js";
 import { CountdownBar } from "../panels/stage/marks.js";
@@ -17,7 +17,7 @@ export function Held() {
   const chosen = useSignal(null);
   const now = useSignal(performance.now());
   useEffect(() => {
-    const renew = () => !document.hidden && !faults.peek().paused_ms && renewLease();
+    const renew = () => isHolding.peek() && !document.hidden && !faults.peek().paused_ms && renewLease();
     const timers = [setInterval(renew, RENEW_MS), setInterval(() => (now.value = performance.now()), TICK_MS)];
     renew();
     return () => timers.forEach(clearInterval);
@@ -29,14 +29,17 @@ export function Held() {
     <header class="held-head">
       <h3 id="held-title">${t("faults.held")} <span class="quiet number">${count(all)}</span></h3>
       <span class="quiet" title=${t("faults.lease_hint")}>
-        ${t("faults.lease", { time: span(Math.max(0, lease - since)) })}
+        ${isHolding.value && t("faults.lease", { time: span(Math.max(0, lease - since)) })}
       </span>
       <button type="button" class="button row-button" data-pass-all onClick=${passAll}>${t("faults.pass_all")}</button>
     </header>
     <p class="held-lost" role="status">
       ${lost.value && t("faults.lost", { name: lost.value.name, client: lost.value.client })}
     </p>
-    ${held.length === 0 && html`<p class="held-empty quiet">${t("faults.waiting")}</p>`}
+    ${
+      held.length === 0 &&
+      html`<p class="held-empty quiet">${t(isHolding.value ? "faults.waiting" : "faults.spent_hold")}</p>`
+    }
     <ol class="held-stack" role="list" aria-labelledby="held-title">
       ${held.map(
         (frame) =>

@@ -9,6 +9,7 @@ import { faults, isHolding, refusal, removeAll } from "../../common/faults.js";
 import { span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { goTo } from "../keys.js";
+import { loaded } from "../view.js";
 import { Held } from "./held.js";
 import { Record } from "./record.js";
 import { Hits, Rules } from "./rules.js";
@@ -17,10 +18,13 @@ import { RuleForm } from "./rule_form.js";
 export function FaultPanel() {
   const isAsking = useSignal(false);
   useEffect(() => {
+    // Again when the first state has made the stage above as long as it is.
     if (location.hash === "#faults") goTo("faults");
-  }, []);
+  }, [loaded.value]);
   const { rules, is_active: isActive, clock_ahead_ms: ahead } = faults.value;
   const hasRules = rules.length > 0;
+  // It stays as long as a rule that held is there, spent or not: nothing moves while one steps.
+  const holds = isHolding.value || rules.some(({ what }) => what === "hold");
   const button = useRef(null);
   const close = () => {
     isAsking.value = false;
@@ -52,9 +56,9 @@ export function FaultPanel() {
     ${isAsking.value && html`<${RuleForm} onDone=${close} />`}
     <${Record} />
     ${
-      (hasRules || isHolding.value) &&
-      html`<div class=${`fault-columns ${isHolding.value ? "is-holding" : ""}`}>
-        ${isHolding.value && html`<${Held} />`}
+      (hasRules || holds) &&
+      html`<div class="fault-columns">
+        ${holds && html`<${Held} />`}
         <div class="fault-rules"><${Rules} /><${Hits} /></div>
       </div>`
     }

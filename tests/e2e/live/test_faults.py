@@ -81,6 +81,22 @@ def test_a_dropped_frame_is_gone_and_the_others_wait_until_all_pass(server, open
     assert (keys_found(server, "kept"), keys_found(server, "lost")) == (1, 0)
 
 
+def test_a_frame_that_its_client_gave_up_is_said_to_be_gone(server, open_page):
+    page = open_live(server, open_page)
+    act_on(page, ".broker-name .bolt", "next-hold")
+    page.locator(".popover [type=submit]").click()
+    expect(page.locator("#faults [data-rule]")).to_have_count(1)
+    with ProducerThread(server.name_servers, "shop-web") as producer:
+        producer.send_oneway(message("orders", "hello", keys="late"))
+        expect(page.locator("[data-held]")).to_contain_text("sends late")
+        before = page.locator("#plots").bounding_box()
+    expect(page.locator(".held-lost")).to_contain_text("SEND_MESSAGE_V2 of")
+    expect(page.locator(".held-empty")).to_contain_text("The rule is spent")
+    assert page.locator("#plots").bounding_box() == before
+    page.get_by_role("button", name="Remove rule 1").click()
+    expect(page.locator(".held")).to_have_count(0)
+
+
 def test_a_killed_broker_is_told_on_every_page_and_started_again(server, open_page):
     page = open_live(server, open_page)
     act_on(page, ".broker-name .bolt", "crash")
@@ -94,6 +110,20 @@ def test_a_killed_broker_is_told_on_every_page_and_started_again(server, open_pa
     expect(cover).to_have_count(0)
     live(page)
     expect(other.locator(".fault-banner")).to_have_count(0)
+
+
+def test_a_paused_engine_is_told_with_the_time_that_is_left_and_goes_on_when_told(server, open_page):
+    page = open_live(server, open_page)
+    act_on(page, ".broker-name .bolt", "pause")
+    page.locator(".popover [name=ms]").fill("30000")
+    page.locator(".popover [type=submit]").click()
+    cover = page.locator(".stage-cover")
+    expect(cover).to_contain_text(re.compile(r"paused for \d+ s more"))
+    expect(page.locator(".fault-banner")).to_contain_text("paused")
+    cover.locator("[data-revive=resume]").click()
+    expect(cover).to_have_count(0)
+    expect(page.locator(".fault-banner")).to_have_count(0)
+    open_page.complaints[:] = [text for text in open_page.complaints if "503" not in text]  # of what else was asked
 
 
 def test_a_rule_is_made_and_removed_by_keyboard(server, open_page):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from engine.faults.door import REQUESTS_REMEMBERED
+from engine.faults.door import REMEMBERED_BYTES_MAX, REQUESTS_REMEMBERED
 from engine.faults.fault_rule import Deed
+from engine.protocol.request_code import RequestCode
 
 
 def test_while_there_is_no_rule_a_door_is_the_handler_and_the_connection_themselves(doorway):
@@ -68,6 +69,25 @@ def test_requests_without_answers_are_remembered_up_to_a_bound(doorway, monkeypa
     wire.answer(asked[0])
     wire.answer(asked[-1])
     assert [reply.opaque for reply in wire.reached_client] == [asked[0].opaque], "the oldest is forgotten first"
+
+
+def test_large_requests_are_remembered_up_to_a_bound_of_bytes(doorway, monkeypatch):
+    assert REMEMBERED_BYTES_MAX <= 4 * 1024 * 1024
+    monkeypatch.setattr("engine.faults.door.REMEMBERED_BYTES_MAX", 2_500)
+    wire = doorway.wire()
+    doorway.add(Deed.DROP, "reply to SEND_MESSAGE")
+    asked = [wire.ask(RequestCode.SEND_MESSAGE, body=bytes(1_000)) for _ in range(3)]
+    wire.answer(asked[0])
+    wire.answer(asked[-1])
+    assert [reply.opaque for reply in wire.reached_client] == [asked[0].opaque], "the oldest is forgotten first"
+
+
+def test_what_the_node_never_gets_is_not_remembered(doorway):
+    wire = doorway.wire()
+    doorway.add(Deed.DROP, "SEND_MESSAGE")
+    doorway.add(Deed.DROP, "reply to SEND_MESSAGE")
+    wire.answer(wire.ask(RequestCode.SEND_MESSAGE))
+    assert len(wire.reached_client) == 1, "nobody knows what it answers"
 
 
 def test_a_frame_that_cannot_be_read_goes_on_to_the_handler_which_says_so(doorway):

@@ -6,7 +6,8 @@ import logging
 
 import pytest
 
-from engine.faults.fault_gate import DELAYED_MAX, HITS_KEPT, RULES_MAX
+from engine.faults.delayed_frames import DELAYED_BYTES_MAX, DELAYED_MAX
+from engine.faults.fault_gate import HITS_KEPT, RULES_MAX
 from engine.faults.fault_rule import Deed, Direction, FaultRefused
 from engine.protocol.body.heartbeat_data import HeartbeatData
 from engine.protocol.command.remoting_command import RemotingCommand, encode_command
@@ -56,7 +57,7 @@ def test_a_delayed_frame_comes_later_and_others_overtake_it(doorway):
 
 def test_so_many_frames_are_delayed_at_a_time_and_the_others_go_on_at_once(doorway, monkeypatch):
     assert DELAYED_MAX <= 10_000
-    monkeypatch.setattr("engine.faults.fault_gate.DELAYED_MAX", 2)
+    monkeypatch.setattr("engine.faults.delayed_frames.DELAYED_MAX", 2)
     wire = doorway.wire()
     doorway.add(Deed.DELAY, "PULL_MESSAGE")
     for _ in range(3):
@@ -65,6 +66,41 @@ def test_so_many_frames_are_delayed_at_a_time_and_the_others_go_on_at_once(doorw
     doorway.world.run_for(1_001)
     doorway.pull(wire)
     assert len(wire.reached_node) == 3, "there is room again"
+
+
+def test_so_many_bytes_are_delayed_at_a_time_and_the_others_go_on_at_once(doorway, monkeypatch):
+    assert DELAYED_BYTES_MAX <= 32 * 1024 * 1024
+    monkeypatch.setattr("engine.faults.delayed_frames.DELAYED_BYTES_MAX", 2_500)
+    wire = doorway.wire()
+    doorway.add(Deed.DELAY, "SEND_MESSAGE")
+    for _ in range(3):
+        wire.ask(RequestCode.SEND_MESSAGE, body=bytes(1_000))
+    assert len(wire.reached_node) == 1
+    doorway.world.run_for(1_001)
+    assert len(wire.reached_node) == 3
+
+
+def test_delayed_frames_are_something_broken_until_all_is_cleared_and_they_go_on(doorway):
+    wire = doorway.wire()
+    doorway.add(Deed.DELAY, "PULL_MESSAGE", ms=3_600_000, times=2)
+    asked = [doorway.pull(wire) for _ in range(2)]
+    assert doorway.gate.is_active
+    doorway.do(doorway.gate.clear)
+    assert [command.opaque for command in wire.reached_node] == [command.opaque for command in asked]
+    assert not doorway.gate.is_active
+    doorway.world.run_for(3_600_001)
+    assert len(wire.reached_node) == 2
+
+
+def test_a_connection_that_ends_takes_its_delayed_frames_with_it(doorway):
+    wire, other = doorway.wire(), doorway.wire("10.0.0.9:40001")
+    doorway.add(Deed.DELAY, "PULL_MESSAGE")
+    doorway.pull(wire)
+    doorway.pull(other)
+    wire.lose()
+    assert len(doorway.gate.delayed) == 1
+    doorway.world.run_for(1_001)
+    assert (wire.reached_node, len(other.reached_node)) == ([], 1)
 
 
 def test_a_duplicated_frame_comes_twice(doorway):

@@ -5,7 +5,7 @@ import { useRef } from "preact/hooks";
 import { useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
-import { Cover } from "../../faults/cover.js";
+import { Cover, isCovered } from "../../faults/cover.js";
 import { loaded, state } from "../../view.js";
 import { CommitLogStrip } from "./commit_log.js";
 import { Consumers } from "./consumers.js";
@@ -25,9 +25,7 @@ export function Stage() {
     <${Links} stage=${stage} />
     <${Producers} />
     <div class="broker">
-      <${BrokerHead} />
-      <${CommitLogStrip} />
-      <${Topics} />
+      <div class="broker-parts" inert=${isCovered.value}><${BrokerHead} /><${CommitLogStrip} /><${Topics} /></div>
       <${Cover} />
     </div>
     <${Consumers} />

@@ -369,3 +369,18 @@ def test_who_is_cancelled_while_it_writes_off_the_loop_waits_for_the_end(tmp_pat
 
     asyncio.run(scenario())
     disk.close()
+
+
+def test_a_disk_that_is_slow_on_purpose_does_not_stop_whoever_stands_still_for_a_flush(disk, monkeypatch):
+    def never(seconds):
+        raise AssertionError("the node's loop would stand still, and nobody could mend the disk")
+
+    monkeypatch.setattr("engine.runtime.live.live_disk_file.time.sleep", never)
+    disk.condition.flush_ms = 30_000
+    file = disk.open_file("log", 10_000)
+    file.write_at(0, b"x")
+    file.flush_now()
+    disk.condition.flushes_fail = True
+    file.write_at(1, b"y")
+    with pytest.raises(DiskFault):
+        file.flush_now()

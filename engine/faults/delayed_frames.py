@@ -1,0 +1,55 @@
+"""Frames that come later: each waits for its own time, within a bound of frames and of bytes."""
+
+from __future__ import annotations
+
+import asyncio
+
+from engine.faults.door import Door
+from engine.faults.fault_rule import Direction
+
+#: Beyond either, frames go on at once.
+DELAYED_MAX = 10_000
+DELAYED_BYTES_MAX = 32 * 1024 * 1024
+
+
+class DelayedFrames:
+    """See the module."""
+
+    def __init__(self) -> None:
+        self._frames: dict[int, tuple[asyncio.TimerHandle, Door, Direction, bytes]] = {}
+        self._last_number = 0
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def add(self, ms: int, door: Door, direction: Direction, frame: bytes) -> None:
+        """Let it go on after ``ms``; at once where there is no room."""
+        if len(self._frames) >= DELAYED_MAX or self._bytes + len(frame) > DELAYED_BYTES_MAX:
+            return door.pass_on(direction, frame)
+        self._last_number += 1
+        number = self._last_number
+        timer = asyncio.get_running_loop().call_later(ms / 1_000, self._go_on, number)
+        self._frames[number] = timer, door, direction, frame
+        self._bytes += len(frame)
+
+    def _go_on(self, number: int) -> None:
+        door, direction, frame = self._take(number)
+        door.pass_on(direction, frame)
+
+    def _take(self, number: int) -> tuple[Door, Direction, bytes]:
+        timer, door, direction, frame = self._frames.pop(number)
+        timer.cancel()
+        self._bytes -= len(frame)
+        return door, direction, frame
+
+    def pass_all(self) -> None:
+        """None waits any longer: all go on, oldest first."""
+        for number in tuple(self._frames):
+            if number in self._frames:  # what went on before it may have ended its connection
+                self._go_on(number)
+
+    def lose(self, door: Door) -> None:
+        """Its connection is gone."""
+        for number in [number for number, frame in self._frames.items() if frame[1] is door]:
+            self._take(number)
