@@ -30,13 +30,6 @@ def commit(client: LabClient, offset: int) -> None:
     assert client.call(RequestCode.UPDATE_CONSUMER_OFFSET, header).code == ResponseCode.SUCCESS
 
 
-def advance(lab: BrokerLab, ms: int) -> None:
-    async def act() -> None:
-        lab.broker.advance(ms)
-
-    lab.world.run(act(), node="broker-a")
-
-
 def config_file(lab: BrokerLab, name: str) -> dict:
     return json.loads(lab.world.node("broker-a").disk.read_whole(f"config/{name}"))
 
@@ -395,61 +388,6 @@ def test_after_shutdown_nothing_runs_on():
             entry for entry in lab.world.journal.entries if entry.number > event_number and "broker-a" in entry.actor
         ]
         assert [entry for entry in broker_events if entry.time_us > 130_000_000] == []
-
-
-def test_an_abandoned_broker_leaves_everything_as_it_was_and_a_new_one_finds_all():
-    with broker_lab() as lab:
-        client = lab.client()
-        client.create_topic("T", queues=1)
-        for number in range(5):
-            client.send("T", body=b"%d" % number)
-        client.heartbeat("consumers", {"T": "*"})
-        commit(client, 3)
-        client.send("MadeBySending")
-        disk = lab.world.node("broker-a").disk
-
-        def files():
-            return {path: disk.read_whole(path) for path in disk.storage.files}
-
-        before = files()
-        lab.world.run(lab.broker.abandon(), node="broker-a")
-        lab.run_for(120_000)
-        assert files() == before
-        assert "abort" in before
-        lab.restart_broker()
-        assert lab.broker.store.max_offset("T", 0) == 5
-        assert "MadeBySending" in lab.broker.topic_config_manager.topic_config_table
-
-
-def test_what_is_done_from_time_to_time_is_done_at_once_when_the_clock_is_set_ahead():
-    with broker_lab() as lab:
-        client = lab.client()
-        client.create_topic("T", queues=1)
-        commit(client, 3)
-        advance(lab, 5_000)
-        lab.run_for(100)
-        assert config_file(lab, "consumerOffset.json")["offsetTable"]["T@consumers"] == {"0": 3}
-
-
-def test_a_name_server_that_lost_all_hears_of_the_broker_when_the_clock_is_set_ahead():
-    with broker_lab() as lab:
-        client = lab.client()
-        lab.world.crash("name-server")
-        lab.run_for(1_000)
-        from engine.name_server.name_server import NameServer
-
-        async def start() -> NameServer:
-            server = NameServer(lab.world.restart("name-server"))
-            await server.start()
-            return server
-
-        lab.world.run(start())
-        advance(lab, 29_999)
-        lab.run_for(1_000)
-        assert route(client, "TBW102") is None
-        advance(lab, 30_000)
-        lab.run_for(1_000)
-        assert route(client, "TBW102") is not None
 
 
 def test_two_runs_with_one_seed_are_the_same_event_for_event():
