@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from dataclasses import fields
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 from app.foundation.json_types import JsonObject
 from engine.faults.changed_frame import properties_of
@@ -14,6 +15,7 @@ from engine.protocol.request_code import RequestCode
 
 if TYPE_CHECKING:
     from engine.faults.frame_record import FrameRecord
+    from engine.faults.frame_subject import FrameSubject
     from engine.faults.held_frames import HeldFrame
 
 #: Bytes of a held frame's body that are shown.
@@ -32,6 +34,8 @@ _CLIENT_TIMEOUT_MS = {
     RequestCode.CONSUMER_SEND_MSG_BACK: 5_000,
 }
 _OTHER_TIMEOUT_MS = 3_000
+#: Of frames that are held.
+_meanings: WeakKeyDictionary[FrameSubject, JsonObject] = WeakKeyDictionary()
 
 
 def rule_view(rule: FaultRule, now_ms: int) -> JsonObject:
@@ -78,7 +82,13 @@ def held_view(held: HeldFrame, broker: str, now_ms: int) -> JsonObject:
 
 
 def _meaning(held: HeldFrame, broker: str) -> JsonObject:
-    """Its sentence."""
+    """Its sentence, made once: its body may be large, and pages look again and again."""
+    if held.subject not in _meanings:
+        _meanings[held.subject] = _made_meaning(held, broker)
+    return _meanings[held.subject]
+
+
+def _made_meaning(held: HeldFrame, broker: str) -> JsonObject:
     subject = held.subject
     ends = Ends(held.client, broker) if held.direction is Direction.IN else Ends(broker, held.client)
     if not subject.command.is_response:

@@ -34,7 +34,7 @@ class LiveFaults:
         """Carry a command out; ``resume`` ends a pause."""
         if isinstance(command, dict) and command.get("kind") == "resume":
             self._thread.resume()
-            return {"is_active": False, "paused_ms": 0}
+            return self.view()
         return self._thread.run(self._desk.apply(command), RESTART_TIMEOUT_S)
 
     def clear(self) -> JsonObject:

@@ -323,7 +323,8 @@ def test_a_paused_engine_answers_nobody_until_it_is_resumed(live):
     with pytest.raises(EngineUnavailable, match="a fault pauses the engine"):
         live.host.state()
     with sending(live, message("orders", keys="k1")) as outcome:
-        live.host.faults.apply({"kind": "resume"})
+        view = live.host.faults.apply({"kind": "resume"})
+    assert (view["is_active"], view["rules"]) == (False, [])
     assert outcome[0].message_queue.topic == "orders"
     assert live.host.state()
 

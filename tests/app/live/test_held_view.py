@@ -1,0 +1,22 @@
+"""Held frames as the page is told of them."""
+
+from __future__ import annotations
+
+from app.live import held_view as module
+from app.live.held_view import held_view
+from engine.faults.fault_rule import Deed
+from engine.protocol.request_code import RequestCode
+from tests.engine.faults.doorway import doorways
+
+
+def test_what_a_held_frame_says_is_read_from_its_body_once_however_often_pages_look(monkeypatch):
+    told = []
+    tell = module.request_words
+    monkeypatch.setattr(module, "request_words", lambda *arguments: told.append(1) or tell(*arguments))
+    with doorways() as doorway:
+        doorway.add(Deed.HOLD)
+        doorway.wire().ask(RequestCode.HEART_BEAT, body=b'{"clientID":"c","producerDataSet":[{"groupName":"g1"}]}')
+        (held,) = doorway.gate.held.frames
+        views = [held_view(held, "broker-a", now_ms) for now_ms in (1, 2, 3)]
+    assert ["g1" in view["meaning"]["en"] for view in views] == [True] * 3
+    assert len(told) == 1
