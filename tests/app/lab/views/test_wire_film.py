@@ -83,9 +83,11 @@ def test_the_bytes_of_a_frame_are_those_of_the_wire_and_a_dropped_one_is_lost():
         (frame_file(frames=[[1, 2]]), "frame_file_row"),
         (frame_file(frames=[[1, 2, "c", "in", "not base64!", 0, 0, ""]]), "frame_file_row"),
         (frame_file(frames=[[1, 2, "c", "in", "AAAA", 0, 0, ""]]), "frame_file_row"),
+        (frame_file(frames=[[1, 2, "", *frame_file()["frames"][0][3:]]]), "frame_file_row"),
+        (frame_file(frames=frame_file()["frames"][:1] * 2), "frame_file_row"),
         (frame_file(frames=[[1, -2, *frame_file()["frames"][0][2:]]]), "frame_file_row"),
         (frame_file(frames=[[1, 2, "c", "up", *frame_file()["frames"][0][4:]]]), "frame_file_row"),
-        (frame_file(frames=[[1, 2, f"c{n}", *frame_file()["frames"][0][3:]] for n in range(61)]), "frame_file_clients"),
+        (frame_file(frames=[[n, 2, f"c{n}", *frame_file()["frames"][0][3:]] for n in range(61)]), "frame_file_clients"),
     ],
 )
 def test_a_file_that_is_none_is_refused_by_name(data, reason):
