@@ -236,6 +236,7 @@ class FaultDesk:
             ],
             "held": [held_view(held, machines.broker_name, now_ms) for held in gate.held.frames[:HELD_SHOWN]],
             "held_count": len(gate.held),
+            "delayed_count": len(gate.delayed),
             "lease_ms": gate.lease_left_ms(),
             "recording": self._recording_view(),
         }

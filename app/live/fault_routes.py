@@ -2,11 +2,11 @@
 
     GET    /api/faults              what is broken: ``is_allowed``, ``is_active``, ``rules`` with ``seen`` and ``hits``,
                                     ``hits`` (the newest first), ``broken``, ``clock_ahead_ms``, the ``held`` frames
-                                    that came first, of ``held_count``, and ``lease_ms``: how much longer these wait
-                                    when nobody looks
+                                    that came first, of ``held_count``, ``lease_ms``: how much longer these wait
+                                    when nobody looks, and ``delayed_count``
     POST   /api/faults              a command of the lab ({"kind": "fault", "target": "broker-a", "what": "drop", ...});
                                     or {"commands": [...]}, in order, up to the first that is refused
-    DELETE /api/faults              nothing is broken any more, but for what does not run
+    DELETE /api/faults              nothing is broken any more, but for what does not run; what waits goes on
     DELETE /api/faults/<rule>       one rule acts no more
     POST   /api/faults/look         somebody looks at the held frames
     POST   /api/faults/held         {"deed": "pass"}: all go on, and nothing is held any more

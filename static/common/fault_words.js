@@ -8,12 +8,13 @@ const NAME_SERVER = "name-server";
 
 /** What is broken, in words: the gravest first. Reads signals. */
 export function brokenWords() {
-  const { broken, broker: name, held_count: held, paused_ms: paused = 0 } = faults.value;
+  const { broken, broker: name, held_count: held, delayed_count: delayed, paused_ms: paused = 0 } = faults.value;
   if (paused > 0) return [t("faults.is.paused", { n: Math.ceil(paused / 1000) })];
   return [
     broken.broker_crashed && t("faults.is.crashed", { name }),
     broken.name_server_crashed && t("faults.is.name_server_crashed"),
     held > 0 && t("faults.is.held", { n: held }),
+    delayed > 0 && t("faults.is.delayed", { n: delayed }),
     activeRules.value.length > 0 && t("faults.is.rules", { n: activeRules.value.length }),
     broken.disk_full && t("faults.is.disk_full"),
     broken.flushes_fail && t("faults.is.flushes_fail"),

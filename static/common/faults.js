@@ -16,6 +16,7 @@ const NOTHING = {
   hits: [],
   held: [],
   held_count: 0,
+  delayed_count: 0,
   broken: {},
   lease_ms: 0,
   clock_ahead_ms: 0,

@@ -147,6 +147,8 @@ def _broken_lines(view: dict[str, Any]) -> list[str]:
         "broker_lock_off": "The broker lock is off: glassmq faults do lock-switch lock=broker-lock on=true",
     }
     lines = [text for name, text in said.items() if broken.get(name)]
+    if view.get("delayed_count"):
+        lines.append(f"Frames that are delayed: {view['delayed_count']}")
     lines += [f"The broker lock is off for {_plain(group)}" for group in broken.get("groups_off", ())]
     if view.get("clock_ahead_ms"):
         lines.append(f"The broker's clock is {view['clock_ahead_ms'] / 1_000:g} s ahead, until glassmq serve ends")

@@ -94,6 +94,16 @@ def test_of_many_held_frames_the_oldest_are_told_and_all_are_counted(live):
         assert live.host.faults.pass_all()["held_count"] == 0
 
 
+def test_a_delayed_send_is_told_after_its_rule_is_spent_and_is_stored_when_all_is_cleared(live):
+    live.break_it("fault", what="delay", frame="SEND_MESSAGE_V2", ms=3_600_000, times=1)
+    with sending(live, message("orders", keys="k1")) as outcome:
+        view = live.faults_when(lambda view: view["delayed_count"])
+        assert (view["is_active"], view["rules"][0]["is_spent"], stored(live, "orders", "k1")) == (True, True, 0)
+        view = live.host.faults.clear()
+        assert (view["is_active"], view["delayed_count"]) == (False, 0)
+    assert outcome[0].message_queue.topic == "orders"
+
+
 def test_a_duplicated_send_is_stored_twice(live):
     live.break_it("fault", what="duplicate", frame="SEND_MESSAGE_V2", key="k1", times=1)
     live.send(message("orders", keys="k1"), message("orders", keys="k2"))
