@@ -184,12 +184,12 @@ class FaultDesk:
             return self.gate.let_pass(held_id)
         self.gate.let_pass(held_id, changed_frame(held.subject, fields, properties, body))
 
-    def frames(self) -> JsonObject:
-        """What is or was recorded. Raises :class:`FaultRefused` when nothing was."""
+    def frames(self, last: int | None = None) -> JsonObject:
+        """What is or was recorded; ``last``: only so many, the newest. Raises :class:`FaultRefused`: nothing was."""
         record = self.gate.frame_record
         if record is None:
             raise FaultRefused("refusal.nothing_recorded")
-        return frame_file(record, self._machines.broker_name)
+        return frame_file(record, self._machines.broker_name, last)
 
     # --- what is shown ------------------------------------------------------------------------------------------------
 

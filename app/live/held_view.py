@@ -106,11 +106,12 @@ def _timeout_ms(code: int) -> int:
     return next((timeout_ms for known, timeout_ms in _CLIENT_TIMEOUT_MS.items() if known == code), _OTHER_TIMEOUT_MS)
 
 
-def frame_file(record: FrameRecord, broker: str) -> JsonObject:
+def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> JsonObject:
     """What is written to a file, and :mod:`app.lab.views.wire_film` reads. A row of ``frames``: number, microseconds
     since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of the request that it
-    answers (0: none), what a fault did to it.
+    answers (0: none), what a fault did to it. ``last``: only so many, the newest.
     """
+    frames = [*record] if last is None else [*record][-last:]
     return {
         "format": "glassmq-frames",
         "version": 1,
@@ -119,6 +120,7 @@ def frame_file(record: FrameRecord, broker: str) -> JsonObject:
         "client": record.client,
         "bodies": record.with_bodies,
         "count": record.count,
+        "clients": [*dict.fromkeys(record.clients.values())],
         "frames": [
             [
                 one.number,
@@ -130,6 +132,6 @@ def frame_file(record: FrameRecord, broker: str) -> JsonObject:
                 one.answers,
                 "" if one.deed is None else one.deed.value,
             ]
-            for one in record
+            for one in frames
         ],
     }

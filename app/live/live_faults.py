@@ -72,9 +72,9 @@ class LiveFaults:
         """The record stays."""
         return self._call(self._desk.gate.stop_recording)
 
-    def frames(self) -> JsonObject:
-        """The record, as a file. Raises ``FaultRefused`` when nothing was recorded."""
-        return self._thread.call(self._desk.frames)
+    def frames(self, last: int | None = None) -> JsonObject:
+        """The record, as a file; ``last``: only so many frames. Raises ``FaultRefused`` when nothing was recorded."""
+        return self._thread.call(lambda: self._desk.frames(last))
 
     def _call(self, act: Callable[..., object], *arguments: object) -> JsonObject:
         def in_engine() -> JsonObject:

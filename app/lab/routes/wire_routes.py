@@ -1,7 +1,8 @@
 """Recorded frames of real clients, shown by the lab's page.
 
-GET  /lab/wire    what this server has recorded; else a form for a file
-POST /lab/wire    a file that GET /api/faults/frames gave, as the field ``file`` of a form
+GET  /lab/wire        what this server has recorded; else a form for a file
+GET  /api/lab/wire    the newest frames of that: see :func:`app.lab.views.wire_film.wire_strip`
+POST /lab/wire        a file that GET /api/faults/frames gave, as the field ``file`` of a form
 """
 
 from __future__ import annotations
@@ -17,15 +18,19 @@ from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.live_source import EngineUnavailable
 from app.foundation.version import version
 from app.lab.foundation.refusal import LabRefused
-from app.lab.views.wire_film import wire_film
+from app.lab.views.wire_film import wire_film, wire_strip
 from app.live.live_faults import LiveFaults
+from app.web.api import json_answer
 from engine.faults.fault_rule import FaultRefused
 
 FILE_BYTES_MAX = 8 * 1024 * 1024
+#: Frames that a strip shows.
+STRIP_FRAMES = 24
 
 
 def add_wire_routes(lab: Blueprint, faults: LiveFaults | None, page_tables: Callable[[], JsonObject]) -> None:
     """Add the routes. ``faults`` None: this server records nothing, and shows files only."""
+    _add_strip(lab, faults)
 
     def film_page(data: JsonValue) -> str:
         film = {**wire_film(data), "exported": datetime.now(tz=UTC).date().isoformat(), "version": version()}
@@ -63,3 +68,16 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None, page_tables: Call
             return form(LabRefused("bad_request", problem=f"JSON: {error}").text[g.language], 400)
         except LabRefused as refusal:
             return form(refusal.text[g.language], 400)
+
+
+def _add_strip(lab: Blueprint, faults: LiveFaults | None) -> None:
+    @lab.get("/api/lab/wire")
+    def newest() -> Response:
+        nothing: JsonObject = {"lanes": [], "frames": []}
+        try:
+            data = nothing if faults is None else faults.frames(STRIP_FRAMES)
+            return json_answer(wire_strip(data) if data["frames"] else nothing)
+        except FaultRefused:
+            return json_answer(nothing)
+        except EngineUnavailable as error:
+            return json_answer({"error": str(error)}, 503)

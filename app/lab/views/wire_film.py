@@ -50,6 +50,8 @@ class _Frame:
 def wire_film(data: JsonValue) -> JsonObject:
     """The film of the file's content. Raises :class:`LabRefused` that names what is wrong with it."""
     frames, broker = _read(data)
+    start_us = frames[0].at_us - 2 * FLIGHT_US
+    frames = [replace(frame, at_us=frame.at_us - start_us) for frame in frames]
     names = _names(frames, broker)
     nodes = {name: _node(role, said) for name, (role, said) in names.values()}
     by_number = {frame.number: frame for frame in frames}
@@ -88,6 +90,21 @@ def wire_film(data: JsonValue) -> JsonObject:
     }
 
 
+def wire_strip(data: JsonObject) -> JsonObject:
+    """The newest frames of a record for a sequence diagram: ``lanes`` [[short name, full name]], and ``frames`` as in
+    a view. A client keeps its short name as long as the record lasts.
+    """
+    frames, broker = _read(data)
+    names = {"": ("B1", ("wire_broker", broker))}
+    for place, client in enumerate(data["clients"], 1):
+        names[client] = (f"C{place}", ("wire_consumer", client))
+    by_number = {frame.number: frame for frame in frames}
+    shown = [_summary(_detail(frame, names, by_number)) for frame in frames]
+    seen = {frame.client: None for frame in frames}
+    lanes = [[name, full] for client, (name, (_, full)) in names.items() if client in seen or client == ""]
+    return {"lanes": lanes, "frames": shown}
+
+
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
@@ -103,8 +120,7 @@ def _read(data: JsonValue) -> tuple[list[_Frame], str]:
         if numbers.setdefault(frame.number, place) != place:
             raise LabRefused("frame_file_row", place=place)
     frames.sort(key=lambda frame: (frame.at_us, frame.number))
-    start_us = frames[0].at_us - 2 * FLIGHT_US
-    return [replace(frame, at_us=frame.at_us - start_us) for frame in frames], broker[:100]
+    return frames, broker[:100]
 
 
 def _frame(place: int, row: JsonValue) -> _Frame:

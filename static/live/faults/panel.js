@@ -14,6 +14,7 @@ import { Held } from "./held.js";
 import { Record } from "./record.js";
 import { Hits, Rules } from "./rules.js";
 import { RuleForm } from "./rule_form.js";
+import { WireStrip } from "./wire_strip.js";
 
 export function FaultPanel() {
   const isAsking = useSignal(false);
@@ -55,6 +56,7 @@ export function FaultPanel() {
     </header>
     ${isAsking.value && html`<${RuleForm} onDone=${close} />`}
     <${Record} />
+    ${faults.value.recording?.is_on && html`<${WireStrip} />`}
     ${
       (hasRules || holds) &&
       html`<div class="fault-columns">

@@ -3,7 +3,7 @@
 import { t } from "../../../common/i18n.js";
 import { span, virtualTime } from "../../format.js";
 import { firstAtOrAfter } from "../../journal/halving.js";
-import { placeOf } from "./sequence_window.js";
+import { placeOf } from "./sequence_axis.js";
 
 const LABEL_WIDTH = 62;
 /** More where lanes say which part their node plays. */

@@ -1,17 +1,14 @@
-// Which part of time the sequence diagram shows: the last so many frames, however long ago they flew. Where nothing
-// happened for long the axis is broken, and says how long that was.
+// Which part of time the sequence diagram shows: the last so many frames, however long ago they flew.
 
 import { signal } from "@preact/signals";
 import { frameMatters, onlyWhatMatters } from "../../what_matters.js";
 import { windowOf } from "../../journal/window_store.js";
+import { axisOf } from "./sequence_axis.js";
 
 const COUNTS = [6, 10, 20, 40, 80, 160];
 /** Where the search for the last frames begins, and how often it looks twice as far back. */
 const FIRST_SPAN_US = 250_000;
 const STEPS_MOST = 14;
-/** A gap that is so many times as long as a flight is marked; the longer the gap, the less each microsecond counts. */
-const GAP_FLIGHTS = 6;
-const GAP_GROWTH = 0.35;
 
 /** How many frames are shown, as an index; a stretch that must be seen whole (a lesson's), µs; and the end, or null:
     now. */
@@ -77,32 +74,6 @@ function lastFrames(end, count) {
     }
     span *= 2;
   }
-}
-
-/** [{ us, at }]: the moments and their place from 0 to 1; a long gap takes little more room than a flight. */
-function axisOf(moments, flightUs) {
-  const sorted = [...new Set(moments)].sort((a, b) => a - b);
-  let sum = 0;
-  const places = sorted.map((us, index) => {
-    const gap = index === 0 ? 0 : us - sorted[index - 1];
-    sum += gap <= flightUs ? gap : flightUs * (1 + GAP_GROWTH * Math.log2(gap / flightUs));
-    return { us, at: sum, gap: gap > GAP_FLIGHTS * flightUs ? gap : 0 };
-  });
-  return places.map((place) => ({ ...place, at: sum > 0 ? place.at / sum : 1 }));
-}
-
-/** Where on the axis a moment lies, from 0 to 1; outside of it less or more. */
-export function placeOf(points, us) {
-  let [low, high] = [0, points.length - 1];
-  if (us <= points[0].us) return us < points[0].us ? -0.02 : 0;
-  if (us >= points[high].us) return us > points[high].us ? 1.02 : 1;
-  while (high - low > 1) {
-    const middle = (low + high) >> 1;
-    if (points[middle].us <= us) low = middle;
-    else high = middle;
-  }
-  const [before, behind] = [points[low], points[high]];
-  return before.at + ((us - before.us) / Math.max(1, behind.us - before.us)) * (behind.at - before.at);
 }
 
 /** The moment half a window before or behind what is shown; null: the present. */

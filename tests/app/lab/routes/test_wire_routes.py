@@ -39,9 +39,12 @@ def upload(live, content):
 def test_what_clients_said_while_it_was_recorded_can_be_downloaded_and_opened_again(live):
     assert "lab-data" not in call(live, "GET", "/lab/wire")[1]
     assert call(live, "GET", "/api/faults/frames")[0] == 409
+    assert json.loads(call(live, "GET", "/api/lab/wire")[1]) == {"lanes": [], "frames": []}
     assert json.loads(call(live, "POST", "/api/faults/record", {"bodies": True})[1])["recording"]["is_on"]
     live.send(message("orders", "hello"))
     assert not json.loads(call(live, "DELETE", "/api/faults/record")[1])["recording"]["is_on"]
+    strip = json.loads(call(live, "GET", "/api/lab/wire")[1])
+    assert "SEND_MESSAGE_V2" in [frame["name"] for frame in strip["frames"]]
     status, content = call(live, "GET", "/api/faults/frames")
     assert (status, json.loads(content)["format"]) == (200, "glassmq-frames")
     for status, page in (call(live, "GET", "/lab/wire"), upload(live, content.encode())):

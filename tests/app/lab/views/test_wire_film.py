@@ -73,6 +73,16 @@ def test_the_bytes_of_a_frame_are_those_of_the_wire_and_a_dropped_one_is_lost():
     assert [film["frames"][number]["dropped"] for number in "789"] == [False, False, True]
 
 
+def test_a_strip_shows_the_newest_frames_and_a_client_keeps_its_name():
+    told = wire_film.wire_strip(frame_file(clients=["gone@0", "c@2", "p@1"]))
+    assert told["lanes"] == [["B1", "broker-a"], ["C2", "c@2"], ["C3", "p@1"]]
+    assert [(frame["id"], frame["source"], frame["target"]) for frame in told["frames"]] == [
+        (7, "C3", "B1"),
+        (8, "B1", "C3"),
+        (9, "C2", "B1"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
