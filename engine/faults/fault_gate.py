@@ -125,12 +125,11 @@ class FaultGate:
         return rule
 
     def clear(self) -> int:
-        """No rule acts any more, and all frames that wait go on. Returns how many rules there were."""
+        """No rule acts any more, and all held frames go on. Returns how many rules there were."""
         removed = len(self._rules)
         self._rules.clear()
         self._compile()
         self.held.pass_all()
-        self.delayed.pass_all()
         return removed
 
     def _compile(self) -> None:

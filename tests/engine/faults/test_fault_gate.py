@@ -80,12 +80,14 @@ def test_so_many_bytes_are_delayed_at_a_time_and_the_others_go_on_at_once(doorwa
     assert len(wire.reached_node) == 3
 
 
-def test_delayed_frames_are_something_broken_until_all_is_cleared_and_they_go_on(doorway):
+def test_delayed_frames_are_something_broken_until_they_go_on_oldest_first(doorway):
     wire = doorway.wire()
     doorway.add(Deed.DELAY, "PULL_MESSAGE", ms=3_600_000, times=2)
     asked = [doorway.pull(wire) for _ in range(2)]
     assert doorway.gate.is_active
     doorway.do(doorway.gate.clear)
+    assert doorway.gate.is_active
+    doorway.do(doorway.gate.delayed.pass_all)
     assert [command.opaque for command in wire.reached_node] == [command.opaque for command in asked]
     assert not doorway.gate.is_active
     doorway.world.run_for(3_600_001)
@@ -292,4 +294,5 @@ def test_every_deed_can_be_asked_for_counts_and_ends(doorway, what):
     assert rule.hits == 1
     doorway.do(doorway.gate.clear)
     assert doorway.gate.rules == ()
+    doorway.world.run_for(11)
     assert not doorway.gate.is_active
