@@ -115,6 +115,10 @@ def _read(data: JsonValue) -> tuple[list[_Frame], str]:
     if not isinstance(rows, list) or not 0 < len(rows) <= FRAMES_MAX or not isinstance(broker, str):
         raise LabRefused("frame_file_rows", most=FRAMES_MAX)
     frames = [_frame(number, row) for number, row in enumerate(rows, 1)]
+    numbers: dict[int, int] = {}
+    for place, frame in enumerate(frames, 1):
+        if numbers.setdefault(frame.number, place) != place:
+            raise LabRefused("frame_file_row", place=place)
     frames.sort(key=lambda frame: (frame.at_us, frame.number))
     return frames, broker[:100]
 
@@ -126,6 +130,8 @@ def _frame(place: int, row: JsonValue) -> _Frame:
             raise ValueError
         number, at_us, client, direction, encoded, body_bytes, answers, deed = row
         data = base64.b64decode(_text(encoded, None), validate=True)
+        if not client:
+            raise ValueError
         return _Frame(
             _whole(number),
             _whole(at_us),

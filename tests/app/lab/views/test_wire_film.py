@@ -93,9 +93,11 @@ def test_a_strip_shows_the_newest_frames_and_a_client_keeps_its_name():
         (frame_file(frames=[[1, 2]]), "frame_file_row"),
         (frame_file(frames=[[1, 2, "c", "in", "not base64!", 0, 0, ""]]), "frame_file_row"),
         (frame_file(frames=[[1, 2, "c", "in", "AAAA", 0, 0, ""]]), "frame_file_row"),
+        (frame_file(frames=[[1, 2, "", *frame_file()["frames"][0][3:]]]), "frame_file_row"),
+        (frame_file(frames=frame_file()["frames"][:1] * 2), "frame_file_row"),
         (frame_file(frames=[[1, -2, *frame_file()["frames"][0][2:]]]), "frame_file_row"),
         (frame_file(frames=[[1, 2, "c", "up", *frame_file()["frames"][0][4:]]]), "frame_file_row"),
-        (frame_file(frames=[[1, 2, f"c{n}", *frame_file()["frames"][0][3:]] for n in range(61)]), "frame_file_clients"),
+        (frame_file(frames=[[n, 2, f"c{n}", *frame_file()["frames"][0][3:]] for n in range(61)]), "frame_file_clients"),
     ],
 )
 def test_a_file_that_is_none_is_refused_by_name(data, reason):
