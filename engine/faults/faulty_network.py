@@ -1,4 +1,4 @@
-"""A node's network with doors: everything that it accepts passes its gate, and peers can be away.
+"""A node's network with doors: everything that it accepts passes its gate.
 
 It is a port's ``Network`` around another one, live or of the lab.
 """
@@ -10,19 +10,15 @@ from collections.abc import Callable
 from engine.faults.door import Door
 from engine.faults.fault_gate import FaultGate
 from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES
-from engine.runtime.port import ConnectFailed, Connection, FrameHandler, Listener, Network
+from engine.runtime.port import Connection, FrameHandler, Listener, Network
 
 
 class FaultyNetwork:
-    """See the module.
-
-    :ivar away: ``host:port`` of peers that do not answer this node.
-    """
+    """See the module."""
 
     def __init__(self, network: Network, gate: FaultGate) -> None:
         self._network = network
         self.gate = gate
-        self.away: dict[str, None] = {}
 
     async def listen(
         self,
@@ -36,6 +32,4 @@ class FaultyNetwork:
 
     async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
         """See the port."""
-        if address in self.away:
-            raise ConnectFailed(f"cannot connect to {address}: a fault keeps it away")
         return await self._network.connect(address, handler, timeout_ms)

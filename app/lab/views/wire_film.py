@@ -232,7 +232,7 @@ def _detail(
         "dropped": frame.deed in _LOST,
         "copies": 2 if frame.deed == "duplicate" else 1,
         "hex": whole[:HEX_MAX_BYTES].hex(),
-        "hex_omitted_bytes": max(0, len(whole) - HEX_MAX_BYTES),
+        "hex_omitted_bytes": max(0, len(whole) - HEX_MAX_BYTES) + frame.body_bytes - len(command.body),
         "problem": None,
         **command_detail(command, len(whole)),
     }

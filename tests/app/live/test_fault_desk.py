@@ -361,7 +361,7 @@ def test_a_full_disk_refuses_messages_until_there_is_room(tmp_path):
     with LiveServer(tmp_path / "data", allow_faults=True, page=False, store=store) as live:
         assert live.break_it("disk-full")["broken"]["disk_full"]
         filling = [message("orders", "x" * 8_000, keys=f"k{number}") for number in range(200)]
-        with pytest.raises(MQClientError, match="No space left|disk is full"):
+        with pytest.raises(MQClientError, match=r"No space left|disk is full"):
             live.send(*filling)
         live.break_it("disk-free")
         ends_at = time.monotonic() + 60

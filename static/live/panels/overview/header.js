@@ -2,6 +2,7 @@
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
+import { faults } from "../../../common/faults.js";
 import { t } from "../../../common/i18n.js";
 import { goTo, SECTIONS } from "../../keys.js";
 import { isAllowed } from "../../faults/table.js";
@@ -9,7 +10,8 @@ import { keyMapOpen, missedUpdates, motionWanted, paused, setMotion, setPaused, 
 
 /** The connection banner: what the numbers on this page are worth right now. */
 export function ConnectionState({ stream }) {
-  const shown = paused.value ? "paused" : stream.status.value;
+  const isGone = faults.value.broken.broker_crashed || faults.value.paused_ms > 0;
+  const shown = paused.value ? "paused" : isGone ? "no_engine" : stream.status.value;
   const number = stream.sequence.value;
   return html`<div
     class=${`connection connection-${shown}`}
