@@ -37,6 +37,8 @@ function remember(what, isOpen) {
 }
 
 export const focus = computed(() => new Set(view.value.focus));
+/** Parts that a lesson has pointed at. */
+const pointedAt = signal(new Set());
 
 /** A name server says little, unless the scenario is about routes or something is the matter with it; a machine whose
     process never ran has nothing to say. */
@@ -52,8 +54,9 @@ const standsBy = (name) => {
 export const isFolded = (name) => !(folds.value[`node ${name}`] ?? !standsBy(name));
 
 /** Whether a part of the cards, one of engine/lab/scenario/scenario_stage.py, is drawn large. */
-export const isFocus = (part) => folds.value[`part ${part}`] ?? (focus.value.size === 0 || focus.value.has(part));
+export const isFocus = (part) =>
+  folds.value[`part ${part}`] ?? (focus.value.size === 0 || focus.value.has(part) || pointedAt.value.has(part));
 
 export const toggleNode = (name) => remember(`node ${name}`, isFolded(name));
 export const togglePart = (part) => remember(`part ${part}`, !isFocus(part));
-export const openPart = (part) => isFocus(part) || togglePart(part);
+export const openPart = (part) => void (pointedAt.value = new Set([...pointedAt.peek(), part]));
