@@ -3,7 +3,7 @@
 
 import { signal } from "@preact/signals";
 import { layOut } from "./fitting.js";
-import { nodes } from "../../view.js";
+import { nodes, view } from "../../view.js";
 import { density, folds, stageScale } from "./folding.js";
 
 const SCALE_LEAST = 0.2;
@@ -11,6 +11,7 @@ const SCALE_MOST = 3;
 const STEP = 1.25;
 const PAN_PX = 60;
 const MARGIN_PX = 10;
+const FIT_EVERY_MS = 250;
 /** Pixels that a pointer may tremble while it clicks. */
 const TREMBLE_PX = 4;
 
@@ -127,13 +128,18 @@ function dragging(outer, pan) {
 
 /** Lets changes of the stage's size and contents fit it again, a moment later and never while somebody zoomed. */
 export function keepFitting(outer, map) {
-  let wanted = 0;
+  let [wanted, waits] = [0, 0];
   const again = () => {
     cancelAnimationFrame(wanted);
     wanted = requestAnimationFrame(() => fits.peek() && map.fit());
   };
+  // Asking whether all is whole costs as much as a picture: while time passes it is asked a few times a second.
+  const soon = () => {
+    if (!view.peek().playing) again();
+    else waits ||= setTimeout(() => ((waits = 0), again()), FIT_EVERY_MS);
+  };
   const sizes = new ResizeObserver(again);
   sizes.observe(outer);
-  const stops = [nodes.subscribe(again), folds.subscribe(again), density.subscribe(again)];
-  return () => (sizes.disconnect(), stops.forEach((stop) => stop()), cancelAnimationFrame(wanted));
+  const stops = [nodes.subscribe(soon), folds.subscribe(again), density.subscribe(again)];
+  return () => (sizes.disconnect(), stops.forEach((stop) => stop()), cancelAnimationFrame(wanted), clearTimeout(waits));
 }

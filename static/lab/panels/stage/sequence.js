@@ -35,10 +35,11 @@ export function Sequence() {
 
   useEffect(() => {
     let isStepping = false;
-    const sizes = new ResizeObserver(repaint);
+    let size = {};
+    const sizes = new ResizeObserver(([{ contentRect }]) => ((size = contentRect), repaint()));
     sizes.observe(canvas.current);
     const paint = (time) => {
-      if (canvas.current) picture.current = paintSequence(canvas.current, sceneAt(time));
+      if (canvas.current) picture.current = paintSequence(canvas.current, sceneAt(time), size);
     };
     const stops = [
       onPaint(paint),

@@ -14,9 +14,9 @@ export const LANE_LEAST = 13;
 /** What is shown of a message's key at most. */
 const KEY_LENGTH = 24;
 
-/** Paints `scene` and returns { spots: [{x, y, entry | frame}] }. */
-export function paintSequence(canvas, scene) {
-  const { clientWidth: width, clientHeight: height } = canvas;
+/** Paints `scene` and returns { spots: [{x, y, entry | frame}] }. Who paints often passes the size: asking the canvas
+    makes the browser lay the whole page out. */
+export function paintSequence(canvas, scene, { width = canvas.clientWidth, height = canvas.clientHeight } = {}) {
   if (width === 0 || height === 0) return null;
   const ratio = Math.min(2, devicePixelRatio || 1);
   if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
