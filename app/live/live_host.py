@@ -19,8 +19,10 @@ from app.watch.watcher import Watcher
 
 if TYPE_CHECKING:
     from app.foundation.operator_wishes import Wish
+    from app.live.client_questions import ClientQuestions
     from app.live.fault_desk import FaultDesk
     from app.live.live_faults import LiveFaults
+    from app.live.operator_desk import OperatorDesk
     from app.metrics.exposition import Family
     from app.observation.live_state import LiveState
     from engine.broker.broker import Broker
@@ -50,6 +52,8 @@ class LiveHost:
         self._watching: asyncio.Task[None] | None = None
         self._closing: asyncio.Task[None] | None = None
         self._faults: FaultDesk | None = None
+        self._desk: OperatorDesk
+        self._questions: ClientQuestions
         self.name_server_address = ""
         self.broker_address = ""
 
@@ -74,7 +78,7 @@ class LiveHost:
 
             # A clock of its own: how long a rule holds does not depend on whether the broker's is set ahead.
             gate = FaultGate(LiveClock(), self._client_at)
-        self._machines = LiveMachines(self.settings, gate, self._broker_changed)
+        self._machines = LiveMachines(self.settings, gate, self._nodes_changed)
         await self._machines.start()
         if gate is not None:
             from app.live.fault_desk import FaultDesk
@@ -84,8 +88,8 @@ class LiveHost:
         self.name_server_address = self._machines.name_server.address
         self.broker_address = self._machines.broker.address
 
-    def _broker_changed(self) -> None:
-        """Another broker runs, or none: what looks at it begins anew. What was watched and counted before stays."""
+    def _nodes_changed(self) -> None:
+        """Another broker or name server runs, or none: who looks at them begins anew. What was watched stays."""
         # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
         from app.live.client_questions import ClientQuestions
         from app.live.operator_desk import OperatorDesk
@@ -95,10 +99,11 @@ class LiveHost:
         if self._watching is not None:
             self._watching.cancel()
             self._watching = None
+        if self._state is not None:
+            self._state = None
+            self._closing = asyncio.create_task(_close(self._desk, self._questions))
         machines = self._machines
         if not machines.broker_runs:
-            self._state = None
-            self._closing = asyncio.create_task(self._close_desks())
             return
         self._state = LiveState(
             name_server=machines.name_server,
@@ -146,14 +151,8 @@ class LiveHost:
         if self._watching is not None:
             self._watching.cancel()
         if self._state is not None:
-            await self._close_desks()
+            await _close(self._desk, self._questions)
         await self._machines.shutdown()
-
-    async def _close_desks(self) -> None:
-        """Those who talk to the broker that ran, not those of the next one."""
-        desk, questions = self._desk, self._questions
-        await desk.close()
-        await questions.close()
 
     # -------------------------------------------------------------------------------------- for the page server
 
@@ -286,3 +285,9 @@ class LiveHost:
         if self._faults is None or self._thread is None:
             return None
         return LiveFaults(self._thread, self._faults)
+
+
+async def _close(desk: OperatorDesk, questions: ClientQuestions) -> None:
+    """Of a broker that ran; the next one has others."""
+    await desk.close()
+    await questions.close()

@@ -46,16 +46,16 @@ class LiveMachines:
     """See the module. All methods run in the engine's thread.
 
     :param gate: what faults do to frames at the broker's door; None: it has none.
-    :param broker_changed: called when another broker runs, or none.
+    :param nodes_changed: called when another broker or name server runs, or no broker.
     :ivar broker_disk: the faults of the broker's disk; they outlive its process, as those of a machine do.
     """
 
     def __init__(
-        self, settings: LiveHostSettings, gate: FaultGate | None, broker_changed: Callable[[], None] = lambda: None
+        self, settings: LiveHostSettings, gate: FaultGate | None, nodes_changed: Callable[[], None] = lambda: None
     ) -> None:
         self._settings = settings
         self._gate = gate
-        self._broker_changed = broker_changed
+        self._nodes_changed = nodes_changed
         self.broker_name = settings.broker.broker_name
         self.broker_disk = DiskCondition()
         self.ahead_ms = 0
@@ -123,6 +123,8 @@ class LiveMachines:
         if self.name_server_runs:
             raise FaultRefused("refusal.runs_already", name="name-server")
         await self._again("name-server", self._start_name_server)
+        if self.broker_runs:
+            self._nodes_changed()
 
     # --- broker -------------------------------------------------------------------------------------------------------
 
@@ -150,14 +152,14 @@ class LiveMachines:
         self.broker_runtime = runtime
         self._broker_config = replace(self._broker_config, port=_port(self.broker.address))
         self.broker_runs = True
-        self._broker_changed()
+        self._nodes_changed()
 
     async def crash_broker(self) -> None:
         """Kill it: what was in memory is gone, its files are as they are. Raises :class:`FaultRefused`."""
         if not self.broker_runs:
             raise FaultRefused("refusal.is_crashed", name=self.broker_name)
         self.broker_runs = False
-        self._broker_changed()
+        self._nodes_changed()
         await self.broker.abandon()
         await self.broker_runtime.close()
 

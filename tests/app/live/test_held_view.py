@@ -5,14 +5,19 @@ from __future__ import annotations
 from app.live import held_view as module
 from app.live.held_view import held_view
 from engine.faults.fault_rule import Deed
+from engine.faults.frame_meaning import request_words
 from engine.protocol.request_code import RequestCode
 from tests.engine.faults.doorway import doorways
 
 
 def test_what_a_held_frame_says_is_read_from_its_body_once_however_often_pages_look(monkeypatch):
     told = []
-    tell = module.request_words
-    monkeypatch.setattr(module, "request_words", lambda *arguments: told.append(1) or tell(*arguments))
+
+    def tell(*arguments):
+        told.append(arguments)
+        return request_words(*arguments)
+
+    monkeypatch.setattr(module, "request_words", tell)
     with doorways() as doorway:
         doorway.add(Deed.HOLD)
         doorway.wire().ask(RequestCode.HEART_BEAT, body=b'{"clientID":"c","producerDataSet":[{"groupName":"g1"}]}')

@@ -210,3 +210,12 @@ def test_members_that_are_online_are_told_and_no_offset_is_set_behind_their_back
     assert "are online" in refused[1]["error"]
     assert told[0] == 200
     assert (told[1]["is_online"], told[1]["again"]) == (True, 8)
+
+
+def test_topics_and_messages_are_made_by_hand_also_after_the_name_server_was_started_anew(tmp_path):
+    with LiveServer(tmp_path, allow_faults=True) as live:
+        live.break_it("crash", "name-server")
+        live.break_it("restart", "name-server")
+        live.break_it("advance", ms=30_000)  # the broker registers again
+        live.state_when(lambda state: post(live, "topics", {"topic": "made", "queues": 1})[0] == 200)
+        assert post(live, "messages", {"topic": "made", "body": "x"})[0] == 200
