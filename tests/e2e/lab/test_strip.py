@@ -38,6 +38,8 @@ def test_without_the_broker_lock_the_duplicate_is_said_and_seen(three_locks):
     expect(caption).to_have_attribute("data-kind", "violation")
     expect(caption).to_have_text(re.compile("^C2 calls its listener with order-0-step-8 while C1 still has it: "))
     expect(caption.locator("strong")).to_have_text("order-0-step-8")
+    # What flew before comes from the server, a moment later.
+    page.wait_for_function(f"async () => (await ({WINDOW})()).names.length >= 20")
     shown = page.evaluate(WINDOW)
     assert shown["nodes"][-2:] == ["C1", "C2"]
     assert 20 <= len(shown["names"]) <= 26
