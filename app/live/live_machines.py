@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -169,9 +169,9 @@ class LiveMachines:
             raise FaultRefused("refusal.runs_already", name=self.broker_name)
         await self._again(self.broker_name, self._start_broker)
 
-    async def _again(self, name: str, start: Callable[[], object]) -> None:
+    async def _again(self, name: str, start: Callable[[], Awaitable[None]]) -> None:
         try:
-            await start()  # type: ignore[misc]  # both are coroutine functions
+            await start()
         except StartFailed as failure:
             raise FaultRefused("refusal.does_not_start", name=name, problem=str(failure)) from failure
 

@@ -93,4 +93,4 @@ def page_options(function: _F) -> _F:
     def with_page(*arguments: Any, address: str, token: str | None, lang: str, **options: Any) -> Any:
         return function(*arguments, page=Page(address, token, lang), **options)
 
-    return with_page  # type: ignore[return-value]
+    return with_page  # type: ignore[return-value]  # click calls it with the options, whatever the function takes

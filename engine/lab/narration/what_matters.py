@@ -7,7 +7,7 @@ it, and the caption of the moment says nothing about it. Tasks and labels are th
 
 from __future__ import annotations
 
-from engine.lab.scenario.frame_names import REPLY
+from engine.faults.frame_subject import REPLY
 
 #: Tasks that look after things from time to time. Where they do something, a frame or a named step says so.
 QUIET_TASKS = (

@@ -13,8 +13,8 @@ from enum import StrEnum
 
 from engine.broker.delivery.dead_letter import ResendTo
 from engine.faults.fault_rule import Deed, Direction
+from engine.faults.frame_subject import REPLY
 from engine.lab.scenario.errors import CommandRefused
-from engine.lab.scenario.frame_names import REPLY
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import Command, CommandValue
 from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX

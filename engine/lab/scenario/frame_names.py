@@ -8,26 +8,22 @@ from __future__ import annotations
 
 from collections import deque
 
+from engine.faults import frame_subject
+from engine.faults.frame_subject import REPLY
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
 from engine.protocol.errors import ProtocolError
-from engine.protocol.request_code import RequestCode
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 from engine.xa.request_codes import XaRequestCode
 
 #: How many frames back a request is searched for.
 FRAMES_REMEMBERED = 4_096
 
-REPLY = "reply"
+_XA_NAMES = {code.value: code.name for code in XaRequestCode}
 
 
 def request_name(code: int) -> str:
-    """``PULL_MESSAGE``, or the number of an unknown code."""
-    for codes in (RequestCode, XaRequestCode):
-        try:
-            return codes(code).name
-        except ValueError:
-            continue
-    return f"request {code}"
+    """``PULL_MESSAGE``, or the number of an unknown code; two-phase commit has codes of its own."""
+    return _XA_NAMES.get(code) or frame_subject.request_name(code)
 
 
 class FrameNames:
