@@ -60,7 +60,7 @@ test: tools-of-tests  ## Run the tests of every change, in minutes (a part: TEST
 	@$(PYTEST) -m quick $(SPREAD) $(SELECTED)
 
 .PHONY: test-rest
-test-rest: tools-of-tests  ## Run what `make test` leaves out, and its properties and sweeps with more examples
+test-rest: tools-of-tests databases-of-tests  ## Run what `make test` leaves out, and its properties and sweeps with more examples
 	@$(PYTEST) -m rest $(SPREAD) $(SELECTED)
 
 .PHONY: test-all
@@ -70,8 +70,12 @@ test-all: test test-rest  ## Run both
 tools-of-tests: install $(DEVELOPMENT)
 	@$(BIN)/python -m scripts.chromium
 
+.PHONY: databases-of-tests
+databases-of-tests: install
+	@$(BIN)/python -m scripts.databases
+
 .PHONY: interop
-interop: install $(DEVELOPMENT)  ## Run RocketMQ's Java clients and the real broker against GlassMQ (needs Java, Maven)
+interop: install $(DEVELOPMENT)  ## Run RocketMQ's Java clients, the real broker and a real Kafka against GlassMQ (needs Java, Maven)
 	@$(PYTEST) -m interop_java tests/interop
 
 .PHONY: bench
@@ -156,7 +160,7 @@ endef
 
 $(INSTALLED): $(STAMPS)/environment pyproject.toml constraints.txt
 	@echo "Installing GlassMQ and the Python packages it uses into $(VENV) (Spark is large: one to three minutes) ..."
-	@$(PIP) $(PINNED) '.[spark]' || { echo "$(NO_SPARK)" >&2; $(PIP) $(PINNED) .; } \
+	@$(PIP) $(PINNED) '.[idempotence,spark]' || { echo "$(NO_SPARK)" >&2; $(PIP) $(PINNED) '.[idempotence]'; } \
 	  || { echo "Could not install GlassMQ's Python packages: pip says why, above." >&2; exit 1; }
 	@touch $@
 

@@ -26,16 +26,22 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "request": ("Send a request and print the reply.", "glassmq request questions 'what time is it?'"),
     "reply": ("Answer the requests in a topic.", "glassmq reply questions --group answerers"),
     "trace": ("Show what clients noted about a message.", "glassmq trace AC110002000B5FFD2B2768FEE9350000"),
+    "loss": ("Say what consumers found missing, all together.", "glassmq loss one.json two.json"),
     "transactions": ("List half messages and decide them by hand.", "glassmq transactions commit order-17"),
     "dead-letters": (
         "List dead letters and send them again.",
         "glassmq dead-letters resend billing order-17 --to group",
     ),
     "bank": ("Move money between two SQLite files.", "glassmq bank --folder bank --transfers 5"),
+    "idempotence": (
+        "Look into the records of idempotent consumers.",
+        "glassmq idempotence list sqlite:orders.db --group shop",
+    ),
     "explore": (
         "Search for a schedule that breaks an invariant.",
         "glassmq explore two-consumers --without process-queue-lock",
     ),
+    "storage": ("Measure what storing costs on this machine.", "glassmq storage measure --size-mb 64"),
     "pipeline": ("Run a job on Spark over stored messages.", "glassmq pipeline traffic --topics orders"),
     "lab": ("Run scenarios in virtual time, with faults.", "glassmq lab run general --seeds 1000 --faults random"),
 }
@@ -43,8 +49,10 @@ COMMANDS: dict[str, tuple[str, str]] = {
 
 #: Folder of ``app/commands`` -> the commands in it; the others stand beside these folders.
 _ROOMS = {
-    "messages": ("send", "consume", "message", "request", "reply", "trace", "bank"),
+    "messages": ("send", "consume", "message", "request", "reply", "trace", "loss", "bank"),
     "administration": ("check", "topics", "groups", "transactions", "dead-letters", "verdict", "faults"),
+    "idempotence": ("idempotence",),
+    "storage": ("storage",),
     "lab": ("explore", "lab"),
 }
 

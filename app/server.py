@@ -109,6 +109,8 @@ class Server:
             self._page_server.stream.stop()
             self._page_server.lab.stop()
             self._page_server.explorations.close()
+            self._page_server.storage_runs.close()
+            self._page_server.storage.close()
             self._page_server.audits.close()
             self._page_server.progress.close()
         if self._listener is not None:

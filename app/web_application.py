@@ -25,6 +25,7 @@ from app.lab.routes.explorations import Explorations
 from app.lab.routes.namespace import NAMESPACE as LAB_NAMESPACE
 from app.lab.routes.namespace import LabNamespace
 from app.lab.routes.routes import command_table, create_lab_routes
+from app.lab.routes.scenario_list import scenario_shelves
 from app.lab.session.host import LabHost
 from app.lessons.progress import FILE_NAME as LESSONS_FILE
 from app.lessons.progress import Progress
@@ -44,6 +45,10 @@ from app.pipeline.routes import add_pipeline_routes, create_pipeline_page
 from app.pipeline.views import NAMESPACE as PIPELINE_NAMESPACE
 from app.pipeline.views import RunsSource, WithSparkOffsets
 from app.start_page import create_start_page
+from app.storage.laboratory.laboratory import Laboratory
+from app.storage.routes import add_storage_routes, create_storage_page
+from app.storage.run_routes import add_run_routes
+from app.storage.runs.host import StorageRuns
 from app.web.access_gate import AccessGate, AccessRules
 from app.web.api import create_api, http_error_answer, json_answer
 from app.web.api_parameters import BadParameter
@@ -88,6 +93,8 @@ class PageServer:
     progress: Progress
     pipeline: PipelineHost | None
     pipeline_stream: LiveStream | None
+    storage: Laboratory
+    storage_runs: StorageRuns
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +150,10 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     add_filter_routes(api)
     pipeline = None if settings.pipeline is None else PipelineHost(settings.pipeline)
     add_pipeline_routes(api, pipeline)
+    storage = Laboratory()
+    storage_runs = StorageRuns()
+    add_run_routes(api, storage_runs)
+    add_storage_routes(api, storage, lambda: scenario_shelves(settings.folders.static)["storage"])
     app.register_blueprint(api)
     if settings.metrics is not None:
         app.register_blueprint(create_metrics_route(settings.metrics))
@@ -164,11 +175,14 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     app.register_blueprint(create_start_page(lab))
     app.register_blueprint(create_filter_page())
     app.register_blueprint(create_pipeline_page())
+    app.register_blueprint(create_storage_page())
     progress = Progress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE)
     app.register_blueprint(create_lesson_routes(lab, progress))
     gate = AccessGate(app.wsgi_app, settings.access, lambda limit: has_room(socketio, limit))
     app.wsgi_app = gate  # type: ignore[method-assign]  # Flask's documented place for middleware
-    return PageServer(app, socketio, stream, lab, explorations, audits, progress, pipeline, pipeline_stream)
+    return PageServer(
+        app, socketio, stream, lab, explorations, audits, progress, pipeline, pipeline_stream, storage, storage_runs
+    )
 
 
 def _stream_runs(socketio: SocketIO, pipeline: PipelineHost) -> LiveStream:

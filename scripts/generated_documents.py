@@ -36,6 +36,8 @@ from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig, java_name, java_value
 from engine.client.consumer.message_back_sender import FIRST_RETRY_DELAY_LEVEL
 from engine.client.foundation.client_config import ClientConfig
+from engine.kafka.wire.api_key import BETWEEN_BROKERS
+from engine.kafka.wire.api_key import VERSIONS as KAFKA_VERSIONS
 from engine.lab.checkers import CHECKERS
 from engine.lab.nodes.money_flow import MoneyFlow
 from engine.lab.run.run import LabRun
@@ -55,6 +57,7 @@ ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     ROOT / "docs" / "configuration.md",
     ROOT / "docs" / "batches.md",
+    ROOT / "docs" / "clients.md",
     ROOT / "docs" / "concepts.md",
     ROOT / "docs" / "lab.md",
     ROOT / "docs" / "lessons.md",
@@ -155,25 +158,36 @@ def request_codes() -> str:
     return "\n".join(rows) + "\n"
 
 
-#: A Java class in a docstring; a method behind it is left out.
 #: Classes of ours (the port's) and of Java that docstrings name too.
-_NOT_ROCKETMQ = frozenset({"Disk", "Network", "Runtime", "String", "ScheduledExecutorService"})
+_OURS = frozenset({"Disk", "Network", "Runtime", "String", "ScheduledExecutorService"})
+#: A Java class in a docstring; a method behind it is left out.
 _JAVA_CLASS = re.compile(r"``([A-Z][a-z]?[A-Za-z0-9]*[a-z][A-Za-z0-9]*)")
 
 
-def concepts() -> str:
-    """RocketMQ's classes, and the files whose docstrings name them in the first paragraph."""
+def concepts(system: str = "RocketMQ") -> str:
+    """RocketMQ's classes or Kafka's, and the files whose docstrings name them in the first paragraph."""
     found: dict[str, list[str]] = {}
     for path in sorted((ROOT / "engine").rglob("*.py")):
-        docstring = ast.get_docstring(ast.parse(path.read_text())) or ""
-        for name in dict.fromkeys(_JAVA_CLASS.findall(docstring.split("\n\n")[0])):
-            if name not in _NOT_ROCKETMQ:
+        paragraph = (ast.get_docstring(ast.parse(path.read_text())) or "").split("\n\n")[0]
+        for name in dict.fromkeys(_JAVA_CLASS.findall(paragraph)):
+            if name not in _OURS and ("Kafka:" in paragraph) == (system == "Kafka"):
                 found.setdefault(name, []).append(f"`{path.relative_to(ROOT)}`")
     for name, paths in found.items():
         # The file that has the class's own name comes first.
         paths.sort(key=lambda path: path.rpartition("/")[2].replace("_", "") != f"{name.lower()}.py`")
-    rows = ["| RocketMQ | here |", "|---|---|"]
+    rows = [f"| {system} | here |", "|---|---|"]
     rows += [f"| {name} | {', '.join(found[name])} |" for name in sorted(found, key=str.lower)]
+    return "\n".join(rows) + "\n"
+
+
+def kafka_requests() -> str:
+    """The version of each of Kafka's requests that is spoken."""
+    rows = ["| request | number | version |", "|---|---|---|"]
+    rows += [
+        f"| {key.name} | {key.value} | {version} |"
+        for key, version in KAFKA_VERSIONS.items()
+        if key not in BETWEEN_BROKERS
+    ]
     return "\n".join(rows) + "\n"
 
 
@@ -341,6 +355,8 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "client-settings": lambda: settings_table(ClientConfig, java_style_name),
     "request-codes": request_codes,
     "concepts": concepts,
+    "kafka-concepts": partial(concepts, "Kafka"),
+    "kafka-requests": kafka_requests,
 }
 
 

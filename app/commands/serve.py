@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gc
 import logging
 import queue
@@ -25,6 +26,8 @@ from app.web.embedding_origins import origin_of
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message.record_layout import BLANK_MIN_SIZE_BYTES
+from engine.replication.ha.ha_config import BrokerRole
+from engine.replication.majority.group_config import GroupConfig, GroupUnclear, parse_group
 from engine.runtime.live.freed_memory import keep_freed_memory
 from engine.runtime.live.live_tls import ServerTls, TlsMode
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
@@ -89,6 +92,24 @@ log = logging.getLogger("glassmq.host")
     show_default=True,
     help="Let whoever may use the page break the running broker on purpose: drop frames, kill it, fill its disk.",
 )
+@click.option(
+    "--slave-of",
+    metavar="HOST:PORT",
+    help="Follow this broker: copy its log, and let consumers read here when it is gone.",
+)
+@click.option(
+    "--also-register",
+    multiple=True,
+    metavar="HOST:PORT",
+    help="A further name server to register with: that of another process, which clients ask when this one is gone.",
+)
+@click.option(
+    "--group-peers",
+    metavar="NAME-HOST:PORT;...",
+    help="Be a member of a group of brokers with one name, whose log counts by majority: all members, each with the "
+    "address where the others find it.",
+)
+@click.option("--group-self", metavar="NAME", help="Which of --group-peers this process is.")
 @click.option("--tls-cert", type=pem_file, help="Certificate of name server and broker (PEM): they speak TLS then.")
 @click.option("--tls-key", type=pem_file, help="The certificate's private key (PEM).")
 @click.option("--tls-client-ca", type=pem_file, help="Clients must show a certificate issued by one of these (PEM).")
@@ -130,6 +151,10 @@ def command(
     allowed_host: tuple[str, ...],
     allow_embedding: tuple[str, ...],
     allow_faults: bool,
+    slave_of: str | None,
+    also_register: tuple[str, ...],
+    group_peers: str | None,
+    group_self: str | None,
     tls_cert: Path | None,
     tls_key: Path | None,
     tls_client_ca: Path | None,
@@ -147,6 +172,8 @@ def command(
       glassmq serve
       glassmq serve --data /tmp/mq --flush sync --broker-port 20911
       glassmq serve --http-host 0.0.0.0 --token "$(openssl rand -hex 16)"
+      glassmq serve --slave-of 127.0.0.1:10911 --data slave --name-server-port 9877 --broker-port 10921 --http-port 8001
+      glassmq serve --group-peers "n0-127.0.0.1:40911;n1-127.0.0.1:40912;n2-127.0.0.1:40913" --group-self n0
       glassmq serve --broker-setting autoCreateTopicEnable=false --store-setting fileReservedTime=24
     """
     page = None
@@ -165,6 +192,13 @@ def command(
         store = apply_settings(store, store_setting, STORE_OPTIONS)
     except BadSetting as error:
         raise click.BadParameter(str(error), param_hint="--store-setting") from None
+    group = _group(group_peers, group_self, tls_mode, tls_client_ca, has_rules=broker.acl_enable)
+    if group is None:
+        broker = _with_replication(broker, slave_of)
+    elif slave_of is not None or broker.broker_role is not BrokerRole.ASYNC_MASTER or broker_port == 0:
+        raise click.UsageError("--group-peers needs a --broker-port, and goes with no --slave-of and no brokerRole")
+    for option, addresses in (("--slave-of", (slave_of,) if slave_of else ()), ("--also-register", also_register)):
+        _check_addresses(option, addresses)
     _check_file_size(store)
     settings = LiveHostSettings(
         data_folder=data,
@@ -173,9 +207,56 @@ def command(
         store=store,
         tls=_tls(tls_cert, tls_key, tls_client_ca, tls_mode),
         allow_faults=allow_faults,
+        slave_of=slave_of,
+        also_register=also_register,
+        group=group,
     )
     _check_ports(settings, page)
     _serve(Server(settings, page, _set_up_logging(log_level)), settings)
+
+
+def _with_replication(broker: BrokerConfig, slave_of: str | None) -> BrokerConfig:
+    """A master serves slaves, at any free port unless told; a slave has the role and an id."""
+    if slave_of is None:
+        serves = broker.ha_listen_port is None and broker.broker_role is not BrokerRole.SLAVE
+        return dataclasses.replace(broker, ha_listen_port=0) if serves else broker
+    return dataclasses.replace(broker, broker_role=BrokerRole.SLAVE, broker_id=broker.broker_id or 1)
+
+
+def _group(
+    peers: str | None, name: str | None, tls_mode: str | None, client_ca: Path | None, *, has_rules: bool
+) -> GroupConfig | None:
+    """The group; its members believe whoever connects, so it is of one machine, or of machines with certificates.
+
+    With rules nobody is believed without one.
+    """
+    if (peers is None) != (name is None):
+        raise click.UsageError("--group-peers and --group-self go together: give both, or none of them")
+    if peers is None or name is None:
+        return None
+    try:
+        group = parse_group(peers, name)
+    except GroupUnclear as error:
+        raise click.BadParameter(str(error), param_hint="--group-peers, --group-self") from None
+    hosts = [address.rpartition(":")[0].strip("[]") for address in group.addresses.values()]
+    if tls_mode != TlsMode.ENFORCING and not all(is_loopback(host) for host in hosts):
+        raise click.UsageError(
+            "--group-peers on other machines need --tls-mode enforcing, best with --tls-client-ca: a member believes "
+            "whoever connects"
+        )
+    if has_rules and client_ca is None:
+        raise click.UsageError(
+            "--group-peers with aclEnable need --tls-mode enforcing and --tls-client-ca: members sign nothing, only a "
+            "certificate says who they are"
+        )
+    return group
+
+
+def _check_addresses(option: str, addresses: tuple[str, ...]) -> None:
+    for address in addresses:
+        host, _, port_text = address.rpartition(":")
+        if not host or not port_text.isdigit() or not 0 < int(port_text) < 65_536:
+            raise click.BadParameter(f"{address!r} is no HOST:PORT, such as 127.0.0.1:9876", param_hint=option)
 
 
 def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None, mode_text: str | None) -> ServerTls:
@@ -293,6 +374,15 @@ def _wait_for_stop(stop_requests: queue.SimpleQueue[int], server: Server) -> Non
             return
 
 
+def _replication_lines(server: Server, settings: LiveHostSettings) -> list[str]:
+    if settings.group is not None:
+        return [f"  member       {settings.group.name} of {', '.join(settings.group.addresses)}"]
+    if settings.slave_of is not None:
+        return [f"  slave of     {settings.slave_of}"]
+    for_slaves = server.host.ha_address
+    return [f"  for slaves   {for_slaves}  ({settings.broker.broker_role.value})"] if for_slaves else []
+
+
 def _print_addresses(server: Server, settings: LiveHostSettings) -> None:
     flush = settings.store.flush_disk_type.value
     tls = "" if settings.tls.mode is TlsMode.DISABLED else f", TLS {settings.tls.mode}"
@@ -301,6 +391,7 @@ def _print_addresses(server: Server, settings: LiveHostSettings) -> None:
         f"GlassMQ {version()}",
         f"  name server  {server.host.name_server_address}",
         f"  broker       {server.host.broker_address}  ({settings.broker.broker_name}, {flush} flush{tls}{acl})",
+        *_replication_lines(server, settings),
         f"  data         {settings.data_folder}",
     ]
     if server.page_address is not None:

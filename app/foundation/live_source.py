@@ -21,6 +21,15 @@ class EngineUnavailable(Exception):
     """The engine did not answer in time, or it is stopped; the message says which."""
 
 
+class MemberFollows(EngineUnavailable):
+    """This process is the member ``name`` of a group of brokers, and another leads: ``leader``, or "" for not known."""
+
+    def __init__(self, name: str, leader: str, term: int) -> None:
+        known = f"{leader} leads" if leader else "no leader is known"
+        super().__init__(f"{name} follows in its group ({known}, term {term}): only the leader has the broker")
+        self.told: JsonObject = {"name": name, "leader": leader, "term": term}
+
+
 @dataclass(frozen=True, slots=True)
 class ResendWish:
     """Which dead letters of a group to resend. ``names``: ids or keys; None: all from number ``start`` on that

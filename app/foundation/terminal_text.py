@@ -29,9 +29,16 @@ def local_time(timestamp_ms: int, *, with_zone: bool = False) -> str:
     return f"{local:%Y-%m-%d %H:%M:%S}.{timestamp_ms % 1000:03d}{zone}"
 
 
+def clean(cell: object) -> str:
+    """In one line, and without a character that a terminal would obey: such are written as ``\\x1b``."""
+    return "".join(
+        character if character.isprintable() else character.encode("unicode_escape").decode() for character in str(cell)
+    )
+
+
 def table_lines(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> Iterator[str]:
     """The lines of a table: rows under a head, in columns; numbers to the right."""
-    texts = [head, *(tuple(str(cell) for cell in row) for row in rows)]
+    texts = [head, *(tuple(clean(cell) for cell in row) for row in rows)]
     widths = [max(len(row[column]) for row in texts) for column in range(len(head))]
     is_number = [bool(rows) and all(isinstance(row[column], int) for row in rows) for column in range(len(head))]
     for row in texts:

@@ -43,15 +43,17 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     stopped_by   null, or why play stopped: {kind, text {en, zh}}, kind "violation" (then with all of the violation),
                  "breakpoint", "limit", "over" or "failure"
     nodes        by name, see app.lab.views.broker_view and app.lab.views.client_view; all have role, status, has_run,
-                 is_starting, incarnation, skew_ms, held (names of held tasks), failure, ip, xa_roles; a name server:
-                 brokers, routes; for xa_roles see app.lab.views.xa_view, for the nodes of a two-phase commit
-                 app.lab.views.xa_nodes_view
+                 is_starting, incarnation, skew_ms, held (names of held tasks), failure, ip, xa_roles, page_cache
+                 (app.lab.views.page_cache_view); a name server: brokers, routes; for xa_roles see
+                 app.lab.views.money.xa_view, for the nodes of a two-phase commit
+                 app.lab.views.money.xa_nodes_view, for databases, Redis and services app.lab.views.work_view
     backlog      null, or how far each group is behind over time: see app.lab.views.backlog_view
     life         what happened to each message: see app.lab.views.life_view
-    money        null, or what has moved between the banks: see app.lab.views.bank_view
-    xa           null, or the two-phase commits of the world over time: see app.lab.views.xa_view
-    frames       in flight, and the last that arrived: id, source, target, kind, code, name, oneway, reply_to, size,
-                 sent_us, arrives_us, dropped, copies; the bytes: GET /api/lab/<world>/frames/<id>
+    money        null, or what has moved between the banks: see app.lab.views.money.bank_view
+    xa           null, or the two-phase commits of the world over time: see app.lab.views.money.xa_view
+    frames       in flight, and the last that arrived: id, source, target, kind, code, name, deed, oneway, reply_to,
+                 size, sent_us, arrives_us, dropped, lost_share (how far it had come: 0 to 1), copies; the bytes: GET
+                 /api/lab/<world>/frames/<id>
     calls        the last calls of listeners, see app.lab.views.calls_view
     timers       node, actor, label, started_us, due_us, index (of its actor's due then); the next first
     actors       name, node, label, held_until_us, steps

@@ -26,5 +26,6 @@ like any other, opened by the page over Socket.IO (:mod:`app.lab`) under the les
 
 ``POST /api/lessons/<name>/check {world, step, prediction?}`` -> ``done`` (the condition holds now, in that world as it
 is looked at), ``was_done``, ``html`` and ``after_html`` with the figures of that world, ``prediction`` (null, or
-``{right, answer}``), ``progress``, ``predictions``. ``POST /api/lessons/<name>/reset`` forgets the progress.
+``{right, answer}``, and of a wrong one ``why``, in each language or null), ``progress``, ``predictions``.
+``POST /api/lessons/<name>/reset`` forgets the progress.
 """

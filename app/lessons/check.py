@@ -12,7 +12,7 @@ from app.lab.foundation.refusal import LabRefused
 from app.lab.session.session import WorldSession
 from app.lessons.judge import Answer, judge
 from app.lessons.lesson import ChoicePrediction, ClickPrediction, Lesson, Step
-from app.lessons.lesson_page import after_html, body_html
+from app.lessons.lesson_page import after_html, body_html, why_wrong_html
 from app.lessons.lesson_view import lesson_view
 from app.lessons.progress import DoneStep
 from app.lessons.rehearsal import Rehearsal
@@ -85,7 +85,10 @@ def check_step(
     is_done = step.done_when is None or step.done_when.holds(view)
     verdict = None
     if is_done and step.prediction is not None and request.prediction is not None:
-        verdict = judge(step.prediction, request.prediction, view).as_json()
+        judged = judge(step.prediction, request.prediction, view)
+        verdict = judged.as_json()
+        if not judged.is_right:
+            verdict["why"] = why_wrong_html(lesson, step, request.prediction, judged, view)
     after = None
     if is_done:
         after = after_html(lesson, step, view)

@@ -12,6 +12,9 @@ from app.lessons.prose import Prose
 from app.lessons.stage_targets import StageTarget
 from engine.lab.scenario.scenario import Scenario
 
+#: A predicted number that is too small, too large.
+LESS, MORE = "less", "more"
+
 #: Language -> text.
 InEachLanguage = Mapping[str, str]
 
@@ -64,6 +67,20 @@ class Step:
     def choices(self) -> list[str]:
         """The ids of a choice's answers."""
         return list(self.prediction.choices) if isinstance(self.prediction, ChoicePrediction) else []
+
+    def wrong_answers(self) -> list[str]:
+        """What the texts may explain: the ids of a choice, the names of targets, or in which direction a number is off
+        (single numbers besides).
+        """
+        match self.prediction:
+            case None:
+                return []
+            case NumberPrediction():
+                return [LESS, MORE]
+            case ClickPrediction(targets):
+                return [str(target) for target in targets]
+            case ChoicePrediction(choices):
+                return list(choices)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from app.lessons.errors import LessonError, UnknownLesson
-from app.lessons.lesson import Lesson, Step
+from app.lessons.lesson import Lesson, NumberPrediction, Step
 from app.lessons.lesson_text import LessonText, StepText, read_lesson_text
 from app.lessons.steps_file import StepsFile, read_steps
 from engine.lab.scenario.errors import ScenarioError
@@ -102,6 +102,14 @@ def _check_step(text: StepText, step: Step, file: str) -> None:
             f"step {step.identity!r} has the choices {', '.join(text.choices) or 'none'}; "
             f"steps.yaml has {', '.join(wanted) or 'none'}",
         )
+    allowed = step.wrong_answers()
+    for answer in text.wrong:
+        if answer not in allowed and not (isinstance(step.prediction, NumberPrediction) and answer.isdecimal()):
+            raise LessonError(
+                file,
+                text.line,
+                f"step {step.identity!r}: '### Wrong' has {answer!r}; allowed: {', '.join(allowed) or 'none'}",
+            )
     if bool(text.action) != bool(step.actions):
         raise LessonError(
             file, text.line, f"step {step.identity!r}: '### Do' must stand there exactly when the step has an action"
@@ -116,6 +124,8 @@ def _check_languages(texts: Mapping[str, LessonText]) -> None:
             twin = other.steps[identity]
             if len(step.hints) != len(twin.hints):
                 raise LessonError(other.file, twin.line, f"{len(twin.hints)} hints; {first.file} has {len(step.hints)}")
+            if list(step.wrong) != list(twin.wrong):
+                raise LessonError(other.file, twin.line, f"'### Wrong' has other answers than in {first.file}")
             if (step.after is None) != (twin.after is None):
                 raise LessonError(other.file, twin.line, f"'### After' stands in one language only; see {first.file}")
         for mine, theirs in zip(first.prose(), other.prose(), strict=True):

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping
 
 from app.foundation.json_types import JsonObject
 from app.lessons.choice_order import choice_order
-from app.lessons.lesson import ClickPrediction, Lesson, NumberPrediction, Step
+from app.lessons.expression import figure_text
+from app.lessons.judge import Answer, Verdict
+from app.lessons.lesson import LESS, MORE, ClickPrediction, Lesson, NumberPrediction, Step
 from app.lessons.lesson_text import LessonText, StepText
 from app.lessons.progress import DoneStep
 from app.lessons.rehearsal import Rehearsal, RehearsedStep
@@ -62,6 +64,21 @@ def after_html(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject | Non
 
     texts = _in_each(lesson, html)
     return texts if any(texts.values()) else None
+
+
+def why_wrong_html(lesson: Lesson, step: Step, answer: Answer, verdict: Verdict, view: JsonObject) -> JsonObject | None:
+    """Why a wrong answer is wrong, in each language; None where the lesson does not say."""
+    keys = [figure_text(answer)]
+    right = verdict.answers[0] if verdict.answers else None
+    if not isinstance(answer, str) and not isinstance(right, str) and right is not None:
+        keys.append(LESS if answer < right else MORE)
+
+    def html(text: LessonText) -> str:
+        wrong = text.steps[step.identity].wrong
+        return next((wrong[key].html(view) for key in keys if key in wrong), "")
+
+    texts = _in_each(lesson, html)
+    return texts if all(texts.values()) else None
 
 
 def body_html(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject:

@@ -8,6 +8,10 @@ What to know, and what is about to happen.
 ### Predict
 A question. For a choice, or for something to be clicked, its answers follow:
 - <choice id>: <text>
+### Wrong
+Why each other answer is wrong: of a choice by its id, of things to click by their names, of numbers one by one, and
+`less` and `more` for all others.
+- <choice id>: <text>
 ### Do
 What the step's button says.
 ### Hint
@@ -33,11 +37,12 @@ TEXT_MAX_CHARACTERS = 60_000
 HINTS_MAX = 3
 HEADING_MAX = 120
 #: Headings of the parts of a step, in both languages.
-PARTS = ("Predict", "Do", "Hint", "After")
+PARTS = ("Predict", "Wrong", "Do", "Hint", "After")
 SUMMARY = "summary"
 
 _STEP = re.compile(r"##\s+(?P<identity>[a-z0-9-]{1,40}):\s*(?P<heading>\S.*)")
 _CHOICE = re.compile(r"-\s+(?P<identity>[a-z0-9-]{1,40}):\s*(?P<text>\S.*)")
+_WRONG = re.compile(r"-\s+(?P<identity>[^:]{1,80}):\s*(?P<text>\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +53,25 @@ class StepText:
     body: Prose
     question: Prose | None
     choices: Mapping[str, Prose]
+    wrong: Mapping[str, Prose]
     action: str
     hints: tuple[Prose, ...]
     after: Prose | None
     line: int
 
     def prose(self) -> Iterator[Prose]:
-        """All of it, but for ``after``: what is read before the step is done."""
+        """All of it, but for ``after`` and ``wrong``: what is read before the step is done."""
         yield self.body
         if self.question is not None:
             yield self.question
         yield from self.choices.values()
         yield from self.hints
+
+    def explanations(self) -> Iterator[Prose]:
+        """What is read when it is done."""
+        yield from self.wrong.values()
+        if self.after is not None:
+            yield self.after
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +88,8 @@ class LessonText:
         """All of it."""
         yield self.intro
         yield from chain.from_iterable(step.prose() for step in self.steps.values())
-        yield from (step.after for step in self.steps.values() if step.after is not None)
+        for step in self.steps.values():
+            yield from step.explanations()
         yield self.summary
 
 
@@ -161,6 +174,7 @@ def _read_step(section: _Part, heading: str, file: str) -> StepText:
         body=read_prose(body.text, file, body.line),
         question=question,
         choices=choices,
+        wrong=_read_wrong(found["Wrong"][0], file) if found["Wrong"] else {},
         action=" ".join(found["Do"][0].text.split()) if found["Do"] else "",
         hints=tuple(read_prose(part.text, file, part.line) for part in found["Hint"]),
         after=read_prose(found["After"][0].text, file, found["After"][0].line) if found["After"] else None,
@@ -172,22 +186,32 @@ def _read_question(part: _Part, file: str) -> tuple[Prose, dict[str, Prose]]:
     """The question, and the answers in the list at its end."""
     lines = part.text.rstrip().split("\n")
     first = next((number for number, line in enumerate(lines) if line.startswith("- ")), len(lines))
-    choices: dict[str, Prose] = {}
-    answers: list[tuple[str, str, int]] = []
-    for number, line in enumerate(lines[first:], part.line + first):
-        match = _CHOICE.fullmatch(line.strip())
-        if match is not None:
-            answers.append((match["identity"], match["text"], number))
-        elif answers and line.startswith("  "):
-            identity, text, begun = answers[-1]
-            answers[-1] = (identity, f"{text}\n{line.strip()}", begun)
-        else:
-            raise LessonError(file, number, f"{line!r}: allowed: '- <choice id>: <text>', the id of a-z 0-9 -")
-    for identity, text, number in answers:
-        if identity in choices:
-            raise LessonError(file, number, f"choice {identity!r} stands twice")
-        choices[identity] = read_prose(text, file, number, inline=True)
+    choices = _read_list(lines[first:], _CHOICE, file, part.line + first)
     question = "\n".join(lines[:first])
     if not question.strip():
         raise LessonError(file, part.line, "the question is missing")
     return read_prose(question, file, part.line), choices
+
+
+def _read_wrong(part: _Part, file: str) -> dict[str, Prose]:
+    return _read_list(part.text.rstrip().split("\n"), _WRONG, file, part.line)
+
+
+def _read_list(lines: list[str], item: re.Pattern[str], file: str, first_line: int) -> dict[str, Prose]:
+    """A list of answers: id -> text."""
+    found: list[tuple[str, str, int]] = []
+    for number, line in enumerate(lines, first_line):
+        match = item.fullmatch(line.strip())
+        if match is not None:
+            found.append((match["identity"], match["text"], number))
+        elif found and line.startswith("  "):
+            identity, text, begun = found[-1]
+            found[-1] = (identity, f"{text}\n{line.strip()}", begun)
+        else:
+            raise LessonError(file, number, f"{line!r}: allowed: '- <choice id>: <text>', the id of a-z 0-9 -")
+    answers: dict[str, Prose] = {}
+    for identity, text, number in found:
+        if identity in answers:
+            raise LessonError(file, number, f"choice {identity!r} stands twice")
+        answers[identity] = read_prose(text, file, number, inline=True)
+    return answers

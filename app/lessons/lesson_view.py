@@ -15,6 +15,9 @@ history   sending       event, time_us, node, key, topic, batch (keys of all tha
           globals       event, time_us, node, xid, key, state, reason: a global transaction moved
           transfers     event, time_us, node, key, xid, outcome, reason: a transaction manager knows how one ended
           lookups       event, time_us, node, began_us, holder, balance: a cash machine got its answer
+          work          event, time_us, node, effect, key, by: a database or a service has done what a message asks for
+          judged        event, time_us, node, group, key, order, business_key, verdict, is_acknowledged: an idempotent
+                        listener is done with a delivery
           commands      event, time_us, kind, target: what was done to the world, by the script too
 
 A message that was consumed twice stands there twice. Times are virtual microseconds.
@@ -46,6 +49,8 @@ def lesson_view(view: JsonObject, history: LabHistory) -> JsonObject:
             "globals": _until(event, history.globals_changed),
             "transfers": _until(event, history.transfers_ended),
             "lookups": _until(event, history.balance_lookups),
+            "work": _until(event, history.work_done),
+            "judged": _until(event, history.deliveries_judged),
             "commands": [
                 {"event": done.event, "time_us": done.time_us, **done.command.to_dict()}
                 for done in history.commands

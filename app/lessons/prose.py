@@ -1,6 +1,7 @@
 """A lesson's prose: a small, safe part of Markdown, with figures that come from the engine.
 
-Blocks: paragraphs, lists (``- ``, ``1. ``), tables (``| a | b |`` with a line ``|---|---|``) and fenced code. Inside:
+Blocks: paragraphs, lists (``- ``, ``1. ``), tables (``| a | b |`` with a line ``|---|---|``), fenced code, and boxes
+(lines that begin with ``>``: what an article says, and what the engine says). Inside:
 ``**strong**``, ``*stressed*``, `` `code` `` and links to pages of this server, ``[text](/lab)``. ``{{ expression }}``
 is filled in. Everything else, HTML too, is text.
 """
@@ -100,16 +101,32 @@ def _blocks(lines: list[str], file: str, first_line: int) -> Iterator[str]:
             place += 1
         elif line.startswith("#"):
             raise LessonError(file, first_line + place, f"{line[:40]!r}: a heading is not allowed here")
+        elif line.startswith(">"):
+            place = _end(lines, place, ">")
+            inside = [row.strip().removeprefix(">") for row in lines[start:place]]
+            yield f'<aside class="lesson-box">{"".join(_blocks(inside, file, first_line + start))}</aside>'
         elif line.startswith("|"):
-            while place < len(lines) and lines[place].strip().startswith("|"):
-                place += 1
+            place = _end(lines, place, "|")
             yield _table([row.strip() for row in lines[start:place]], file, first_line + start)
         else:
-            while place < len(lines) and (stripped := lines[place].strip()):
-                if place > start and stripped.startswith(("```", "|", "#")):
-                    break
-                place += 1
+            place = _end_of_paragraph(lines, place)
             yield _paragraph_or_list([row.strip() for row in lines[start:place]])
+
+
+def _end(lines: list[str], place: int, sign: str) -> int:
+    """Behind the lines that begin with ``sign``."""
+    while place < len(lines) and lines[place].strip().startswith(sign):
+        place += 1
+    return place
+
+
+def _end_of_paragraph(lines: list[str], start: int) -> int:
+    place = start
+    while place < len(lines) and (stripped := lines[place].strip()):
+        if place > start and stripped.startswith(("```", "|", "#", ">")):
+            break
+        place += 1
+    return place
 
 
 def _paragraph_or_list(lines: list[str]) -> str:

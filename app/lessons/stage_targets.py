@@ -34,6 +34,9 @@ TARGETS: Mapping[str, TargetKind] = {
     "routes": TargetKind(("NAME_SERVER",), "the brokers that a name server knows"),
     "sends": TargetKind(("PRODUCER",), "how many messages a producer has sent, and how that ended"),
     "commit-log": TargetKind(("BROKER",), "the end of the commit log"),
+    "copies": TargetKind(("BROKER",), "what a master's slaves have of its log, or a slave's word on its master"),
+    "page-cache": TargetKind(("NODE",), "the pages of its files: which are in memory, and which are dirty"),
+    "disk-arm": TargetKind(("NODE",), "where on the disk its arm read and wrote"),
     "record": TargetKind(("BROKER", "KEY"), "one record of the commit log, by its message's key"),
     "queue": TargetKind(("BROKER", "TOPIC", "NUMBER"), "one consume queue, with the groups' offsets"),
     "entry": TargetKind(("BROKER", "TOPIC", "NUMBER", "NUMBER"), "one entry of a consume queue, by its offset"),
@@ -54,6 +57,11 @@ TARGETS: Mapping[str, TargetKind] = {
     "cash-machine": TargetKind(("NODE",), "somebody who looks up the balance at a bank"),
     "global-transactions": TargetKind(("COORDINATOR",), "the global transactions that a coordinator has open"),
     "branches": TargetKind(("RESOURCE_MANAGER",), "the branches of a resource manager"),
+    "guard": TargetKind(("CONSUMER",), "the idempotence of a consumer: its strategy, its verdicts"),
+    "orders": TargetKind(("DATABASE",), "the stock and the orders in a database, with who writes"),
+    "records": TargetKind(("NODE",), "the idempotence records in a database or a Redis"),
+    "calls": TargetKind(("SERVICE",), "what a service has done"),
+    "raft-log": TargetKind(("PEER",), "the log of a Raft peer, each entry with its term"),
     "fault-menu": TargetKind(("NODE",), "the button behind which a node's faults are"),
     "panel": TargetKind(
         ("source|invariants|timers|actors|faults|settings|sequence|log|frames|explorer|money|xa|life|backlog|compare",),
@@ -69,6 +77,9 @@ _ROLES: Mapping[str, Role] = {
     "CONSUMER": Role.CONSUMER,
     "COORDINATOR": Role.TRANSACTION_COORDINATOR,
     "RESOURCE_MANAGER": Role.RESOURCE_MANAGER,
+    "DATABASE": Role.DATABASE,
+    "SERVICE": Role.SERVICE,
+    "PEER": Role.RAFT_PEER,
 }
 
 

@@ -4,7 +4,8 @@ look     group, now_ms, members, omitted_members, retries, are_all_retries (fals
          looked at)
 member   client_id, address, language, version, state (an Outcome of app.live.client_questions, or "unreadable"),
          asked_ms, answered_ms (of what follows; null: nothing is known), remark, orderly, threads, started_ms,
-         strategy, rates (per topic: ok_per_s, failed_per_s, rt_ms, failed in the last hour), queues, omitted_queues,
+         strategy, idempotence (see app.live.idempotence_tally; null: none),
+         rates (per topic: ok_per_s, failed_per_s, rt_ms, failed in the last hour), queues, omitted_queues,
          untold: what its kind of client does not tell of queues ("trees", "counts", "times")
 queue    topic, broker, queue_id, count, first, last (waiting messages and their offsets), in_hand, in_hand_first,
          in_hand_last (those that an orderly listener has), mib, commit_offset, dropped, locked, last_lock_ms,
@@ -23,6 +24,7 @@ from typing import Any
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.live.client_questions import Look, Member, Outcome, StoredRetry
+from app.live.idempotence_tally import idempotence_view
 from app.observation.bounds import client_text
 from engine.client.consumer.consumer_running_info import ANSWER_NODES_MAX, INSIDES_PROPERTY
 from engine.protocol.errors import ProtocolError
@@ -122,6 +124,7 @@ def running_info_view(body: bytes) -> JsonObject:
         "threads": _number(properties.get("PROP_THREADPOOL_CORE_SIZE")),
         "started_ms": _number(properties.get("PROP_CONSUMER_START_TIMESTAMP")),
         "strategy": client_text(str(properties.get("allocateMessageQueueStrategy") or "")),
+        "idempotence": idempotence_view(properties),
         "rates": {
             client_text(topic): {name: _real(_mapping(rates).get(field)) for name, field in _RATES.items()}
             for topic, rates in islice(topics.items(), TOPICS_MAX)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from app.foundation.operator_wishes import Wish
     from app.live.client_questions import ClientQuestions
     from app.live.fault_desk import FaultDesk
+    from app.live.idempotence_tally import IdempotenceTally
     from app.live.live_faults import LiveFaults
     from app.live.operator_desk import OperatorDesk
     from app.metrics.exposition import Family
@@ -49,13 +50,15 @@ class LiveHost:
         self._thread: EngineThread | None = None
         self._state: LiveState | None = None
         self._watcher = Watcher(Thresholds())
-        self._watching: asyncio.Task[None] | None = None
+        self._watching: list[asyncio.Task[None]] = []
         self._closing: asyncio.Task[None] | None = None
         self._faults: FaultDesk | None = None
         self._desk: OperatorDesk
         self._questions: ClientQuestions
+        self._tally: IdempotenceTally
         self.name_server_address = ""
         self.broker_address = ""
+        self.ha_address = ""
 
     # --------------------------------------------------------------------------------------------- life cycle
 
@@ -86,36 +89,50 @@ class LiveHost:
             assert self._thread is not None
             self._faults = FaultDesk(self._machines, gate, self._thread.pause)
         self.name_server_address = self._machines.name_server.address
+        if self.settings.group is not None:
+            self.broker_address = f"{self.settings.broker.host}:{self.settings.broker.port}"
+            return
         self.broker_address = self._machines.broker.address
+        service = self._machines.broker.replication.service
+        self.ha_address = "" if service is None else service.address
 
     def _nodes_changed(self) -> None:
         """Another broker or name server runs, or none: who looks at them begins anew. What was watched stays."""
         # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
         from app.live.client_questions import ClientQuestions
+        from app.live.idempotence_tally import IdempotenceTally
         from app.live.operator_desk import OperatorDesk
         from app.metrics.broker_metrics import BrokerMetrics
         from app.observation.live_state import LiveState
 
-        if self._watching is not None:
-            self._watching.cancel()
-            self._watching = None
+        self._stop_watching()
         if self._state is not None:
             self._state = None
             self._closing = asyncio.create_task(_close(self._desk, self._questions))
         machines = self._machines
         if not machines.broker_runs:
             return
+        self._tally = IdempotenceTally(machines.broker)
         self._state = LiveState(
             name_server=machines.name_server,
             broker=machines.broker,
             data_folder=str(self.settings.data_folder),
             recent_log=self._recent_log,
         )
-        self._metrics = BrokerMetrics(machines.broker, self._watcher.verdict.rules_said)
+        numbers = self._state.numbers
+        self._metrics = BrokerMetrics(machines.broker, self._watcher.verdict.rules_said, lambda: numbers.view)
         self._desk = OperatorDesk(machines.broker, machines.name_server)
         self._questions = ClientQuestions(machines.broker)
         self._watcher.verdict.thresholds = Thresholds(self.settings.data_folder / thresholds.FILE_NAME)
-        self._watching = asyncio.create_task(self._watch(self._state))
+        self._watching = [
+            asyncio.create_task(work)
+            for work in (self._watch(self._state), self._state.numbers.follow(), self._tally.follow())
+        ]
+
+    def _stop_watching(self) -> None:
+        for task in self._watching:
+            task.cancel()
+        self._watching = []
 
     async def _watch(self, state: LiveState) -> None:
         """Look at the broker every second; where a look takes long, so much less often that it is one part in 50."""
@@ -123,11 +140,14 @@ class LiveHost:
         while True:
             started_us = clock.monotonic_us()
             try:
-                self._watcher.look(state.brief(), state.last_seconds(WATCH_CATCHES_UP_S))
+                self._watcher.look(self._brief(state), state.last_seconds(WATCH_CATCHES_UP_S))
             except Exception:
                 log.exception("the broker could not be looked at; the next look comes")
             took_s = (clock.monotonic_us() - started_us) / 1_000_000
             await asyncio.sleep(max(WATCH_INTERVAL_S, WATCH_REST_FACTOR * took_s))
+
+    def _brief(self, state: LiveState) -> JsonObject:
+        return {**state.brief(), "idempotence": self._tally.view()}
 
     @property
     def is_running(self) -> bool:
@@ -148,8 +168,7 @@ class LiveHost:
             thread.stop()
 
     async def _shutdown(self) -> None:
-        if self._watching is not None:
-            self._watching.cancel()
+        self._stop_watching()
         if self._state is not None:
             await _close(self._desk, self._questions)
         await self._machines.shutdown()
@@ -163,9 +182,17 @@ class LiveHost:
 
     def metrics(self) -> list[Family]:
         """All metrics for Prometheus. Raises :class:`EngineUnavailable`."""
+        from app.metrics.idempotence_metrics import idempotence_families
+
         thread, _ = self._engine()
         desk = self._faults
-        return thread.call(lambda: [*self._metrics.collect(), *(desk.metrics() if desk is not None else ())])
+        return thread.call(
+            lambda: [
+                *self._metrics.collect(),
+                *idempotence_families(self._tally.view()),
+                *(desk.metrics() if desk is not None else ()),
+            ]
+        )
 
     def history(self) -> JsonObject:
         """See LiveSource."""
@@ -193,7 +220,7 @@ class LiveHost:
 
         def change() -> JsonObject:
             self._watcher.change_thresholds(wanted)
-            self._watcher.look(state.brief(), ())
+            self._watcher.look(self._brief(state), ())
             return self._watcher.as_json()
 
         return thread.call(change)
@@ -263,9 +290,7 @@ class LiveHost:
         if self._thread is None:
             raise EngineUnavailable("the engine is stopped")
         if self._state is None:
-            raise EngineUnavailable(
-                "a fault has killed the broker; restart it on the live page, or with glassmq faults"
-            )
+            raise self._machines.why_no_broker
         return self._thread, self._state
 
     # ------------------------------------------------------------------------------------------------- faults

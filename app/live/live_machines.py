@@ -8,17 +8,21 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.foundation.live_source import EngineUnavailable, MemberFollows
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.errors import ConfigRefused
 from engine.faults.fault_rule import FaultRefused
 from engine.name_server.name_server_config import NameServerConfig
-from engine.runtime.live.live_disk_file import DiskCondition
+from engine.replication.majority.errors import NotOfThisGroup
+from engine.replication.majority.group_config import GroupConfig
+from engine.runtime.live.live_flushed_file import DiskCondition
 from engine.runtime.live.live_tls import ServerTls, TlsUnusable, own_client_tls
 from engine.runtime.port import AddressInUse, DiskFault, DiskFull, FolderLocked, RuntimeFault
 from engine.store.files.store_config import MessageStoreConfig
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
+    from engine.broker.group_member import GroupMember
     from engine.faults.fault_gate import FaultGate
     from engine.name_server.name_server import NameServer
     from engine.runtime.live.live_runtime import LiveRuntime
@@ -30,7 +34,12 @@ class StartFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LiveHostSettings:
-    """What to run and where its files lie. The broker's name-server address is filled in by the host."""
+    """What to run and where its files lie. The broker's name-server address is filled in by the host.
+
+    :ivar slave_of: the address of the broker to follow, ``"host:port"``; None: the broker is a master.
+    :ivar also_register: further name servers to register with, those of other processes.
+    :ivar group: the group of brokers that this one is a member of; None: of none.
+    """
 
     data_folder: Path
     name_server: NameServerConfig = field(default_factory=NameServerConfig)
@@ -40,6 +49,9 @@ class LiveHostSettings:
     tls: ServerTls = field(default_factory=ServerTls)
     #: Whether people may break the running broker on purpose.
     allow_faults: bool = False
+    slave_of: str | None = None
+    also_register: tuple[str, ...] = ()
+    group: GroupConfig | None = None
 
 
 class LiveMachines:
@@ -47,6 +59,8 @@ class LiveMachines:
 
     :param gate: what faults do to frames at the broker's door; None: it has none.
     :param nodes_changed: called when another broker or name server runs, or no broker.
+    :ivar broker_runs: false while it is killed, and of a group's member as long as another leads.
+    :ivar member: of a group, until its process is killed.
     :ivar broker_disk: the faults of the broker's disk; they outlive its process, as those of a machine do.
     """
 
@@ -63,6 +77,7 @@ class LiveMachines:
         self.name_server_runs = False
         self.name_server: NameServer
         self.broker: Broker
+        self.member: GroupMember | None = None
         self.name_server_runtime: LiveRuntime
         self.broker_runtime: LiveRuntime
         self._name_server_config = settings.name_server
@@ -81,11 +96,14 @@ class LiveMachines:
     async def shutdown(self) -> None:
         """Gracefully: offsets are written, the log is flushed, whatever was broken."""
         self.broker_disk.mend()
-        if self.broker_runs:
+        has_process = self._has_broker_process
+        if self.member is not None:
+            await self.member.shutdown()
+        elif self.broker_runs:
             await self.broker.shutdown()
         if self.name_server_runs:
             await self.name_server.shutdown()
-        if self.broker_runs:
+        if has_process:
             await self.broker_runtime.close()
         if self.name_server_runs:
             await self.name_server_runtime.close()
@@ -134,38 +152,99 @@ class LiveMachines:
         from engine.runtime.live.live_runtime import LiveRuntime
 
         tls = self._settings.tls
-        config = replace(self._broker_config, name_server_addresses=(self.name_server.address,))
         async with _explained("the broker", "--broker-port"):
             runtime = LiveRuntime(
-                config.broker_name, self._settings.data_folder, server_tls=tls, client_tls=own_client_tls(tls)
+                self.broker_name, self._settings.data_folder, server_tls=tls, client_tls=own_client_tls(tls)
             )
+            config, store_config = await self._configured(runtime)
             runtime.clock.ahead_ms = self.ahead_ms
             runtime.disk.condition = self.broker_disk
             if self._gate is not None:
                 runtime.network = FaultyNetwork(runtime.network, self._gate)
+            self.broker_runtime = runtime
             try:
-                self.broker = Broker(runtime, config, self._settings.store)
+                if self._settings.group is not None:
+                    await self._start_member(self._settings.group, runtime, config, store_config)
+                    return
+                self.broker = Broker(runtime, config, store_config)
                 await self.broker.start()
             except BaseException:
                 await runtime.close()
                 raise
-        self.broker_runtime = runtime
         self._broker_config = replace(self._broker_config, port=_port(self.broker.address))
         self.broker_runs = True
         self._nodes_changed()
 
+    async def _start_member(
+        self, group: GroupConfig, runtime: LiveRuntime, config: BrokerConfig, store_config: MessageStoreConfig
+    ) -> None:
+        from engine.broker.group_member import GroupMember
+
+        member = GroupMember(runtime, group, config, store_config, self._leader_changed)
+        await member.start()
+        self.member = member
+        self._leader_changed()
+
+    def _leader_changed(self) -> None:
+        """This member of a group leads now, or no longer."""
+        broker = None if self.member is None else self.member.broker
+        self.broker_runs = broker is not None
+        if broker is not None:
+            self.broker = broker
+        self._nodes_changed()
+
+    @property
+    def _has_broker_process(self) -> bool:
+        """Whether there is one to be ended: it runs a broker, or follows in a group."""
+        return self.broker_runs or self.member is not None
+
+    @property
+    def why_no_broker(self) -> EngineUnavailable:
+        """For whoever asks the page of a process whose broker does not run."""
+        if self.member is None:
+            return EngineUnavailable(
+                "a fault has killed the broker; restart it on the live page, or with glassmq faults"
+            )
+        if self.member.failure:
+            return EngineUnavailable(f"{self.member.group.name} has left its group: {self.member.failure}")
+        core = self.member.peer.core
+        # Just elected, it has no broker yet.
+        return MemberFollows(core.name, "" if core.leader == core.name else core.leader, core.term)
+
+    async def _configured(self, runtime: LiveRuntime) -> tuple[BrokerConfig, MessageStoreConfig]:
+        """The settings, with what a slave has to have in common with its master. Raises :class:`StartFailed`."""
+        own = (self.name_server.address, *self._settings.also_register)
+        slave_of, store_config = self._settings.slave_of, self._settings.store
+        if slave_of is None:
+            return replace(self._broker_config, name_server_addresses=own), store_config
+        from app.remote.master_look import MasterUnknown, look_at_master
+
+        try:
+            master = await look_at_master(runtime, slave_of)
+        except MasterUnknown as error:
+            raise StartFailed(f"the broker cannot start: {error}; see --slave-of") from error
+        self.broker_name = master.broker_name
+        config = replace(
+            self._broker_config,
+            broker_name=master.broker_name,
+            cluster_name=master.cluster_name,
+            name_server_addresses=tuple(dict.fromkeys((*own, *master.name_servers))),
+        )
+        return config, replace(store_config, mapped_file_size_commit_log=master.commit_log_file_bytes)
+
     async def crash_broker(self) -> None:
         """Kill it: what was in memory is gone, its files are as they are. Raises :class:`FaultRefused`."""
-        if not self.broker_runs:
+        member, self.member = self.member, None
+        if not self.broker_runs and member is None:
             raise FaultRefused("refusal.is_crashed", name=self.broker_name)
         self.broker_runs = False
         self._nodes_changed()
-        await self.broker.abandon()
+        await (self.broker if member is None else member).abandon()
         await self.broker_runtime.close()
 
     async def restart_broker(self) -> None:
         """Start a new one on these files, at the same address. Raises :class:`FaultRefused`."""
-        if self.broker_runs:
+        if self._has_broker_process:
             raise FaultRefused("refusal.runs_already", name=self.broker_name)
         await self._again(self.broker_name, self._start_broker)
 
@@ -178,8 +257,9 @@ class LiveMachines:
     def advance(self, ms: int) -> None:
         """Set the broker's clock ahead; what it does from time to time is due so much earlier."""
         self.ahead_ms += ms
-        if self.broker_runs:
+        if self._has_broker_process:
             self.broker_runtime.clock.ahead_ms = self.ahead_ms
+        if self.broker_runs:
             self.broker.advance(ms)
 
 
@@ -200,7 +280,7 @@ async def _explained(part: str, port_option: str) -> AsyncIterator[None]:
         raise StartFailed(
             f"{part} cannot use its data: {error}; free some room there, or choose another folder with --data"
         ) from error
-    except DiskFault as error:
+    except (DiskFault, NotOfThisGroup) as error:
         raise StartFailed(f"{part} cannot use its data: {error}; choose another folder with --data") from error
     except ConfigRefused as error:
         raise StartFailed(f"{part} cannot start: {error}") from error

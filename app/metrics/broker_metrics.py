@@ -12,9 +12,12 @@ from collections.abc import Callable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from app.foundation.json_types import JsonObject
 from app.foundation.version import version
 from app.metrics.broker_runtime_metrics import broker_runtime_families
 from app.metrics.exposition import Family
+from app.metrics.number_metrics import number_families
+from app.metrics.replication_metrics import replication_families
 from engine.broker.foundation.store_lookups import message_store_time
 from engine.protocol.enums import MessageModel
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, is_dlq_topic, is_retry_topic
@@ -42,10 +45,18 @@ _MODEL_NUMBERS = {MessageModel.BROADCASTING: "0", MessageModel.CLUSTERING: "1"}
 class BrokerMetrics:
     """Takes all metrics of one broker."""
 
-    def __init__(self, broker: Broker, rules_said: Callable[[], Mapping[str, int]] = dict) -> None:
-        """``rules_said``: rule of the verdict -> with how many subjects it finds fault."""
+    def __init__(
+        self,
+        broker: Broker,
+        rules_said: Callable[[], Mapping[str, int]] = dict,
+        numbers: Callable[[], JsonObject | None] = lambda: None,
+    ) -> None:
+        """:param rules_said: rule of the verdict -> with how many subjects it finds fault.
+        :param numbers: see :mod:`app.observation.stored_numbers`.
+        """
         self._broker = broker
         self._rules_said = rules_said
+        self._numbers = numbers
         config = broker.config
         self._topic_labels = (config.cluster_name, config.broker_name)
 
@@ -62,6 +73,8 @@ class BrokerMetrics:
             *self._group_families(now_ms, omitted),
             *broker_runtime_families(self._broker, self._broker.broker_admin_processor.runtime_info()),
             *self._own_families(now_ms),
+            *number_families(self._numbers()),
+            *replication_families(self._broker),
             self._verdict_family(),
             omitted,
         ]

@@ -23,6 +23,8 @@ be cut. The state::
     locks        by group: "topic@queue id" -> client_id, since_ms, age_ms, lease_ms
     transactions null, or half and op messages: see app.observation.transactions_view
     delay_levels null, or the levels that were used: see app.observation.delay_levels_view
+    numbers      null, or what became of the numbers that producers gave: see app.observation.stored_numbers
+    replication  null, or the copies of the log: see app.observation.replication_view
     rates        the last full second: second, in_messages, out_messages, in_bytes, out_bytes,
                  put_p50_us, put_p99_us, deliver_p50_ms, deliver_p99_ms; and backlog: what all groups shown
                  are behind by

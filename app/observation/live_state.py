@@ -19,6 +19,8 @@ from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
 from app.observation.message_search import MessageSearch
 from app.observation.recent_log import RecentLog
+from app.observation.replication_view import replication_view
+from app.observation.stored_numbers import StoredNumbers
 from app.observation.stored_trail import StoredTrail
 from app.observation.topics_view import TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
@@ -43,6 +45,7 @@ class LiveState:
         self._tail = CommitLogTail(broker.store)
         self._transactions = TransactionsView(broker)
         self._delay_levels = DelayLevelsView(broker)
+        self.numbers = StoredNumbers(broker)
         self.search = MessageSearch(broker)
         self.trail = StoredTrail(broker)
         self.dead_letters = DeadLetterDesk(broker)
@@ -62,6 +65,8 @@ class LiveState:
             "transactions": self._transactions.build(),
             "rates": self._rates(now_ms, groups),
             "commit_log": {"damage": damage_view(self._broker.store)},
+            "numbers": self.numbers.view,
+            "replication": replication_view(self._broker),
             "put_failures": self._broker.stats.put_failures,
             "disk_used": self._broker.runtime.disk.used_ratio(),
         }
@@ -84,6 +89,8 @@ class LiveState:
             "locks": self._groups.locks(now_ms),
             "transactions": self._transactions.build(),
             "delay_levels": self._delay_levels.build(),
+            "numbers": self.numbers.view,
+            "replication": replication_view(self._broker),
             "rates": self._rates(now_ms, groups),
             "log": self._recent_log.lines(),
             "omitted": {

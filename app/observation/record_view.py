@@ -87,7 +87,7 @@ def record_view(raw: bytes) -> JsonObject:
         body, body_problem = message.body, str(error)
     return {
         "record": message_summary(message),
-        "fields": _record_fields(raw),
+        "fields": record_fields(raw),
         "properties": dict(message.properties),
         "crc_matches": body_crc(message.body) == message.body_crc,
         "body_text": _text_or_none(body),
@@ -172,7 +172,8 @@ class _FieldWalk:
         self.add(name, length, _visible(self.take(length).decode("utf-8", "replace")))
 
 
-def _record_fields(raw: bytes) -> list[JsonValue]:
+def record_fields(raw: bytes) -> list[JsonValue]:
+    """Every field of one record with its place and its explanation. Raises :class:`MalformedMessage`."""
     walk = _FieldWalk(raw, "record.")
     walk.number("TOTALSIZE", ">i")
     walk.add("MAGICCODE", 4, f"0x{walk.peek('>I'):08X}")

@@ -45,7 +45,11 @@ class Facts:
     :ivar dead_letters: group -> how many dead letters it ever had.
     :ivar put_p99_us: of the last second; None when nothing was stored in it.
     :ivar unsent: address -> bytes that this client has not read yet.
+    :ivar idempotence: group -> what its idempotent listeners have counted since the broker began.
+    :ivar missing_numbers: topic -> numbers of its producers that are missing, and not explained.
     :ivar disk_used: share of the disk, 0 to 1.
+    :ivar is_apart: it is a slave, and does not follow.
+    :ivar slaves: how many a master has; ``slaves_needed``: for how many of them an acknowledgement waits.
     """
 
     now_ms: int
@@ -58,7 +62,12 @@ class Facts:
     put_failures: int = 0
     put_p99_us: int | None = None
     unsent: Mapping[str, int] | None = None
+    idempotence: Mapping[str, Mapping[str, int]] | None = None
+    missing_numbers: Mapping[str, int] | None = None
     disk_used: float = 0.0
+    is_apart: bool = False
+    slaves: int = 0
+    slaves_needed: int = 0
 
 
 def facts_of(state: JsonObject) -> Facts:
@@ -77,6 +86,7 @@ def facts_of(state: JsonObject) -> Facts:
         if message["decided_by"] is None
     }
     connections = state.get("connections", {})
+    copies = state.get("replication") or {"role": "", "waits_for": "", "slaves": [], "needed": 0}
     return Facts(
         now_ms=state.get("cluster", {}).get("now_ms", 0),
         connections=len(connections),
@@ -90,7 +100,14 @@ def facts_of(state: JsonObject) -> Facts:
         put_failures=state.get("put_failures", 0),
         put_p99_us=rates.get("put_p99_us") if rates.get("in_messages") else None,
         unsent={address: connection.get("unsent_bytes", 0) for address, connection in connections.items()},
+        idempotence={group: told["counters"] for group, told in state.get("idempotence", {}).items()},
+        missing_numbers={
+            name: topic["missing"] for name, topic in (state.get("numbers") or {"topics": {}})["topics"].items()
+        },
         disk_used=state.get("disk_used", 0.0),
+        is_apart=copies["role"] == "SLAVE" and copies["waits_for"] != "follows",
+        slaves=len(copies["slaves"]),
+        slaves_needed=copies["needed"],
     )
 
 

@@ -153,8 +153,24 @@ def _dead(facts: Facts, memory: Memory) -> Iterator[Measured]:
         yield Measured(group, count, {"group": group, "count": amount(count)}, n=count)
 
 
+def _idempotence(counter: str) -> Callable[[Facts, Memory], Iterator[Measured]]:
+    """By how much one counter of a group's idempotent listeners has grown lately."""
+
+    def measure(facts: Facts, memory: Memory) -> Iterator[Measured]:
+        for group, counters in (facts.idempotence or {}).items():
+            count = memory.news((counter, group), counters[counter])
+            yield Measured(group, count, {"group": group, "count": amount(count)}, n=count)
+
+    return measure
+
+
 def _damaged(facts: Facts, _memory: Memory) -> Iterator[Measured]:
     yield Measured("", facts.damaged, {"count": amount(facts.damaged)}, n=facts.damaged)
+
+
+def _missing(facts: Facts, _memory: Memory) -> Iterator[Measured]:
+    for topic, count in (facts.missing_numbers or {}).items():
+        yield Measured(topic, count, {"topic": topic, "count": amount(count)}, n=count)
 
 
 def _failed(facts: Facts, memory: Memory) -> Iterator[Measured]:
@@ -176,11 +192,27 @@ def _disk(facts: Facts, _memory: Memory) -> Iterator[Measured]:
     yield Measured("", 100 * facts.disk_used, {"share": percent(facts.disk_used)})
 
 
+def _apart(facts: Facts, memory: Memory) -> Iterator[Measured]:
+    if facts.is_apart:
+        lasts_ms = memory.stays_ms("slave apart", True)
+        yield Measured("", lasts_ms / 1_000, {"span": span(lasts_ms)})
+
+
+def _slaves_missing(facts: Facts, memory: Memory) -> Iterator[Measured]:
+    if facts.slaves < facts.slaves_needed:
+        lasts_ms = memory.stays_ms("slaves missing", True)
+        count, needed = amount(facts.slaves), amount(facts.slaves_needed)
+        yield Measured("", lasts_ms / 1_000, {"span": span(lasts_ms), "count": count, "needed": needed})
+
+
 _DAY_S = 86_400
 #: In the order in which they are said.
 RULES: tuple[Rule, ...] = (
     Rule("damaged", "stage", 1, 1, 1_000_000, "messages", _damaged, Level.BROKEN),
     Rule("put_failed", "log", 1, 1, 1_000_000, "messages", _failed, Level.BROKEN),
+    Rule("numbers_missing", "numbers", 1, 1, 1_000_000, "messages", _missing),
+    Rule("slave_apart", "replication", 10, 0, _DAY_S, "seconds", _apart),
+    Rule("slaves_missing", "replication", 10, 0, _DAY_S, "seconds", _slaves_missing),
     Rule("disk_full", "log", 90, 1, 100, "percent", _disk),
     Rule("queue_unowned", "groups", 30, 0, _DAY_S, "seconds", _unowned),
     Rule("queue_stuck", "groups", 60, 0, _DAY_S, "seconds", _stuck),
@@ -189,6 +221,9 @@ RULES: tuple[Rule, ...] = (
     Rule("half_undecided", "transactions", 30, 0, 7 * _DAY_S, "seconds", _undecided),
     Rule("half_given_up", "transactions", 1, 1, 1_000_000, "messages", _given_up),
     Rule("dead_letters", "dead-letters", 1, 1, 1_000_000, "messages", _dead),
+    Rule("finished_late", "insides", 1, 1, 1_000_000, "messages", _idempotence("late_finishes")),
+    Rule("duplicate_differs", "insides", 1, 1, 1_000_000, "messages", _idempotence("different_bodies")),
+    Rule("records_unreachable", "insides", 1, 1, 1_000_000, "messages", _idempotence("store_errors")),
     Rule("store_slow", "plots", 100, 1, 60_000, "milliseconds", _slow),
     Rule("client_unread", "stage", 8, 1, 10_000, "megabytes", _unread),
 )

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.live_source import EngineUnavailable
+from app.foundation.live_source import EngineUnavailable, MemberFollows
 from app.foundation.patch import Operation, difference
 from app.foundation.viewer import Viewer
 
@@ -142,6 +142,12 @@ class LiveStream:
                 {"sequence": self._sequence, "state": state, "history": self._source.history()},
             )
 
+    def _tell_absence(self, absence: MemberFollows) -> None:
+        with self._lock:
+            viewers = list(self._viewers)
+        if viewers:
+            self._transport.send(viewers, "absent", absence.told)
+
     @property
     def viewer_count(self) -> int:
         """How many browsers watch."""
@@ -172,6 +178,9 @@ class LiveStream:
             try:
                 self.publish_once()
                 rest = max(INTERVAL_S, REST_FACTOR * (self._clock() - started))
+            except MemberFollows as absence:
+                self._tell_absence(absence)
+                rest = 1.0
             except EngineUnavailable as error:
                 log.warning("no state for the page: %s", error)
                 rest = 1.0

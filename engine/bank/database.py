@@ -93,7 +93,7 @@ class BankDatabase:
         assert not self.in_transaction, "one transaction at a time"
         self.execute("BEGIN IMMEDIATE")
 
-    def execute(self, sql: str, parameters: tuple[int | str, ...] = ()) -> sqlite3.Cursor:
+    def execute(self, sql: str, parameters: tuple[int | str, ...] | dict[str, Any] = ()) -> sqlite3.Cursor:
         """One statement, in the open transaction. Raises ``sqlite3.IntegrityError`` where a constraint refuses,
         :class:`DatabaseClosed`.
         """

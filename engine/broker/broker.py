@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from engine.acl.errors import BadAccessConfig
+from engine.broker.broker_replication import BrokerReplication
 from engine.broker.delivery.broker_to_client import BrokerToClient
 from engine.broker.delivery.dead_letter_administrator import DeadLetterAdministrator
 from engine.broker.delivery.pull_message_checks import PullMessageChecks
@@ -19,6 +20,7 @@ from engine.broker.delivery.pull_request_hold_service import PullRequest, PullRe
 from engine.broker.delivery.schedule_message_service import ScheduleMessageService
 from engine.broker.delivery.send_message_checks import SendParts
 from engine.broker.delivery.send_rate_limit import make_send_rate_limit
+from engine.broker.delivery.slave_synchronize import SlaveSynchronize
 from engine.broker.delivery.topic_deletion import TopicDeletion
 from engine.broker.filters.consumer_filter_manager import ConsumerFilterManager
 from engine.broker.filters.filter_bit_map import FilterBitMap
@@ -68,11 +70,13 @@ from engine.store.files.store_config import MessageStoreConfig
 from engine.store.message_store import MessageStore
 from engine.store.queues.dispatch_request import DispatchRequest
 from engine.store.recovery.recovery_report import RecoveryReport
+from engine.store.recovery.store_recovery import KnownBounds
 
 if TYPE_CHECKING:
     from engine.acl.plain_permission_manager import PlainPermissionManager
     from engine.broker.tables.client_channel_info import ClientChannelInfo
     from engine.remoting.channel import Channel
+    from engine.replication.majority.majority_log import MajorityLog
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -87,14 +91,20 @@ class Broker:
     :param runtime: the node it runs on.
     :param config: names, address, what is allowed.
     :param store_config: files and flushing.
+    :param majority: what makes it the leader of a group; None: it is in none.
 
     Raises :class:`ConfigRefused` for names that cannot be.
     """
 
     def __init__(
-        self, runtime: Runtime, config: BrokerConfig | None = None, store_config: MessageStoreConfig | None = None
+        self,
+        runtime: Runtime,
+        config: BrokerConfig | None = None,
+        store_config: MessageStoreConfig | None = None,
+        majority: MajorityLog | None = None,
     ) -> None:
         self.runtime = runtime
+        self._config_files: list[ConfigFile] = []
         # Copies: tools may change them while the broker runs.
         self.config = dataclasses.replace(config) if config is not None else BrokerConfig()
         self.store_config = dataclasses.replace(store_config) if store_config is not None else MessageStoreConfig()
@@ -110,9 +120,10 @@ class Broker:
         self.registration = BrokerRegistration(self.config, self._register_broker)
         self._make_tables()
         self._make_services()
+        self._load_rules_code()
+        self._make_replication(majority)
         self.server = RemotingServer(runtime, self.config.broker_name)
         self.server.on_connection_closed(self.client_housekeeping_service.channel_closed)
-        self._load_rules_code()
         self._make_processors()
 
     def _make_tables(self) -> None:
@@ -171,6 +182,29 @@ class Broker:
         )
         self.broker_to_client = BrokerToClient(config, store, topics, offsets, self.consumer_manager)
 
+    def _make_replication(self, majority: MajorityLog | None) -> None:
+        """What makes it a master, a slave or the leader of others of its name."""
+        store, outer_api = self.store, self.broker_outer_api
+        synchronize = SlaveSynchronize(
+            outer_api,
+            store,
+            self.runtime.clock.now_ms,
+            self.topic_config_manager,
+            self.subscription_group_manager,
+            self.consumer_offset_manager,
+            self.schedule_message_service,
+        )
+        self.replication = BrokerReplication(
+            self.runtime,
+            self.config,
+            store,
+            outer_api,
+            synchronize,
+            majority,
+            self.registration.renew,
+            None if self.access_guard is None else self.access_guard.refusal_of_slave,
+        )
+
     def _make_processors(self) -> None:
         """What answers requests (RocketMQ: ``BrokerController.registerProcessor``), and the guard before it."""
         config, where, runtime, store, stats = self.config, self.where, self.runtime, self.store, self.stats
@@ -182,6 +216,7 @@ class Broker:
         held_pulls, to_client = self.pull_request_hold_service, self.broker_to_client
         registration = self.registration
         sending = SendParts(config, where, clock, store, topics, groups, stats, self.send_rate_limit)
+        sending.copies = self.replication.copies
         checks = PullMessageChecks(config, topics, groups, consumers, filters)
         self.pull_message_processor = PullMessageProcessor(
             checks, config, where, clock, store, offsets, consumers, held_pulls, stats, self.filter_statistics
@@ -225,7 +260,9 @@ class Broker:
             self.access_guard = AccessGuard(self.permission_manager)
 
     def _config_file(self, name: str) -> ConfigFile:
-        return ConfigFile(self.runtime.disk, f"{CONFIG_FOLDER}/{name}")
+        file = ConfigFile(self.runtime.disk, f"{CONFIG_FOLDER}/{name}")
+        self._config_files.append(file)
+        return file
 
     @property
     def address(self) -> str:
@@ -234,25 +271,35 @@ class Broker:
 
     # ------------------------------------------------------------------------------ life
 
-    async def start(self) -> RecoveryReport:
+    async def start(self, known: KnownBounds | None = None) -> RecoveryReport:
         """Serve. What had to be repaired is in the report and in the log.
+
+        :param known: of the log, from elsewhere; None: nothing.
 
         Raises ``FolderLocked`` (another broker has the data), ``AddressInUse``, ``DiskFault``.
         """
         self.where.started_ms = self.runtime.clock.now_ms()
-        self.recovery_report = report = self.store.load()
+        self.recovery_report = report = await self._load(known)
         try:
             self._load_tables(report)
             await self.server.start(self.config.host, self.config.port, self.config.max_unsent_bytes)
             self.where.take(self.server.address, self.config, self.runtime.identity.host_ip)
+            await self.replication.start(self._tasks, self._config_files)
             self._begin_services()
         except BaseException:
             await self._tasks.stop()
+            await self.replication.shutdown()
             await self.server.shutdown()
             await self.store.shutdown()
             raise
         await self.registration.start(self._tasks)
+        self.replication.follow(self._tasks)
         return report
+
+    async def _load(self, known: KnownBounds | None) -> RecoveryReport:
+        # The leader of a group has heartbeats to send meanwhile.
+        store = self.store
+        return store.load() if known is None else await self.runtime.disk.off_loop(lambda: store.load(known))
 
     def _begin_services(self) -> None:
         self.store.dispatcher.on_messages_arrived = self._messages_arrived
@@ -264,8 +311,9 @@ class Broker:
             bit_maps = FilterBitMap(self.consumer_filter_manager, self.store.commit_log.read_record)
             self.store.dispatcher.bit_map_of = bit_maps.bit_map_of
         self.store.start()
-        self.schedule_message_service.start(self._tasks)
-        self.transactional_message_service.start(self._tasks)
+        if not self.replication.is_slave:
+            self.schedule_message_service.start(self._tasks)
+            self.transactional_message_service.start(self._tasks)
         every, config = self._tasks.every, self.config
         every(config.hold_check_interval_ms, self.pull_request_hold_service.check_hold_request, "hold service")
         scan = self.client_housekeeping_service.scan_exception_channel
@@ -325,6 +373,7 @@ class Broker:
         await self._tasks.stop()
         await self.broker_outer_api.unregister_broker_all(self.address)
         await self.broker_outer_api.shutdown()
+        await self.replication.shutdown()
         await self.server.shutdown()
         await self.store.shutdown()
         for write in (
@@ -346,6 +395,7 @@ class Broker:
         """End as a killed process does: what was in memory is gone, the files are as they are, nobody is told."""
         await self._tasks.stop()
         await self.broker_outer_api.shutdown()
+        await self.replication.shutdown()
         await self.server.shutdown()
         for table in (self.topic_config_manager.table, self.subscription_group_manager.table):
             await table.abandon()
@@ -388,7 +438,8 @@ class Broker:
 
     def _messages_arrived(self, requests: Sequence[DispatchRequest]) -> None:
         """The dispatcher made messages visible."""
+        self.replication.log_grew()
         self.pull_request_hold_service.notify_messages_arriving(requests)
-        for request in requests:
+        for request in requests if not self.replication.is_slave else ():
             if request.topic == SCHEDULE_TOPIC:
                 self.schedule_message_service.message_arrived(request.queue_id)

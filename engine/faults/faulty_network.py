@@ -10,6 +10,7 @@ from collections.abc import Callable
 from engine.faults.door import Door
 from engine.faults.fault_gate import FaultGate
 from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES
+from engine.runtime.frame_splitter import has_own_splitter
 from engine.runtime.port import Connection, FrameHandler, Listener, Network
 
 
@@ -28,7 +29,13 @@ class FaultyNetwork:
         unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES,
     ) -> Listener:
         """See the port."""
-        return await self._network.listen(host, port, lambda: Door(self.gate, handler_factory()), unsent_limit_bytes)
+
+        def with_door() -> FrameHandler:
+            handler = handler_factory()
+            # A gate can read RocketMQ's commands only.
+            return handler if has_own_splitter(handler) else Door(self.gate, handler)
+
+        return await self._network.listen(host, port, with_door, unsent_limit_bytes)
 
     async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
         """See the port."""

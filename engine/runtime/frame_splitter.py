@@ -8,12 +8,46 @@ Layout of a frame on the wire (RocketMQ: ``NettyDecoder``, a ``LengthFieldBasedF
 from __future__ import annotations
 
 from struct import Struct
+from typing import Protocol
 
 from engine.runtime.port import FRAME_MAX_LENGTH_BYTES
 
 LENGTH_PREFIX = Struct(">i")
 #: A frame holds at least its header-length word.
 FRAME_MIN_LENGTH_BYTES = 4
+
+
+def has_length_prefix(frame: bytes) -> bool:
+    """Whether the whole frame, as it travels, begins with its length."""
+    return len(frame) >= LENGTH_PREFIX.size and LENGTH_PREFIX.unpack_from(frame)[0] == len(frame) - LENGTH_PREFIX.size
+
+
+class Splitter(Protocol):
+    """What cuts one direction of a connection into frames. A handler of a protocol whose frames have no length prefix
+    brings its own, as attribute ``splitter``; it is fed once the connection is open.
+    """
+
+    error: str | None
+
+    @property
+    def is_empty(self) -> bool:
+        """True: the next bytes may be taken for a length prefix and its frame, without being fed."""
+        ...
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """The frames that ``data`` completes; see :class:`FrameSplitter`."""
+        ...
+
+
+def has_own_splitter(handler: object) -> bool:
+    """Whether its frames are others than those that a :class:`FrameSplitter` cuts."""
+    return hasattr(handler, "splitter")
+
+
+def splitter_of(handler: object) -> Splitter:
+    """The handler's own one, or that for frames with a length prefix."""
+    own: Splitter | None = getattr(handler, "splitter", None)
+    return FrameSplitter() if own is None else own
 
 
 class FrameSplitter:

@@ -206,6 +206,48 @@ class DiskFile(Protocol):
         ...
 
 
+class AppendFile(Protocol):
+    """A file that grows at its end and is read by position (Kafka: ``FileRecords`` over a ``FileChannel``).
+
+    As with :class:`DiskFile`, what was appended can be read at once and is durable after ``flush``.
+    """
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def size_bytes(self) -> int:
+        """How long it is now."""
+        ...
+
+    def append(self, data: bytes | bytearray | memoryview) -> int:
+        """Write ``data`` behind what is there; the position that its first byte got.
+
+        Raises :class:`DiskFull`, :class:`DiskFault`; the file is then as long as before.
+        """
+        ...
+
+    def read_at(self, position: int, length: int) -> bytes:
+        """A copy of ``length`` bytes from ``position``, or of what there is up to the file's end."""
+        ...
+
+    def truncate(self, size_bytes: int) -> None:
+        """Cut off what lies behind ``size_bytes``, which is at most the present size. Raises :class:`DiskFault`."""
+        ...
+
+    async def flush(self) -> None:
+        """Make all that was appended before this call durable. Raises :class:`DiskFault`."""
+        ...
+
+    def flush_now(self) -> None:
+        """As ``flush``, but blocks. For start-up and shutdown only."""
+        ...
+
+    def close(self) -> None:
+        """The content stays on disk."""
+        ...
+
+
 class FolderLock(Protocol):
     """Held while one broker owns a data folder."""
 
@@ -219,6 +261,13 @@ class Disk(Protocol):
         """Open (or create, zero-filled and sparse) a mapped file; an existing shorter file is extended.
 
         Missing parent folders are made. Raises :class:`DiskFull`, :class:`DiskFault`.
+        """
+        ...
+
+    def open_append(self, path: str) -> AppendFile:
+        """Open (or create, empty) a file that grows. Missing parent folders are made.
+
+        Raises :class:`DiskFull`, :class:`DiskFault`.
         """
         ...
 

@@ -4,7 +4,9 @@
                        |                             |
                   flush service              flush service, recovery point, checkpoint
 
-Simplified: no slaves, no write buffers outside the page cache.
+A slave's store takes no messages; its log grows by :meth:`MessageStore.follow`.
+
+Simplified: no write buffers outside the page cache.
 """
 
 from __future__ import annotations
@@ -26,11 +28,12 @@ from engine.store.log.store_batch import StoreBatch
 from engine.store.log.store_message import StoreMessage
 from engine.store.reading.message_reader import MessageReader
 from engine.store.recovery.recovery_report import RecoveryReport
-from engine.store.recovery.store_recovery import ABORT_PATH, StoreRecovery
+from engine.store.recovery.store_recovery import ABORT_PATH, KnownBounds, StoreRecovery
 from engine.store.services.clean_service import CleanService
 from engine.store.services.commit_log_check_service import CommitLogCheckService
 from engine.store.services.commit_log_flush_service import CommitLogFlushService
 from engine.store.services.flush_consume_queue_service import FlushConsumeQueueService
+from engine.store.services.replica_log import ReplicaLog
 from engine.store.services.store_parts import StoreParts
 
 _log = logging.getLogger("glassmq.store")
@@ -67,30 +70,32 @@ class MessageStore(MessageReader):
 
     # --- life --------------------------------------------------------------------------------------------------------
 
-    def load(self) -> RecoveryReport:
+    def load(self, known: KnownBounds | None = None) -> RecoveryReport:
         """Lock the folder, read what is there and repair it. Blocks: for start-up only.
 
         Raises ``FolderLocked`` when another broker uses the folder, ``DiskFull``, ``DiskFault``.
         """
         self._lock = self._disk.lock_folder()
         try:
-            return self._load()
+            return self._load(known or KnownBounds())
         except BaseException:
             self._close()
             raise
 
-    def _load(self) -> RecoveryReport:
+    def _load(self, known: KnownBounds) -> RecoveryReport:
         self._checkpoint = StoreCheckpoint(self._disk)
         self._queue_flush_service = FlushConsumeQueueService(
             self.parts, self.flush_service, self._checkpoint, self._flush_failed, self._before_recovery_point
         )
-        report = StoreRecovery(self.parts, self._checkpoint).run()
+        report = StoreRecovery(self.parts, self._checkpoint, known).run()
         self._queue_flush_service.flush_now(is_clean=False)
         # What recovery read need not stay mapped; files are mapped again when they are used.
         self._table.close()
         self.commit_log.files.close()
+        # A member of a group recovers whenever it takes office: that is no news.
+        level = logging.WARNING if known.in_doubt_offset is None else logging.INFO
         for line in report.lines:
-            _log.warning("recovery: %s", line)
+            _log.log(level, "recovery: %s", line)
         _log.info(
             "store loaded: commit log %d to %d, %d messages checked, %d dispatched again",
             report.commit_log_min_offset,
@@ -183,6 +188,11 @@ class MessageStore(MessageReader):
             return self._refused(error)
         self.dispatcher.add_all(requests)
         return result
+
+    def follow(self) -> ReplicaLog:
+        """Be a slave's from now on: messages are refused, and what the master sends is appended to the log returned."""
+        self._flags.refuse(Refusal.SLAVE)
+        return ReplicaLog(self.commit_log, self.dispatcher, self.parts.config.delay_levels_ms)
 
     def _refused(self, error: Exception) -> PutMessageResult:
         if isinstance(error, MessageRefused):

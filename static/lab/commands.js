@@ -27,12 +27,14 @@ const ORDER = [
   "kill-consumer",
   "stop-consumer",
   "start-consumer",
+  "resume-consumer",
   "listener",
   "crash-power",
   "torn-write",
   "clock-skew",
   "disk-full",
   "disk-free",
+  "drop-caches",
   "slow-fsync",
   "fail-fsync",
   "fault",
@@ -56,7 +58,7 @@ const byOrder = (a, b) => (ORDER.indexOf(a) + 1 || ORDER.length + 1) - (ORDER.in
 
 /** In which states of a node a command makes sense; others always do while it runs. */
 const STATES = {
-  restart: ["running", "paused", "crashed", "off"],
+  restart: ["crashed", "off"],
   "start-consumer": ["off", "crashed"],
   "resume-node": ["paused"],
   "pause-node": ["running"],
@@ -64,7 +66,7 @@ const STATES = {
 };
 const ROLES = {
   broker: ["broker"],
-  "broker or bank": ["broker"],
+  "broker or bank": ["broker", "database", "kafka_broker", "kafka_controller", "raft_peer"],
   consumer: ["consumer"],
   node: [
     "broker",
@@ -74,20 +76,39 @@ const ROLES = {
     "transaction_coordinator",
     "transaction_manager",
     "resource_manager",
+    "database",
+    "redis",
+    "service",
+    "kafka_producer",
+    "kafka_broker",
+    "kafka_consumer",
+    "kafka_controller",
+    "raft_peer",
+    "raft_client",
   ],
 };
 /** Said better by another one of the list, or has a place of its own: the half messages and the dead letters of a
-    broker's card, a frame on its link. */
-const ELSEWHERE = ["setting", "commit-half", "rollback-half", "resume-half", "resend-dead-letter", "drop-frame"];
+    broker's card, a record of idempotence, a frame on its link. */
+const ELSEWHERE = [
+  "setting",
+  "commit-half",
+  "rollback-half",
+  "resume-half",
+  "resend-dead-letter",
+  "free-record",
+  "drop-frame",
+];
 
 /** Kinds for the menu of one node. */
 export function kindsForNode(name) {
-  const { role, status, bank } = view.value.nodes[name] ?? {};
+  const { role, status, bank, page_cache: cache } = view.value.nodes[name] ?? {};
   const suits = (target) => (ROLES[target] ?? []).includes(role) || (target === "broker or bank" && Boolean(bank));
   return Object.keys(COMMANDS)
     .filter(
       (kind) =>
         !ELSEWHERE.includes(kind) &&
+        (cache || kind !== "drop-caches") &&
+        (role === "raft_peer" || kind !== "change-membership") &&
         suits(COMMANDS[kind].target) &&
         (STATES[kind] ?? ["running", "paused"]).includes(status),
     )

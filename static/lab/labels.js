@@ -16,8 +16,17 @@ export function labelText(label) {
 }
 
 /** In a sentence why a node does not run; nothing while it does. */
-export function stateText({ status, has_run: hasRun, is_starting: isStarting }) {
+export function stateText({ role, status, has_run: hasRun, is_starting: isStarting }) {
   if (status === "running" || !status) return "";
-  const why = status !== "off" ? status : isStarting ? "starting" : hasRun ? "shut_down" : "off";
+  const isRedis = role === "redis" && status === "crashed";
+  const why = isRedis
+    ? "failed_over"
+    : status !== "off"
+      ? status
+      : isStarting
+        ? "starting"
+        : hasRun
+          ? "shut_down"
+          : "off";
   return t(`lab.node.is_${why}`);
 }

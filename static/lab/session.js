@@ -1,5 +1,6 @@
 // What a person does to the world. Panels call these; the source (socket or recording) carries them out.
 
+import { effect } from "@preact/signals";
 import { t } from "../common/i18n.js";
 import { mine, tell, view } from "./view.js";
 
@@ -119,6 +120,24 @@ export function command(kind, target, values = {}) {
   if (isAnew) restart();
   source.command(kind, target, values);
   if (isAnew) play();
+}
+
+let stopSetting = () => {};
+
+/** Sets the same on several nodes, one after the other: each makes another run, and nothing else is taken meanwhile. */
+export function setForAll(names, name, value) {
+  stopSetting();
+  const left = [...names];
+  let sent = null;
+  const isSet = (node) =>
+    view.value.settings.some((one) => one.node === node && one.name === name && one.value === value);
+  stopSetting = effect(() => {
+    if (view.value.busy !== null || (sent && !isSet(sent))) return;
+    while (left.length > 0 && isSet(left[0])) left.shift();
+    sent = left.shift() ?? null;
+    if (sent) command("setting", sent, { name, value });
+    else queueMicrotask(stopSetting);
+  });
 }
 
 /** Shows the world as it was after event number `event`. While the handle is dragged only the last wish counts. */

@@ -12,20 +12,23 @@ const changed = computed(() => view.value.settings);
 
 const roleOf = (node) => view.peek().nodes[node]?.role;
 
-/** Facts about a setting: { name, java, default, unit, low, high, is_whole }, or null. */
+/** Facts about a setting: { name, java, default, unit, low, high, is_whole, choices }, or null. */
 export function settingFacts(node, name) {
   const facts = SETTINGS[roleOf(node)]?.[name];
   return facts ? { name, ...facts } : null;
 }
 
+/** A listener that does no work is not kept from doing it twice. */
+const isOf = (node, name) => !name.startsWith("idempotence_") || Boolean(view.peek().nodes[node]?.idempotence);
+
 /** Names of all settings of a node. */
-export const settingNames = (node) => Object.keys(SETTINGS[roleOf(node)] ?? {});
+export const settingNames = (node) => Object.keys(SETTINGS[roleOf(node)] ?? {}).filter((name) => isOf(node, name));
 
 /** Those that rule what one sees of the node. */
 export function seenSettings(node) {
   const role = roleOf(node);
   return [...new Set([...Object.values(STAGE[role] ?? {}), ...Object.values(TIMERS[role] ?? {})])].filter(
-    (name) => SETTINGS[role]?.[name],
+    (name) => SETTINGS[role]?.[name] && isOf(node, name),
   );
 }
 

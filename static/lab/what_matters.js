@@ -6,8 +6,8 @@ import { keep, kept } from "../common/kept.js";
 import { labData } from "./commands.js";
 
 const KEY = "glassmq.lab.matters";
-const { tasks = [], labels = [], requests = [] } = labData.quiet ?? {};
-const [quietLabels, quietRequests] = [new Set(labels), new Set(requests)];
+const { tasks = [], labels = [], requests = [], refusals = [] } = labData.quiet ?? {};
+const [quietLabels, quietRequests, loudReplies] = [new Set(labels), new Set(requests), new Set(refusals)];
 
 export const onlyWhatMatters = signal(kept(KEY) !== "no");
 effect(() => keep(KEY, onlyWhatMatters.value ? "yes" : "no"));
@@ -19,8 +19,8 @@ export function entryMatters({ actor, label }) {
   return !tasks.some((quiet) => task === quiet || (quiet.endsWith(" ") && task.startsWith(quiet)));
 }
 
-/** The same of a frame; one that is lost always does. */
+/** The same of a frame; one that is lost, or refuses something for good, always does. */
 export function frameMatters({ kind, name, reply_to_name: asked, dropped }) {
-  if (dropped) return true;
+  if (dropped || (kind === "response" && loudReplies.has(name))) return true;
   return kind === "frame" || ((kind === "request" || kind === "response") && !quietRequests.has(asked ?? name));
 }

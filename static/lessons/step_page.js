@@ -191,6 +191,7 @@ function Judgement({ step, judged }) {
           }
         </dl>`
       }
+      ${judged.why && html`<${Prose} class="why-wrong" text=${judged.why} />`}
     </div>
   </div>`;
 }

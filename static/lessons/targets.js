@@ -18,6 +18,9 @@ export const TARGETS = {
   routes: (nameServer) => inNode(nameServer, ".node-line") ?? inNode(nameServer, ".node-summary"),
   sends: (producer) => inNode(producer, ".figure-cells"),
   "commit-log": (broker) => inNode(broker, ".commit-log"),
+  copies: (broker) => inNode(broker, "[data-part=replication]"),
+  "page-cache": (node) => inNode(node, "[data-part=page-cache]"),
+  "disk-arm": (node) => inNode(node, "[data-arm]"),
   record: (broker, key) => inNode(broker, `[data-record="${recordOffset(broker, key)}"]`),
   queue: queueOf,
   entry: (broker, topic, id, offset) =>
@@ -38,6 +41,11 @@ export const TARGETS = {
   "cash-machine": (node) => inNode(node, "[data-part=cash-machine]"),
   "global-transactions": (coordinator) => inNode(coordinator, "[data-part=global-transactions]"),
   branches: (resourceManager) => inNode(resourceManager, "[data-part=branches]"),
+  guard: (consumer) => inNode(consumer, "[data-part=idempotence]"),
+  orders: (database) => inNode(database, "[data-part=database]"),
+  records: (store) => inNode(store, "[data-part=records]"),
+  calls: (service) => inNode(service, "[data-part=service]"),
+  "raft-log": (peer) => inNode(peer, "[data-part=raft-log]"),
   "fault-menu": (node) => inNode(node, ".fault-button"),
   panel: (name) => document.getElementById(`tab-${name}`)?.closest(".tab-group") ?? null,
   control: (name) => CONTROLS[name]?.() ?? document.getElementById(`control-${name}`),
@@ -75,9 +83,16 @@ export function elementOrHolder(target) {
 const PARTS = {
   "commit-log": "commit_log",
   record: "commit_log",
+  copies: "replication",
+  "page-cache": "page_cache",
+  "disk-arm": "page_cache",
   lock: "locks",
   "delay-levels": "delay",
   "half-messages": "half_messages",
+  guard: "idempotence",
+  orders: "database",
+  records: "idempotence",
+  calls: "service",
 };
 const QUEUES = ["queue", "entry", "committed"];
 

@@ -11,6 +11,7 @@ import { listenToKeys } from "./keys.js";
 import { ConnectionState, Controls, Sections } from "./panels/overview/header.js";
 import { DeadLetters } from "./panels/messages/dead_letters.js";
 import { DelayLevels } from "./panels/messages/delay_levels.js";
+import { Numbers } from "./panels/messages/numbers.js";
 import { Groups } from "./panels/overview/groups.js";
 import { Insides } from "./panels/insides/insides.js";
 import { KeyMap } from "./panels/overview/key_map.js";
@@ -18,15 +19,16 @@ import { Log } from "./panels/overview/log.js";
 import { Metrics } from "./panels/overview/metrics.js";
 import { Operator } from "./panels/operator/operator.js";
 import { Plots } from "./panels/overview/plots.js";
+import { Replication } from "./panels/overview/replication.js";
 import { Records } from "./panels/messages/records.js";
 import { Search } from "./panels/messages/search.js";
 import { Stage } from "./panels/stage/stage.js";
 import { Transactions } from "./panels/messages/transactions.js";
 import { Verdict } from "./panels/overview/verdict.js";
 import { openStream } from "./stream.js";
-import { receive } from "./view.js";
+import { beAbsent, receive } from "./view.js";
 
-const stream = openStream(receive);
+const stream = openStream(receive, undefined, beAbsent);
 
 function Page() {
   return html`
@@ -38,6 +40,8 @@ function Page() {
     <${Groups} />
     <${Transactions} />
     <${DelayLevels} />
+    <${Numbers} />
+    <${Replication} />
     <${DeadLetters} />
     <${Records} />
     <${Search} />

@@ -14,11 +14,12 @@ const REFUSED_RETRY_MS = 5000;
 
 /**
  * Follows /live and calls `onState(state, { history })` after every snapshot and patch; `history` is given with
- * snapshots only. Returns the signals that the connection banner shows, and `resync`.
+ * snapshots only. `onAbsent({ name, leader, term })`: the broker is elsewhere, as long as no state comes.
+ * Returns the signals that the connection banner shows, and `resync`.
  *
  * status: "connecting" | "live" | "reconnecting" | "resyncing" | "resynced" | "refused"
  */
-export function openStream(onState, socket = io("/live", TRANSPORT)) {
+export function openStream(onState, socket = io("/live", TRANSPORT), onAbsent = () => {}) {
   const status = signal("connecting");
   const sequence = signal(null);
   let state = null;
@@ -65,6 +66,8 @@ export function openStream(onState, socket = io("/live", TRANSPORT)) {
     onState(state, {});
     accept(message.sequence);
   });
+
+  socket.on("absent", onAbsent);
 
   // Socket.IO connects again by itself unless the server itself refused; then the page asks again now and then.
   const lost = () => {

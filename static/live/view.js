@@ -14,6 +14,8 @@ const EMPTY_STATE = {
   locks: {},
   transactions: null,
   delay_levels: null,
+  replication: null,
+  numbers: null,
   rates: {},
   log: [],
   commit_log: { min_offset: 0, max_offset: 0, flushed_offset: 0, dispatched_offset: 0, file_count: 0, tail: [] },
@@ -30,8 +32,13 @@ export const history = signal(EMPTY_HISTORY);
 /** False until the first snapshot: "nothing known yet" is not the same as "nothing there". */
 export const loaded = signal(false);
 
+/** { name, leader, term } while another member of a group of brokers leads; else null. */
+export const absent = signal(null);
+export const beAbsent = (told) => (absent.value = told);
+
 let latest = { state: EMPTY_STATE, history: EMPTY_HISTORY, isReal: false };
 export function receive(next, { history: sent }) {
+  absent.value = null;
   const whole = { ...EMPTY_STATE, ...next };
   if (sent) assignMarks(whole);
   const before = sent ? historyOf(sent, whole.cluster.started_ms) : latest.history;

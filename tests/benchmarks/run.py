@@ -1,7 +1,9 @@
 """``make bench``: GlassMQ beside a real RocketMQ, and Spark's reading beside other ways, on this machine.
 
 Without options both parts. Options are those of the first part, alone; those behind the word ``spark`` of the second,
-:mod:`tests.benchmarks.spark_run`: ``make bench BENCH="spark --rounds 1"``.
+:mod:`tests.benchmarks.spark_run`: ``make bench BENCH="spark --rounds 1"``. Behind the word ``idempotence``
+stand those of :mod:`tests.benchmarks.idempotence`, behind ``kafka`` those of :mod:`tests.benchmarks.kafka`, behind
+``replication`` those of :mod:`tests.benchmarks.replication`; each runs alone.
 
 Both clusters run at once and take turns under load, in changing order, for several rounds: what disturbs the machine
 disturbs both. Each measurement is the load program's last window. The result names the versions and
@@ -22,19 +24,15 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.benchmarks import spark_run
-from tests.benchmarks.loads import LOADS, WINDOW_S, Load, LoadProgram, best_load_program
-from tests.interop.harness.clients import Clients
+from tests.benchmarks import idempotence, kafka, replication, spark_run
+from tests.benchmarks.loads import LOADS, Load, best_load_program
+from tests.benchmarks.rounds import Measurement, run_rounds
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.installs import ClientUnavailable
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.rocketmq_jars import server_jars
-from tests.interop.harness.waiting import wait_until
-from tests.interop.harness.wire import max_offsets, send_message
-
-_QUEUES = 8
-_START_OF_LOAD_DEADLINE_S = 60
+from tests.interop.harness.wire import send_message
 
 
 @dataclass(frozen=True)
@@ -44,24 +42,6 @@ class Start:
     label: str
     seconds: float
     resident_mib: float
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """One load on one broker in one round.
-
-    ``cpu_us_per_message``: processor time of the broker's processes over the whole run, per message stored. On a busy
-    machine it says more than the rate, which depends on the share of the processor that the broker got.
-    """
-
-    round_number: int
-    load: str
-    label: str
-    messages_per_second: int
-    failed: int
-    stored: int
-    cpu_us_per_message: float
-    load_average: float
 
 
 def measure_start(start: Callable[[Path], Cluster], folder: Path) -> Start:
@@ -75,63 +55,6 @@ def measure_start(start: Callable[[Path], Cluster], folder: Path) -> Start:
         return Start(cluster.label, seconds, cluster.resident_bytes() / 2**20)
     finally:
         cluster.stop()
-
-
-def measure_load(
-    cluster: Cluster, program: LoadProgram, load: Load, round_number: int, windows: int, folder: Path
-) -> Measurement:
-    """Run ``load`` until ``windows`` windows were printed; take the last.
-
-    Raises ``RuntimeError`` if the broker stored fewer messages than the program says were acknowledged in that window:
-    such a rate would be a lie.
-    """
-    topic = cluster.create_topic(f"Bench_{load.name}_{round_number}", _QUEUES)
-    clients = Clients(cluster, folder)
-    cpu_before = cluster.cpu_seconds()
-    process = program.start(clients, load, topic)
-    try:
-        wait_until(
-            lambda: len(program.windows(process)) >= windows or not process.is_running,
-            f"{windows} windows of {load.name} on {cluster.label}",
-            windows * WINDOW_S + _START_OF_LOAD_DEADLINE_S,
-            process.output_end,
-        )
-        printed = program.windows(process)
-        if len(printed) < windows:
-            raise RuntimeError(f"{process.name} ended early on {cluster.label}:\n{process.output_end()}")
-    finally:
-        process.kill()
-    last = printed[windows - 1]
-    stored = sum(max_offsets(cluster.broker, topic, _QUEUES))
-    if stored < last.messages_per_second * program.covers_s * 0.99:
-        raise RuntimeError(f"{cluster.label} acknowledged more than the {stored} messages that it stored")
-    return Measurement(
-        round_number=round_number,
-        load=load.name,
-        label=cluster.label,
-        messages_per_second=last.messages_per_second,
-        failed=last.failed,
-        stored=stored,
-        cpu_us_per_message=(cluster.cpu_seconds() - cpu_before) * 1e6 / stored,
-        load_average=os.getloadavg()[0],
-    )
-
-
-def run_rounds(
-    clusters: list[Cluster], program: LoadProgram, loads: list[Load], options: argparse.Namespace, folder: Path
-) -> list[Measurement]:
-    """Every load on every cluster, ``options.rounds`` times; the order of the clusters turns round every time."""
-    found = []
-    for number in range(1, options.rounds + 1):
-        order = clusters if number % 2 else clusters[::-1]
-        for load in loads:
-            for cluster in order:
-                clients_folder = folder / f"{number}-{load.name}-{cluster.broker_port}"
-                measurement = measure_load(cluster, program, load, number, options.windows, clients_folder)
-                found.append(measurement)
-                rate = measurement.messages_per_second
-                print(f"  round {number}  {load.name:<11} {cluster.label:<16} {rate:>8,} msg/s", file=sys.stderr)
-    return found
 
 
 def table(measurements: list[Measurement], labels: list[str], loads: list[Load], rounds: int) -> str:
@@ -229,6 +152,12 @@ def choose_starters(wanted: list[str]) -> tuple[list[Callable[[Path], Cluster]],
 
 def main(arguments: list[str]) -> int:
     """Both parts with what they usually measure; with options only the part that they belong to."""
+    if arguments[:1] == ["idempotence"]:
+        return idempotence.main(arguments[1:])
+    if arguments[:1] == ["kafka"]:
+        return kafka.main(arguments[1:])
+    if arguments[:1] == ["replication"]:
+        return replication.main(arguments[1:])
     if arguments[:1] == ["spark"]:
         return spark_run.main(arguments[1:])
     code = measure_brokers(arguments)
@@ -248,7 +177,7 @@ def measure_brokers(arguments: list[str]) -> int:
         clusters: list[Cluster] = []
         try:
             clusters += [start(_folder(folder / f"cluster-{kind}")) for kind, start in enumerate(starters)]
-            measurements = run_rounds(clusters, program, loads, options, folder)
+            measurements = run_rounds(clusters, program, loads, options.rounds, options.windows, folder)
         finally:
             for cluster in clusters:
                 cluster.stop()

@@ -76,6 +76,11 @@ def link_of_world(page: Page) -> str:
     return page.evaluate("async () => (await import('/static/lab/view.js')).view.peek().link")
 
 
+def is_in_world(page: Page, link: str) -> bool:
+    """Whether the world as it stands is that of ``link``."""
+    return link_of_world(page) == link
+
+
 def read_finished_lesson(page: Page, language: str) -> None:
     """Open every page of a lesson that is done: what it asked, said and explained shows in this language."""
     data = lesson_data(page)

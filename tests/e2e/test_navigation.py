@@ -12,6 +12,7 @@ PARTS = {
     "/tutorials": "Tutorials",
     "/lab": "Lab",
     "/live": "Live",
+    "/storage": "Storage",
     "/pipeline": "Pipeline",
     "/filters": "Filters",
 }

@@ -17,6 +17,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
+from engine.lab.raft.raft_peer_role import RaftPeerRole, key_of
 from engine.lab.run.recording import python_version
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario, scenario_names, shelved_scenario_names
@@ -70,6 +72,12 @@ def _end(run: LabRun) -> dict[str, Any]:
                 for queue_id, offset in sorted(offsets.items())
             },
         }
+    for kafka in run.world.roles(KafkaBrokerRole):
+        ends = {f"{one.topic}/{one.partition}": one.next_offset for one in kafka.stored.segments()}
+        offsets = {f"{group} {topic}/{number}": offset for (group, topic, number), offset in kafka.committed_offsets()}
+        brokers[kafka.name] = {"partitions": ends, "offsets": offsets}
+    for peer in run.world.roles(RaftPeerRole):
+        brokers[peer.name] = {"term": peer.term, "log": [f"{one.term} {key_of(one)}" for one in peer.stored_entries()]}
     consumers = {
         role.name: sorted(f"{queue.topic}/{queue.queue_id}" for queue in role.consumer.process_queues)
         for role in run.world.consumers()
@@ -97,6 +105,13 @@ def _story(run: LabRun) -> list[str]:
     for done in history.consumes_ended:
         place = f"{done.broker} {done.topic}/{done.queue_id}/{done.queue_offset}"
         lines.append((done.event, done.time_us, f"{done.node} consumed {done.key} from {place}: {done.result}"))
+    lines += [
+        (work.event, work.time_us, f"{work.node} has done {work.effect} for {work.key}, asked by {work.by}")
+        for work in history.work_done
+    ]
+    for judged in history.deliveries_judged:
+        about = f"{judged.key} about {judged.order}"
+        lines.append((judged.event, judged.time_us, f"{judged.node} judged {about}: {judged.verdict}"))
     for drop in history.messages_dropped:
         place = f"{drop.broker} {drop.topic}/{drop.queue_id}/{drop.queue_offset}"
         lines.append((drop.event, drop.time_us, f"{drop.node} dropped {drop.key} from {place}"))
@@ -108,7 +123,7 @@ def _story(run: LabRun) -> list[str]:
 def file_of(name: str) -> Path:
     """Where the golden file of a scenario lies."""
     shelves = shelved_scenario_names().items()
-    return FOLDER / next((shelf for shelf, names in shelves if name in names), "lessons") / f"{name}.json"
+    return FOLDER / next((shelf for shelf, names in shelves if name in names), f"lessons/{name[0]}x") / f"{name}.json"
 
 
 def main(names: list[str]) -> None:

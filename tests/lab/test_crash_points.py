@@ -62,6 +62,39 @@ def test_a_lock_lasts_as_long_as_the_coordinator_is_away():
         assert away_ms < outcome.locked_us / 1_000 < away_ms + 500
 
 
-def test_a_scenario_without_transfers_has_no_points():
-    with pytest.raises(NothingToCrash, match="neither a transaction manager nor a bank"):
+def test_a_scenario_without_transfers_and_work_has_no_points():
+    with pytest.raises(NothingToCrash, match="neither a transaction manager, nor a bank"):
         find_points(small())
+
+
+@pytest.fixture(scope="module")
+def tables_of_work() -> dict[str, list[dict]]:
+    return {
+        name: json.loads((TABLE.parent / f"{name}.json").read_text(encoding="utf-8"))["points"]
+        for name in ("six-steps", "sub-messages")
+    }
+
+
+@pytest.mark.parametrize("name", ["six-steps", "sub-messages"])
+def test_the_table_of_work_has_the_points_of_the_scenario_as_it_is_now(tables_of_work, name):
+    found = [(point.node, dict(point.texts), point.event) for point in find_points(load_scenario(name))]
+    refresh = HOW_TO.replace("xa-two-phase", name)
+    assert [(row["node"], row["step"], row["event"]) for row in tables_of_work[name]] == found, f"refresh it: {refresh}"
+
+
+def test_sub_messages_do_the_work_once_whatever_crashes_when_and_the_six_steps_do_not(tables_of_work):
+    safe, unsafe = tables_of_work["sub-messages"], tables_of_work["six-steps"]
+    assert len(safe) > 30
+    assert {(row["outcome"], row["times"], row["is_conserved"]) for row in safe} == {("done", 1, True)}
+    assert {row["node"] for row in safe} == {"B1", "C1", "C2", "C3", "C4", "D1", "D2", "D3"}
+    broken = [row for row in unsafe if not row["is_conserved"]]
+    assert {(row["node"], row["times"]) for row in broken} == {("C1", 2)}
+    assert {row["is_conserved"] for row in unsafe if row["node"] in ("S1", "D1")} == {True}
+
+
+@pytest.mark.parametrize(("name", "step"), [("six-steps", "has sent COMMIT"), ("sub-messages", "has sent COMMIT")])
+def test_a_row_of_work_says_what_happens_when_it_is_run_again(tables_of_work, name, step):
+    scenario = load_scenario(name)
+    row = next(row for row in tables_of_work[name] if row["step"]["en"] == step)
+    point = next(point for point in find_points(scenario) if point.texts["en"] == step)
+    assert crash_at(scenario, point).to_dict() == row

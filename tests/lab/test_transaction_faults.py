@@ -8,7 +8,7 @@ import pytest
 
 from engine.lab.run.run import LabRun
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
-from engine.runtime.lab.lab_storage import PAGE_BYTES, SECTOR_BYTES
+from engine.runtime.lab.lab_file_content import PAGE_BYTES, SECTOR_BYTES
 from tests.support.lab.checked_run import broker_of, broker_role, do, finish, run_to, run_until
 from tests.support.lab.one_payment import (
     answers,

@@ -25,6 +25,7 @@ NEEDS: Mapping[str, str] = {
     "chromium": "browser",
     "real_client": "interop",
     "wheel": "wheel",
+    "real_servers": "databases",
 }
 #: Said by hand of what takes ten seconds and more, and finds little that quicker tests of the same do not.
 THOROUGH = "thorough"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from app.commands.lab.changed_settings import settings_of
 from app.commands.lab.shared_work import LateSpark, shared_work
 
 if TYPE_CHECKING:
@@ -117,6 +118,19 @@ class TimeSpent:
     multiple=True,
     help="How long after its crash a process starts again; 0: never. May be repeated.  [default: 2000]",
 )
+@click.option(
+    "--losses",
+    "max_losses",
+    type=int,
+    help="How many frames one schedule loses at most, besides the stalls.  [default: 1 with --lose, else 0]",
+)
+@click.option(
+    "--lose",
+    multiple=True,
+    metavar="FRAME",
+    help='Which frames may be lost: SEND_MESSAGE_V2, "reply to SEND_MESSAGE_V2" and so on. May be repeated.  '
+    "[default: those that send, pull, send back, commit offsets and end transactions, and their replies]",
+)
 @click.option("--forced-unlock", type=ForcedUnlock(), multiple=True, help="The consumer gives a queue up at that time.")
 @click.option(
     "--from-ms",
@@ -133,6 +147,13 @@ class TimeSpent:
 @click.option("--seed", type=click.IntRange(0, 2**53 - 1), help="The world's seed.  [default: the scenario's own]")
 @click.option(
     "--random", "random_schedules", type=int, default=0, help="So many random schedules (PCT, d=3) if nothing is found."
+)
+@click.option(
+    "--set",
+    "changed",
+    metavar="NODE.NAME=VALUE",
+    multiple=True,
+    help="Change a setting from the beginning; NODE may be producers, consumers or raft_peers. May be repeated.",
 )
 @click.option("--max-schedules", type=int, default=1_000_000, show_default=True, help="Stop after so many.")
 @click.option(
@@ -162,12 +183,15 @@ def command(
     max_crashes: int | None,
     crash: tuple[str, ...],
     restart_ms: tuple[int, ...],
+    max_losses: int | None,
+    lose: tuple[str, ...],
     forced_unlock: tuple[tuple[int, str, int], ...],
     from_ms: int | None,
     to_ms: int | None,
     seed: int | None,
     random_schedules: int,
     max_schedules: int,
+    changed: tuple[str, ...],
     processes: int,
     master: str | None,
     as_json: bool,
@@ -178,9 +202,10 @@ def command(
     With orderly consumers that is a duplicate or a message out of order; with banks, money that is lost or comes from
     nowhere; with transactions, a half message that is consumed or forgotten.
 
-    A schedule is one run of the world in which some actors stand still at some of their steps, and some processes die
-    there. All schedules without a stall are run first, then all with one stall or crash, then all with two. What is
-    found is made as short as possible, and printed with a link that replays it. Exit code 1 when something was found.
+    A schedule is one run of the world in which some actors stand still at some of their steps, some processes die
+    there, and some frames are lost. All schedules without a stall are run first, then all with one stall, crash or lost
+    frame, then all with two. What is found is made as short as possible, and printed with a link that replays it. Exit
+    code 1 when something was found.
 
     FILE|NAME is a scenario file (.yaml), or the name of one that "glassmq lab list" shows.
 
@@ -191,7 +216,9 @@ def command(
       glassmq explore two-consumers --max-stalls 1 --pause-ms 90000
       glassmq explore bank-naive --crashes 1
       glassmq explore bank-transaction --crash producers --max-stalls 0
+      glassmq explore bank-transaction --losses 1 --crashes 0 --max-stalls 0
       glassmq explore bank-transaction --spark 'local[8]'
+      glassmq explore order-and-stock --set consumers.idempotence_strategy=check-then-act
     """
     from app.commands.tool import load_scenario_argument
     from engine.lab.explorer.plan import ExplorationRequest
@@ -207,11 +234,14 @@ def command(
         max_crashes=max_crashes,
         crash=tuple(dict.fromkeys(crash)),
         restart_ms=tuple(dict.fromkeys(restart_ms)),
+        max_losses=max_losses,
+        lose=tuple(dict.fromkeys(lose)),
         forced_unlocks=forced_unlock,
         from_ms=from_ms,
         to_ms=to_ms,
         random_schedules=random_schedules,
         max_schedules=max_schedules,
+        settings=tuple(one for text in changed for one in settings_of(scenario, text)),
     )
     if master is not None and processes != 1:
         raise click.UsageError("--processes and --spark are two ways to share the work; name one")
@@ -289,6 +319,8 @@ def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpen
     bounded = state.bounded
     depths = ", ".join(f"{count:,} with {depth}" for depth, count in enumerate(bounded.by_depth))
     what = "stalls or crashes" if plan.bounds.max_crashes else "stalls"
+    if plan.bounds.max_losses:
+        what = f"{what.replace(' or', ',')} or lost frames"
     more = f"; {state.search.schedules:,} more" if state.search is not bounded else ""
     switches = f"without {', '.join(request.without)}" if request.without else "with everything switched on"
     click.echo(
@@ -299,7 +331,8 @@ def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpen
     finding = state.finding
     if finding is None:
         crashes = f" and {plan.bounds.max_crashes} crashes" if plan.bounds.max_crashes else ""
-        bound = f"all schedules with up to {plan.bounds.max_stalls} stalls{crashes} were run"
+        losses = f" and {plan.bounds.max_losses} lost frames" if plan.bounds.max_losses else ""
+        bound = f"all schedules with up to {plan.bounds.max_stalls} stalls{crashes}{losses} were run"
         click.echo(f"nothing found: {bound if state.is_complete else 'the search is not complete'}")
         if state.unconfirmed:
             click.echo(f"{state.unconfirmed} schedules broke something that no recording repeats")
@@ -314,7 +347,7 @@ def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpen
         if hold.meanwhile["en"]:
             click.echo(f"     {hold.meanwhile['en']}")
     if not finding.holds:
-        click.echo("  It needs no stall and no crash: it happens whenever this scenario runs.")
+        click.echo("  It needs no stall, no crash and no lost frame: it happens whenever this scenario runs.")
     for later in finding.later:
         click.echo(f"Then {later.checker} ({later.anomaly.value}): {later.text['en']}")
     click.echo(f"{address.rstrip('/')}/lab/{request.scenario.name}#{finding.link}")

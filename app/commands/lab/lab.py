@@ -4,14 +4,21 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+from app.commands.lab.lab_acknowledgement import acknowledgement
 from app.commands.lab.lab_compare import compare
+from app.commands.lab.lab_duplicates import duplicates
 from app.commands.lab.lab_film import film
 from app.commands.lab.lab_pictures import pictures
+from app.commands.lab.lab_replication_compare import replication_compare
 from app.commands.lab.lab_run import run
 from app.commands.lab.lab_why import why
+
+if TYPE_CHECKING:
+    from engine.lab.sweep.crash_points import CrashOutcome
 
 
 @click.group("lab", context_settings={"help_option_names": ["-h", "--help"]})
@@ -26,7 +33,10 @@ def command() -> None:
       glassmq lab run my-scenario.yaml --seeds 200
       glassmq lab run general --seeds 1000000 --faults random --results runs --spark spark://host:7077
       glassmq lab crash-points xa-two-phase
+      glassmq lab acknowledgement
+      glassmq lab replication-compare
       glassmq lab compare batch-trade-offs --set C1.pullBatchSize=1,8,32
+      glassmq lab duplicates --seeds 1000
       glassmq lab why lost-offset-commit order-3
       glassmq lab pictures three-locks
       glassmq lab film three-locks -o duplicate.gif
@@ -35,9 +45,12 @@ def command() -> None:
 
 command.add_command(run)
 command.add_command(compare)
+command.add_command(duplicates)
 command.add_command(why)
 command.add_command(pictures)
 command.add_command(film)
+command.add_command(acknowledgement)
+command.add_command(replication_compare)
 
 
 @command.command("list")
@@ -70,15 +83,17 @@ def list_scenarios() -> None:
     "--address", default="http://127.0.0.1:8000", show_default=True, help="Where the links lead: your glassmq serve."
 )
 def crash_points(scenario_name: str, restart_after_ms: int, json_path: Path | None, address: str) -> None:
-    """Kill a node right after each step of a transfer, one run per step, and tell what became of the transfer.
+    """Kill a node right after each step of a transfer, or of work, one run per step, and tell what came of it.
 
-    For scenarios with a two-phase commit or a bank that sends in transactions. The last transfer of each kind is looked
-    at. LOCKED is how long an account was locked for it, WINDOW how long one bank had done its part and the other not.
+    For scenarios with a two-phase commit, a bank that sends in transactions, or listeners that work. The last transfer
+    of each kind is looked at, or the last order. LOCKED is how long an account was locked for it, WINDOW how long one
+    bank had done its part and the other not; TIMES how often something was done that is to be done once.
 
     \b
     Examples:
       glassmq lab crash-points xa-two-phase
       glassmq lab crash-points bank-transaction --restart-after-ms 10000
+      glassmq lab crash-points sub-messages
     """
     import orjson
 
@@ -94,21 +109,27 @@ def crash_points(scenario_name: str, restart_after_ms: int, json_path: Path | No
         raise click.ClickException(str(error)) from None
     with click.progressbar(points, label=scenario.name, show_pos=True, file=sys.stderr) as bar:
         outcomes = [crash_at(scenario, point, restart_after_ms) for point in bar]
-    rows: list[tuple[object, ...]] = [
-        (
-            outcome.point.way,
-            outcome.point.node,
-            outcome.point.texts["en"],
-            outcome.outcome,
-            f"{outcome.locked_us / 1e6:.2f} s",
-            "-" if outcome.window_us is None else f"{outcome.window_us / 1e6:.2f} s",
-            "yes" if outcome.is_conserved else "NO",
-        )
-        for outcome in outcomes
-    ]
-    print_table(("TRANSFER", "CRASHES", "RIGHT AFTER IT", "OUTCOME", "LOCKED", "WINDOW", "MONEY CONSERVED"), rows)
-    longest = max(outcomes, key=lambda outcome: outcome.locked_us)
-    click.echo(f"the longest lock: {address.rstrip('/')}/lab/{scenario.name}#{longest.link}")
+    print_table(
+        ("WHAT", "CRASHES", "RIGHT AFTER IT", "OUTCOME", "LOCKED", "WINDOW", "TIMES", "ALL HOLDS"),
+        [_crash_row(outcome) for outcome in outcomes],
+    )
+    worst = max(outcomes, key=lambda outcome: (not outcome.is_conserved, outcome.locked_us))
+    what = "the longest lock" if worst.is_conserved else "the first that breaks something"
+    if worst.locked_us or not worst.is_conserved:
+        click.echo(f"{what}: {address.rstrip('/')}/lab/{scenario.name}#{worst.link}")
     if json_path is not None:
         table = {"restart_after_ms": restart_after_ms, "points": [outcome.to_dict() for outcome in outcomes]}
         json_path.write_bytes(orjson.dumps(table, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
+
+
+def _crash_row(outcome: CrashOutcome) -> tuple[object, ...]:
+    return (
+        outcome.point.way,
+        outcome.point.node,
+        outcome.point.texts["en"],
+        outcome.outcome,
+        "-" if outcome.times is not None else f"{outcome.locked_us / 1e6:.2f} s",
+        "-" if outcome.window_us is None else f"{outcome.window_us / 1e6:.2f} s",
+        "-" if outcome.times is None else outcome.times,
+        "yes" if outcome.is_conserved else "NO",
+    )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from app.commands.lab.changed_settings import settings_of
 from app.commands.lab.shared_work import PROCESSES_MAX, shared_work, spark_is_missing
 
 if TYPE_CHECKING:
@@ -35,6 +36,13 @@ _NAMED_MAX = 100
     default="none",
     show_default=True,
     help="Break things at random, within the scenario's fault model.",
+)
+@click.option(
+    "--set",
+    "changed",
+    metavar="NODE.NAME=VALUE",
+    multiple=True,
+    help="Change a setting from the beginning; NODE may be producers, consumers or raft_peers. May be repeated.",
 )
 @click.option(
     "--processes",
@@ -68,6 +76,7 @@ def run(
     seed: int | None,
     seeds: int,
     faults: str,
+    changed: tuple[str, ...],
     processes: int | None,
     master: str | None,
     results_folder: Path | None,
@@ -85,6 +94,7 @@ def run(
     Examples:
       glassmq lab run general
       glassmq lab run general --seed 1 --seeds 1000 --faults random --processes 2
+      glassmq lab run majority-log --seeds 300 --faults random --set raft_peers.checks_log_is_up_to_date=false
       glassmq lab run general --seeds 100000 --faults random --results runs --spark 'local[8]'
       glassmq lab run 15-auditing-with-spark --export-messages export
     """
@@ -95,11 +105,12 @@ def run(
         raise click.UsageError("--processes and --spark are two ways to share the work; name one")
     scenario = load_scenario_argument(scenario_name)
     wanted = SeedRange(scenario.seed if seed is None else seed, seeds)
-    task = SeedTask(scenario.name, scenario.text, faults == "random")
+    settings = tuple(one for text in changed for one in settings_of(scenario, text))
+    task = SeedTask(scenario.name, scenario.text, faults == "random", settings)
     if export_folder is not None:
         if seeds > 1 or master is not None or results_folder is not None:
             raise click.UsageError("--export-messages goes with one seed, without --spark and --results")
-        _export(scenario, wanted.first, export_folder, random_faults=task.random_faults)
+        _export(scenario, wanted.first, export_folder, task)
         return
     with shared_work(master, processes) as (spread, workers):
         state = _run_all(task, wanted, spread, chunk or _chunk_size(seeds, workers), results_folder)
@@ -110,7 +121,7 @@ def run(
         raise SystemExit(130)
 
 
-def _export(scenario: Scenario, seed: int, folder: Path, *, random_faults: bool) -> None:
+def _export(scenario: Scenario, seed: int, folder: Path, task: SeedTask) -> None:
     """Run one world, and write what is stored in it."""
     from engine.lab.run.spread import be_quiet
     from engine.lab.scenario.errors import LabError
@@ -126,8 +137,10 @@ def _export(scenario: Scenario, seed: int, folder: Path, *, random_faults: bool)
     counts: list[int] = []
     be_quiet()
     try:
-        faults = draw_faults(scenario, seed) if random_faults else ()
-        result = run_with_faults(scenario, seed, faults, lambda run: counts.append(export_messages(run, folder)))
+        faults = draw_faults(scenario, seed) if task.random_faults else ()
+        result = run_with_faults(
+            scenario, seed, faults, lambda run: counts.append(export_messages(run, folder)), task.settings
+        )
     except (LabError, PipelineError) as error:
         raise click.ClickException(str(error)) from None
     click.echo(f"{scenario.name}: {_plural(counts[0], 'message')} written to {folder}")

@@ -149,8 +149,12 @@ def _played(
 
 
 def _tell(answered: Why, scenario: Scenario) -> None:
+    from engine.lab.scenario.scenario import Role
+
     click.echo(f"{answered.key} of {scenario.name}, as of {answered.time_us / 1e6:.3f} s (event {answered.event:,})")
-    if not answered.answers:
+    if not scenario.of_role(Role.CONSUMER) and not scenario.of_role(Role.KAFKA_CONSUMER):
+        click.echo("nobody consumes there: what is explained is how messages came to consumers")
+    elif not answered.answers:
         click.echo("nobody has sent a message of that key up to there")
     for one in answered.answers:
         _tell_one(one)

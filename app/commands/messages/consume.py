@@ -7,17 +7,20 @@ import logging
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from app.commands.messages.loss import add_ledgers, read_report, tell
 from app.commands.tool import name_server_option, run_tool
-from app.foundation.terminal_text import body_text
+from app.foundation.terminal_text import body_text, clean
 from app.remote.cluster_access import cluster_access
 
 if TYPE_CHECKING:
     from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
     from engine.client.callbacks.consume_orderly import ConsumeOrderlyStatus
+    from engine.idempotence.loss_detection.number_book import Sighting
     from engine.protocol.message.message import MessageExt
 
 #: How long the end waits for the listener, which prints at once.
@@ -47,6 +50,13 @@ SHUTDOWN_WAIT_MS = 100
 @click.option("--broadcast", is_flag=True, help="Every member gets every message.")
 @click.option("--orderly", is_flag=True, help="Each queue in order: its queues are locked for this member.")
 @click.option("--trace", is_flag=True, help="Note in the trace topic what was consumed: see glassmq trace.")
+@click.option("--detect-loss", is_flag=True, help="Say which numbers of producers are missing: send --number.")
+@click.option(
+    "--loss-report",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="The same; go on with what FILE says was met before, and keep it there: see glassmq loss.",
+)
 @name_server_option
 def command(
     topic: str,
@@ -58,6 +68,8 @@ def command(
     broadcast: bool,
     orderly: bool,
     trace: bool,
+    detect_loss: bool,
+    loss_report: Path | None,
     name_servers: tuple[str, ...],
 ) -> None:
     """Print messages of TOPIC as they come, until Ctrl-C or --count. Printed messages count as consumed.
@@ -70,11 +82,17 @@ def command(
       glassmq consume orders --group audit
       glassmq consume orders --group audit --expression 'new || paid' --count 10
       glassmq consume orders --group billing --trace
+      glassmq consume orders --group billing --detect-loss
       glassmq consume people --group young --sql 'age BETWEEN 0 AND 6'
     """
     if sql is not None and expression != "*":
         raise click.UsageError("--sql and --expression exclude each other: a subscription filters by one of them")
-    run_tool(_consume(name_servers, topic, group, expression, sql, count, start, broadcast, orderly, trace))
+    losses = None
+    if detect_loss or loss_report is not None:
+        if sql is not None or expression != "*":
+            raise click.UsageError("--detect-loss needs all messages: what --sql or --expression keeps back seems lost")
+        losses = _Losses(loss_report)
+    run_tool(_consume(name_servers, topic, group, expression, sql, count, start, broadcast, orderly, trace, losses))
 
 
 async def _consume(
@@ -88,6 +106,7 @@ async def _consume(
     broadcast: bool,
     orderly: bool,
     trace: bool,
+    losses: _Losses | None,
 ) -> None:
     from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
     from engine.protocol.enums import ConsumeFromWhere, ExpressionType, MessageModel
@@ -124,11 +143,15 @@ async def _consume(
                 consumer.register_message_listener_orderly(printer.print_in_order)
             else:
                 consumer.register_message_listener(printer.print_message)
+            if losses is not None:
+                consumer.register_consume_message_hook(losses.detector)
             await _say_what_is_awaited(name_servers, topic, group)
             await consumer.start()
             await printer.enough.wait()
         finally:
             await consumer.shutdown()
+    if losses is not None:
+        await losses.tell(name_servers, topic)
 
 
 @contextmanager
@@ -143,6 +166,48 @@ def _warnings_shown() -> Iterator[None]:
         yield
     finally:
         log.removeHandler(handler)
+
+
+class _Losses:
+    """Looks at the numbers of what was printed: :mod:`engine.idempotence.loss_detection`."""
+
+    def __init__(self, file: Path | None) -> None:
+        from engine.idempotence.loss_detection.loss_detector import LossDetector, NotedWhen
+
+        self._file = file
+        report = read_report(file) if file is not None and file.exists() else None
+        self.detector = LossDetector(report, NotedWhen.CONSUMED, _say_at_once)
+
+    async def tell(self, name_servers: tuple[str, ...], topic: str) -> None:
+        """At the end: what was found, and into the file what was met."""
+        from app.remote.cluster_reader import open_cluster_reader
+
+        report = self.detector.report
+        async with open_cluster_reader(name_servers) as reader:
+            for ends in await reader.topic_queues(topic):
+                queue = f"{ends.queue.broker_name}:{ends.queue.queue_id}"
+                report.note_queue(topic, queue, ends.min_offset, ends.max_offset)
+            await add_ledgers(reader, report)
+        tell([report])
+        if self._file is not None:
+            beside = self._file.with_name(f"{self._file.name}.tmp")
+            try:
+                beside.write_bytes(report.encode())
+                beside.replace(self._file)
+            except OSError as error:
+                raise click.ClickException(f"{self._file} cannot be written: {error.strerror}") from None
+
+
+def _say_at_once(message: MessageExt, sighting: Sighting) -> None:
+    """To stderr: what one message tells; gaps need the end."""
+    from engine.client.producer.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
+    from engine.idempotence.loss_detection.number_book import Sighting
+
+    words = {Sighting.TWICE: "is stored twice", Sighting.OUT_OF_ORDER: "stands behind a higher one"}.get(sighting)
+    if words is not None:
+        number, producer = (message.properties[name] for name in (SEQUENCE_NUMBER_PROPERTY, PRODUCER_ID_PROPERTY))
+        place = f"queue {message.queue_id} offset {message.queue_offset}"
+        click.echo(f"number {number} of {clean(producer)} {words}: {place}", err=True)
 
 
 class _Printer:

@@ -82,7 +82,7 @@ def _printable(text: str) -> str:
 
 def _row(note: TraceContext, client: str, message_id: str) -> tuple[object, ...]:
     from engine.client.callbacks.consume_message_hook import ConsumeReturnType
-    from engine.client.trace.trace_context import TraceType
+    from engine.client.trace.trace_context import SWALLOWED_CODE, TraceType
 
     bean = next(bean for bean in note.beans if bean.message_id == message_id)
     what, ended = note.trace_type.value, "success" if note.success else "failed"
@@ -94,6 +94,8 @@ def _row(note: TraceContext, client: str, message_id: str) -> tuple[object, ...]
         case TraceType.SUB_AFTER:
             kinds = list(ConsumeReturnType)
             kind = kinds[note.context_code].value if 0 <= note.context_code < len(kinds) else str(note.context_code)
+            if note.context_code == SWALLOWED_CODE:
+                ended = "success: a duplicate, no work was done"
             what, ended = "listener ended", ended if note.success else f"failed: {kind}"
         case TraceType.END_TRANSACTION:
             asked = " (the broker had asked)" if bean.from_transaction_check else ""

@@ -51,6 +51,17 @@ RECORDS_SHOWN = 40
 ENTRIES_SHOWN = 12
 HALF_MESSAGES_SHOWN = 24
 BANK_ROWS_SHOWN = 12
+#: Orders, records, keys and calls that a store shows.
+WORK_ROWS_SHOWN = 12
+#: Of a partition of Kafka the newest segments, and of each the newest batches.
+SEGMENTS_SHOWN = 4
+BATCHES_SHOWN = 12
+#: Of a peer's log the newest entries.
+RAFT_ENTRIES_SHOWN = 24
+#: Of the table of a controller of Kafka.
+PARTITIONS_SHOWN = 64
+#: Of a frame of Kafka the first fields of each level.
+TREE_FIELDS_SHOWN = 60
 WINDOWS_SHOWN = 40
 #: Messages whose lives are shown; of them so many in trouble at most, so that the newest ones find a place.
 LIVES_SHOWN = 30
@@ -76,3 +87,6 @@ VIOLATIONS_SHOWN = 50
 TREE_NODES_SHOWN = 256
 IN_FLIGHT_SHOWN = 50
 ROUTES_SHOWN = 100
+#: Files of a page cache, and pages of one.
+CACHE_FILES_SHOWN = 12
+CACHE_PAGES_SHOWN = 160

@@ -15,10 +15,12 @@ from app.lab.foundation.refusal import LabRefused
 from app.lab.routes.explorations import SEARCH_FIELDS, Explorations
 from app.lab.session.host import LabHost
 from app.web.api import json_answer
+from engine.lab.explorer.lost_frames import LOST_FRAMES
 from engine.lab.explorer.plan import (
     CRASHES_MAX,
     DURATIONS_MAX,
     HOLD_MS_MAX,
+    LOSSES_MAX,
     STALLS_MAX,
     ExplorationRequest,
 )
@@ -119,6 +121,8 @@ def read_exploration(fields: JsonObject, run: LabRun) -> ExplorationRequest:
         max_crashes=_optional(fields, "max_crashes", CRASHES_MAX),
         crash=tuple(_name(name) for name in _list(fields, "crash", NODES_MAX)),
         restart_ms=_durations(fields, "restart_ms"),
+        max_losses=_optional(fields, "max_losses", LOSSES_MAX),
+        lose=tuple(_name(name) for name in _list(fields, "lose", len(LOST_FRAMES))),
         forced_unlocks=tuple(_forced_unlock(one) for one in _list(fields, "forced_unlocks", _FORCED_UNLOCKS_MAX)),
         from_ms=_optional(fields, "from_ms", DURATION_MAX_MS),
         to_ms=_optional(fields, "to_ms", DURATION_MAX_MS),

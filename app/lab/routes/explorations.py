@@ -21,8 +21,9 @@ from app.foundation.json_types import JsonObject
 from app.foundation.worker_process import WorkerProcess
 from app.lab.foundation.refusal import LabRefused, refusal_of
 from engine.lab.explorer.exploration import Exploration, ExplorationPlan, Phase
+from engine.lab.explorer.lost_frames import LOST_FRAMES
 from engine.lab.explorer.plan import ExplorationRequest, crashable_nodes, explain_nothing, make_plan, useful_switches
-from engine.lab.explorer.stage import ORDER_CHECKERS
+from engine.lab.explorer.stage import ORDER_CHECKERS, WORK_CHECKERS
 from engine.lab.scenario.errors import LabError
 from engine.lab.scenario.scenario_text import parse_scenario
 
@@ -51,6 +52,8 @@ SEARCH_FIELDS = (
     "max_crashes",
     "crash",
     "restart_ms",
+    "max_losses",
+    "lose",
     "forced_unlocks",
     "from_ms",
     "to_ms",
@@ -115,6 +118,7 @@ class Explorations:
             "duration_ms": request.scenario.duration_ms,
             "switches": list(useful_switches(request.scenario)),
             "clients": list(crashable_nodes(request.scenario)),
+            "frames": list(LOST_FRAMES),
         }
 
     def _spawn(self, owner: str, request: ExplorationRequest) -> _Search:
@@ -223,9 +227,11 @@ def _outline(plan: ExplorationPlan) -> JsonObject:
     return {
         "checkers": list(setting.wanted),
         "is_order": setting.wanted == ORDER_CHECKERS,
+        "is_work": WORK_CHECKERS[0] in setting.wanted,
         "max_stalls": bounds.max_stalls,
         "max_crashes": bounds.max_crashes,
         "crash_nodes": list(bounds.crash_nodes),
+        "max_losses": bounds.max_losses,
         "from_ms": setting.begin_us // 1_000,
         "to_ms": setting.end_us // 1_000,
     }

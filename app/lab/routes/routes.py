@@ -41,6 +41,7 @@ from engine.lab.scenario.command import COMMANDS, CommandKind
 from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.scenario_files import scenario_names
 from engine.lab.scenario.switches import SWITCHES
+from engine.lab.work.store_frames import StoreRefusalCode
 from engine.texts import catalogue
 
 _STATUS = {
@@ -144,7 +145,12 @@ def page_tables() -> JsonObject:
         **setting_table(),
         "import_max_bytes": IMPORT_MAX_BYTES,
         "labels": label_table(),
-        "quiet": {"tasks": list(QUIET_TASKS), "labels": list(QUIET_LABELS), "requests": list(QUIET_REQUESTS)},
+        "quiet": {
+            "tasks": list(QUIET_TASKS),
+            "labels": list(QUIET_LABELS),
+            "requests": list(QUIET_REQUESTS),
+            "refusals": [code.name for code in StoreRefusalCode],
+        },
     }
 
 

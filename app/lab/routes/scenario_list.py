@@ -12,7 +12,21 @@ from engine.lab.scenario.scenario import LANGUAGES, Breaks, Scenario
 from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names
 
 #: The shelves of the list, easiest first: folders of ``tutorials/scenarios``, named ``lab.shelf.`` in the texts.
-SHELVES = ("basics", "order", "retry", "transactions", "sending", "filters", "backlog", "reports")
+SHELVES = (
+    "basics",
+    "order",
+    "retry",
+    "transactions",
+    "sending",
+    "filters",
+    "backlog",
+    "semantics",
+    "idempotence",
+    "storage",
+    "replication",
+    "kafka-replication",
+    "reports",
+)
 #: With what somebody begins who has seen nothing yet.
 START_HERE = ("hello", "three-locks", "bank-transaction")
 #: What the list may be narrowed to, in this order.

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.foundation.json_types import JsonObject
-from engine.broker.foundation.broker_config import java_name
+from engine.idempotence.idempotence_config import STRATEGIES
+from engine.idempotence.idempotent_listener import WhenUnreachable
 from engine.lab.scenario.scenario import Role
-from engine.lab.scenario.settings import SETTINGS, Setting
+from engine.lab.scenario.settings import SETTINGS, Setting, own_name
 
 #: Role -> how the name of a timer begins -> the setting that says how long it runs.
 TIMER_SETTINGS: Mapping[Role, Mapping[str, str]] = {
@@ -56,11 +57,37 @@ STAGE_SETTINGS: Mapping[Role, Mapping[str, str]] = {
         "transaction_limit": "transaction_check_max",
         "transactions": "transaction_time_out_ms",
     },
-    Role.CONSUMER: {"process_queues": "pull_threshold_for_queue", "rebalance": "rebalance_interval_ms"},
+    Role.CONSUMER: {
+        "idempotence": "idempotence_expiry_ms",
+        "process_queues": "pull_threshold_for_queue",
+        "rebalance": "rebalance_interval_ms",
+    },
     Role.PRODUCER: {"in_flight": "send_msg_timeout_ms"},
+    Role.KAFKA_BROKER: {
+        "index": "index_interval_bytes",
+        "isr": "replica_lag_time_max_ms",
+        "segments": "segment_bytes",
+    },
+    Role.KAFKA_CONTROLLER: {"sessions": "broker_session_timeout_ms"},
+    Role.KAFKA_PRODUCER: {
+        "batch_size": "batch_size",
+        "codec": "codec",
+        "in_flight": "max_in_flight",
+        "linger": "linger_ms",
+    },
+    Role.KAFKA_CONSUMER: {"poll": "max_poll_records", "work": "record_duration_ms"},
+    Role.RAFT_PEER: {"election": "election_timeout_max_ms", "heartbeat": "heartbeat_ms"},
+    Role.RAFT_CLIENT: {"in_flight": "answer_timeout_ms"},
     Role.TRANSACTION_COORDINATOR: {"coordinator": "transaction_timeout_ms"},
     Role.TRANSACTION_MANAGER: {"manager": "order_again_ms"},
     Role.RESOURCE_MANAGER: {"resource": "lock_wait_timeout_ms"},
+}
+
+
+#: Setting -> all that it may be.
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "idempotence_strategy": STRATEGIES,
+    "idempotence_when_unreachable": tuple(WhenUnreachable),
 }
 
 
@@ -68,7 +95,7 @@ def setting_table() -> JsonObject:
     """``{settings: {role: {name: {...}}}, timers: {role: {begin: name}}, stage: {role: {part: name}}}``."""
     return {
         "settings": {
-            role.value: {name: _setting_view(setting) for name, setting in settings.items()}
+            role.value: {name: _setting_view(role, setting) for name, setting in settings.items()}
             for role, settings in SETTINGS.items()
         },
         "timers": {role.value: dict(names) for role, names in TIMER_SETTINGS.items()},
@@ -76,9 +103,12 @@ def setting_table() -> JsonObject:
     }
 
 
-def _setting_view(setting: Setting) -> JsonObject:
-    view: JsonObject = {"java": java_name(setting.name), "default": setting.default, "unit": setting.unit}
+def _setting_view(role: Role, setting: Setting) -> JsonObject:
+    view: JsonObject = {"java": own_name(role, setting.name), "default": setting.default, "unit": setting.unit}
     if isinstance(setting.default, int | float) and not isinstance(setting.default, bool):
         view["low"], view["high"] = setting.bounds
         view["is_whole"] = setting.kind is int
+    choices = setting.choices or CHOICES.get(setting.name)
+    if choices:
+        view["choices"] = list(choices)
     return view

@@ -155,7 +155,7 @@ class Eye:
 
     def _note(self, frame: SentFrame) -> int:
         """How many of its kind were seen before; between other nodes it is partly new again."""
-        is_reply = frame.command is not None and frame.command.is_response
+        is_reply = frame.reading is not None and not frame.reading.name
         kind = (self._narrator.frames.name_of(frame), "reply" if is_reply else "")
         between = (*kind, frame.parcel.source, frame.parcel.target)
         seen = max(self._seen[between], self._seen[kind] // 3)

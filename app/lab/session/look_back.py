@@ -56,11 +56,12 @@ class LookBack:
         """Whether it is on the way."""
         return self._seek is not None or self._wish is not None
 
-    def look_at(self, event: int, *, steps_back: bool = False, time_us: int = 0, at_once: bool = False) -> None:
+    def look_at(self, event: int, *, step: int = 0, time_us: int = 0, at_once: bool = False) -> None:
         """Show the world as it was after ``event``, at the latest the head's, as soon as it is known.
 
         While somebody drags, a view nearby is shown at once, and the right one as soon as the hand rests; with
-        ``at_once`` nobody drags. ``time_us``: how far the clock had gone on after that event.
+        ``at_once`` nobody drags. ``step``: somebody goes by so many events, back or on, and will again: what is shown
+        stays until the one wanted is there. ``time_us``: how far the clock had gone on after that event.
         """
         self.stop_seeking()
         self._stands_at = (event, time_us)
@@ -68,13 +69,13 @@ class LookBack:
             self.view = None
             return
         near = self._timeline.kept_view(event) or self._timeline.near_view(event)
-        if near is not None:
+        if near is not None and (step == 0 or self.view is None or near["event"] == event):
             self.view = near
         if near is None or near["event"] != event:
             now = self._clock()
-            drags = not at_once and near is not None and now - self._scrubbed_at < 2 * HAND_RESTS_S
+            drags = not at_once and step == 0 and near is not None and now - self._scrubbed_at < 2 * HAND_RESTS_S
             begins = now + HAND_RESTS_S if drags else now
-            self._wish = (event, begins, BACK_WINDOW_EVENTS if steps_back else 0)
+            self._wish = (event, begins, BACK_WINDOW_EVENTS if step < 0 else 0)
             self._scrubbed_at = now
 
     def look_at_head(self) -> None:

@@ -122,7 +122,7 @@ class WorldPlayer:
         """One event. In the past: one event of what is recorded."""
         self.pause()
         if self.in_past:
-            self.scrub(self._past.event + 1)
+            self.scrub(self._past.event + 1, step=1)
             return
         self._require_future()
         self._guarded(self.run.step)
@@ -131,10 +131,10 @@ class WorldPlayer:
         """Look at the world before the last event."""
         self.pause()
         if self._past.event > 0:
-            self.scrub(self._past.event - 1, steps_back=True)
+            self.scrub(self._past.event - 1, step=-1)
 
-    def scrub(self, event: int, *, steps_back: bool = False) -> None:
-        """Look at the world as it was after ``event``. ``steps_back``: the next wish is likely to be the event before.
+    def scrub(self, event: int, *, step: int = 0) -> None:
+        """Look at the world as it was after ``event``. ``step``: from where one looks, if one goes by steps.
 
         Raises :class:`LabRefused`.
         """
@@ -143,7 +143,7 @@ class WorldPlayer:
         end = self.run.event_number
         if event > end:
             raise LabRefused("nothing_recorded", event=event, maximum=end)
-        self._past.look_at(event, steps_back=steps_back)
+        self._past.look_at(event, step=step)
         self._changed()
 
     def stand_at(self, time_us: int, *, anew: bool = False) -> None:
@@ -369,7 +369,9 @@ class WorldPlayer:
         self._job = ChangeSetting(fork, self.run.event_number, self._install)
 
     def _install(self, run: LabRun) -> None:
-        """Another story takes the place of the head's."""
+        """Another story takes the place of the head's, and stops where that would."""
+        run.stops_at_violations = self.run.stops_at_violations
+        run.stops_at_breakpoints = self.run.stops_at_breakpoints
         self._forked_from = self.run.link()
         self._past.look_at_head()
         self.timeline.replace(run)

@@ -16,7 +16,7 @@ from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.scenario_text import DURATION_MAX_MS, SEED_MAX
 
 #: Keys of one request, and of one command.
-_KEYS_MAX = 12
+_KEYS_MAX = 20
 
 #: Action -> the fields that it may have.
 ACTIONS: dict[str, tuple[str, ...]] = {

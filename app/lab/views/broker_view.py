@@ -12,6 +12,7 @@ delay_levels  null while no message was delayed, else as in app.observation.dela
 dead_letters  null, or the dead letters by group: see app.lab.views.dead_letters_view
 transactions  null while there was no half message, else as in app.observation.transactions_view, but with virtual
               times: next_round_us, and per message born_us, ask_from_us, given_up_us
+replication   null for a broker that is alone, else as in app.observation.replication_view
 held_pulls    group, topic, queue_id, offset, since_ms, timeout_ms, client_id
 """
 
@@ -25,6 +26,7 @@ from app.lab.views.client_view import world_us
 from app.observation.commit_log_tail import CommitLogTail
 from app.observation.delay_levels_view import DelayLevelsView
 from app.observation.groups_view import GroupsView
+from app.observation.replication_view import replication_view
 from app.observation.topics_view import Committed, TopicsView, committed_offsets
 from app.observation.transactions_view import TransactionsView
 from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
@@ -69,6 +71,7 @@ class BrokerView:
             "delay_levels": self._delay_levels_view(),
             "transactions": transactions,
             "held_pulls": _held_pulls(groups),
+            "replication": replication_view(self.broker),
         }
 
     def locks(self) -> list[JsonValue]:

@@ -18,13 +18,17 @@ consumer   group, topic, client_id, process_queues by "topic@queue id": topic, b
            handed_over: null, or of a listener that only hands its messages over (engine.lab.nodes.hand_over): count,
            keys (the first ones, the one under way first), gone (keys of what was in the list when a process ended);
            moved_aside: null, or topic, above, count (engine.lab.nodes.second_producer)
+           alarm: null, or of one that has suspended itself: key (of the message), times (it was delivered)
            given_up: null, or the broadcast messages that this member dropped: count, keys (of the last ones)
            filter: null for one that wants everything, or expression, type (TAG or SQL92), let_through and kept_back
            (what the brokers' filters did for its group), dropped (by this member, which compares the tags themselves)
+           loss: null, or of a group that looks for losses: delivered and done, each null or numbered, met, lost, ranges
+           (the first missing ones, [first, last]), duplicated, out_of_order, delivered_again
            replies: null, or of a consumer that answers requests: replied, failed
 
 Both also have trace, a producer also sending: see app.lab.views.sending_view. Both have bank: see
-app.lab.views.bank_view. A producer has cash_machine: see app.lab.views.xa_nodes_view.
+app.lab.views.money.bank_view. A producer has cash_machine: see app.lab.views.money.xa_nodes_view. A consumer has
+idempotence: see app.lab.views.work_view.
 """
 
 from __future__ import annotations
@@ -35,12 +39,15 @@ from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import IN_FLIGHT_SHOWN, TREE_NODES_SHOWN
-from app.lab.views.bank_view import bank_view
+from app.lab.views.money.bank_view import bank_view
+from app.lab.views.money.xa_nodes_view import cash_machine_view
 from app.lab.views.sending_view import sending_view, trace_view
-from app.lab.views.xa_nodes_view import cash_machine_view
+from app.lab.views.work_view import idempotence_view
 from engine.client.consumer.consume_message_orderly_service import ConsumeMessageOrderlyService
 from engine.client.queues.message_tree import message_tree
 from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.loss_watch import group_verdict
 from engine.protocol.body.subscription_data import SUBSCRIBE_ALL
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
@@ -48,7 +55,6 @@ if TYPE_CHECKING:
     from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
     from engine.client.queues.message_queue_lock import MessageQueueLock
     from engine.client.queues.process_queue import ProcessQueue
-    from engine.lab.nodes.consumer_role import ConsumerRole
     from engine.lab.nodes.hand_over import HandOver
     from engine.lab.nodes.local_transactions import LocalTransactions
     from engine.lab.nodes.producer_role import ProducerRole
@@ -121,11 +127,14 @@ def consumer_view(role: ConsumerRole) -> JsonObject:
         },
         "handed_over": None if role.hand_over is None else _handed_over(role.hand_over),
         "moved_aside": None if role.move_aside is None else _moved_aside(role.move_aside),
+        "alarm": None if role.alarm is None else {"key": role.alarm.key, "times": role.alarm.deliveries},
         "given_up": _given_up(role) if role.given_up_count else None,
         "filter": None if role.spec.expression == SUBSCRIBE_ALL else _filter_view(role),
+        "loss": None if role.loss_watch is None else _loss(role),
         "replies": None if role.replier is None else _replies(role.replier),
         "trace": None if consumer is None else trace_view(consumer.trace_dispatcher),
         "bank": bank_view(role),
+        "idempotence": idempotence_view(role),
     }
 
 
@@ -140,6 +149,23 @@ def _filter_view(role: ConsumerRole) -> JsonObject:
         "kept_back": sum(count.kept_back for count in counts),
         "dropped": 0 if role.consumer is None else role.consumer.unwanted_messages(spec.topic),
     }
+
+
+def _loss(role: ConsumerRole) -> JsonObject:
+    """Of all members of the group together: one alone cannot know what the others have met."""
+    mine = (role.spec.group, role.spec.topic)
+    members = [one for one in role.world.roles(ConsumerRole) if (one.spec.group, one.spec.topic) == mine]
+    watches = [one.loss_watch for one in members if one.loss_watch is not None]
+
+    def counts(*, at_the_door: bool) -> JsonObject | None:
+        verdict = group_verdict(watches, role.world.now_us, at_the_door=at_the_door)
+        if verdict is None:
+            return None
+        ranges: list[JsonValue] = [[*one] for producer in verdict.producers for one in producer.lost_ranges]
+        names = ("numbered", "met", "lost", "duplicated", "out_of_order", "delivered_again")
+        return {name: sum(getattr(one, name) for one in verdict.producers) for name in names} | {"ranges": ranges}
+
+    return {"delivered": counts(at_the_door=True), "done": counts(at_the_door=False)}
 
 
 def _replies(replier: Replier) -> JsonObject:

@@ -11,14 +11,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import ARRIVED_FRAMES_SHOWN, FRAMES_SHOWN
-from engine.lab.scenario.frame_names import request_name
-from engine.protocol.command.remoting_command import RemotingCommand, decode_command
+from app.lab.views.kafka.frame_tree import frame_tree
+from app.lab.views.raft.frame_tree import ha_tree, is_of_replicas, raft_tree
+from engine.faults.frame_subject import REPLY
+from engine.kafka.records.error_code import KafkaRefusal
+from engine.lab.narration.store_words import deed_of, refusal_name
+from engine.lab.scenario.frame_names import FrameReading
+from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
+from engine.replication.ha import ha_frames
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 
 if TYPE_CHECKING:
-    from engine.runtime.lab.lab_network import LabNetwork
+    from engine.lab.world.world import ScenarioWorld
 
 #: Parcels that are kept, and the bytes that they may have together.
 KEPT_PARCELS = 2_000
@@ -57,13 +63,16 @@ _Row = tuple[int, int, str, str, str, bytes, tuple[int, ...]]
 class FrameRecorder:
     """One of the network's ``parcel_watchers``, from the first parcel on."""
 
-    def __init__(self, network: LabNetwork) -> None:
-        self._network = network
+    def __init__(self, world: ScenarioWorld) -> None:
+        self._reader = world.frame_reader
+        network = self._network = world.lab.network
         network.parcel_watchers.append(self._note)
         network.cut_watchers.append(self._cut)
         self._count = 0
         self._bytes = 0
         self._kept: deque[_Row] = deque()
+        #: Number of a frame that a cut has lost -> how far it had come: 0 to 1.
+        self._lost_shares: dict[int, float] = {}
         #: Those of them that may be shown: what has arrived behind enough others never is again.
         self._candidates: deque[_Row] = deque(maxlen=KEPT_PARCELS)
         #: Number -> what was shown of it the last time.
@@ -77,7 +86,9 @@ class FrameRecorder:
         self._candidates.append(row)
         self._bytes += len(data)
         while len(self._kept) > KEPT_PARCELS or self._bytes > KEPT_BYTES:
-            self._bytes -= len(self._kept.popleft()[5])
+            number, *_, data, _ = self._kept.popleft()
+            self._bytes -= len(data)
+            self._lost_shares.pop(number, None)
 
     def _cut(self, parcel: Parcel) -> None:
         """A frame was under way, and does not arrive after all."""
@@ -85,6 +96,9 @@ class FrameRecorder:
             for place in range(len(rows) - 1, -1, -1):
                 number, *_, data, _ = row = rows[place]
                 if data is parcel.data and (row[3], row[4]) == (parcel.source, parcel.target):
+                    if row[6]:
+                        passed_us = self._network.loop.now_us - row[1]
+                        self._lost_shares[number] = min(1.0, passed_us / max(1, *row[6]))
                     rows[place] = (*row[:6], ())
                     self._summaries.pop(number, None)
                     break
@@ -133,11 +147,18 @@ class FrameRecorder:
         if noted.kind != _FRAME:
             return detail
         try:
-            command = decode_command(data[4:])
+            said = self._reader.decode(noted.source, noted.target, data)
         except ProtocolError as error:
             detail["problem"] = str(error)
             return detail
-        detail.update(command_detail(command, len(data)))
+        if is_of_replicas(data):
+            detail["tree"] = raft_tree(data)
+        elif ha_frames.frame_name(data) == said.name:
+            detail["tree"] = ha_tree(data)
+        elif said.command is None:
+            detail.update(self._kafka_detail(noted, said))
+        else:
+            detail.update(command_detail(said.command, len(data)))
         return detail
 
     def _summary(self, noted: NotedParcel) -> JsonObject:
@@ -148,58 +169,73 @@ class FrameRecorder:
             "kind": noted.kind.lower(),
             "code": None,
             "name": ParcelKind[noted.kind].value,
+            "deed": "",
             "oneway": False,
             "reply_to": None,
             "size": len(noted.data),
             "sent_us": noted.sent_us,
             "arrives_us": noted.arrives_us,
             "dropped": not noted.delays_us,
+            "lost_share": self._lost_shares.get(noted.number, 0.5),
             "copies": len(noted.delays_us),
         }
         if noted.kind == _FRAME:
-            try:
-                command = decode_command(noted.data[4:])
-            except ProtocolError:
-                view["name"] = "no frame of RocketMQ"
+            said = self._reader.read(noted.source, noted.target, noted.data)
+            if said is None:
+                view["name"] = "no frame of RocketMQ or Kafka"
             else:
-                self._describe(view, noted, command)
+                self._describe(view, noted, said)
         return view
 
-    def _describe(self, view: JsonObject, noted: NotedParcel, command: RemotingCommand) -> None:
-        view["code"] = command.code
-        if command.is_response:
+    def _describe(self, view: JsonObject, noted: NotedParcel, said: FrameReading) -> None:
+        view["code"] = said.code if said.code >= 0 or said.command is not None else None
+        if not said.name:
             view["kind"] = "response"
-            view["name"] = response_name(command.code)
-            request = self._request_of(noted, command.opaque)
+            view["name"] = REPLY if said.command is None else response_name(said.code)
+            request = self._request_of(noted, said.number)
             if request is not None:
-                view["reply_to"], view["reply_to_name"] = request
+                view["reply_to"], view["reply_to_name"] = request[0], request[1].name
             return
         view["kind"] = "request"
-        view["name"] = request_name(command.code)
-        view["oneway"] = command.is_oneway
+        view["name"] = said.name
+        if said.command is not None:
+            view["deed"] = deed_of(said.command)
+            view["oneway"] = said.command.is_oneway
 
-    def _request_of(self, reply: NotedParcel, opaque: int) -> tuple[int, str] | None:
-        """Number and name of the newest frame before ``reply`` that it answers; None when that is not kept any more."""
-        as_text, as_bytes = b'"opaque":%d' % opaque, opaque.to_bytes(4, "big", signed=True)
+    def _request_of(self, reply: NotedParcel, wanted: int) -> tuple[int, FrameReading] | None:
+        """The newest frame before ``reply`` that it answers, its number first; None when it is not kept any more."""
+        as_text, as_bytes = b'"opaque":%d' % wanted, wanted.to_bytes(4, "big", signed=True)
+        of_raft = b'"number": %d,' % wanted
         for number, _, kind, source, target, data, _ in reversed(self._kept):
             if number >= reply.number or kind != _FRAME or source != reply.target or target != reply.source:
                 continue
             # Looking for the digits first spares decoding the hundreds of frames that others sent meanwhile.
-            if as_text not in data and as_bytes not in data:
+            if as_text not in data and as_bytes not in data and of_raft not in data:
                 continue
-            try:
-                command = decode_command(data[4:])
-            except ProtocolError:
-                continue
-            if command.opaque == opaque and not command.is_response:
-                return number, request_name(command.code)
+            said = self._reader.read(source, target, data)
+            if said is not None and said.name and said.number == wanted:
+                return number, said
         return None
+
+    def _kafka_detail(self, noted: NotedParcel, said: FrameReading) -> JsonObject:
+        """``tree``: all its fields, see :mod:`app.lab.views.kafka.frame_tree`."""
+        request = (noted.number, said) if said.name else self._request_of(noted, said.number)
+        if request is None:
+            return {
+                "correlation_id": said.number,
+                "problem": "its request is not kept any more: nothing tells what it answers",
+            }
+        try:
+            tree = frame_tree(noted.data, request[1].code, is_request=bool(said.name))
+        except KafkaRefusal as error:
+            return {"correlation_id": said.number, "problem": str(error)}
+        return {"correlation_id": said.number, "tree": tree}
 
 
 def response_name(code: int) -> str:
     """``SUCCESS``, or the number of a code that has no name here."""
     try:
-        return ResponseCode(code).name
+        return refusal_name(code) or ResponseCode(code).name
     except ValueError:
         return f"response {code}"
 

@@ -6,39 +6,56 @@ came in; everything else stays the same object from view to view, which also mak
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.lab.foundation.bounds import COMMANDS_SHOWN, JOURNAL_BATCH, ROUTES_SHOWN, VIOLATIONS_SHOWN
 from app.lab.foundation.refusal import LabRefused
 from app.lab.views.actors_view import ActorsView
 from app.lab.views.backlog_view import BacklogView
-from app.lab.views.bank_view import MoneyView
 from app.lab.views.broker_view import BrokerView
 from app.lab.views.calls_view import CallsView
 from app.lab.views.client_view import consumer_view, producer_view
 from app.lab.views.dead_letters_view import dead_letters_view
 from app.lab.views.faults_view import faults_view
 from app.lab.views.frames import FrameRecorder
+from app.lab.views.kafka.kafka_view import (
+    kafka_broker_view,
+    kafka_consumer_view,
+    kafka_controller_view,
+    kafka_producer_view,
+)
 from app.lab.views.life_view import LifeView
-from app.lab.views.xa_nodes_view import coordinator_view, manager_view, resource_manager_view
-from app.lab.views.xa_view import XaView, roles_of
+from app.lab.views.money.bank_view import MoneyView
+from app.lab.views.money.xa_nodes_view import coordinator_view, manager_view, resource_manager_view
+from app.lab.views.money.xa_view import XaView, roles_of
+from app.lab.views.page_cache_view import page_cache_view
+from app.lab.views.raft.raft_view import raft_client_view, raft_peer_view
+from app.lab.views.work_view import DatabaseView, Owners, is_store, owners_of, redis_view, service_view
 from engine.faults.frame_meaning import KEYS_TOLD
 from engine.lab.checkers.watch.violation import Violation
+from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
+from engine.lab.kafka.kafka_consumer_role import KafkaConsumerRole
+from engine.lab.kafka.kafka_controller_role import KafkaControllerRole
+from engine.lab.kafka.kafka_producer_role import KafkaProducerRole
 from engine.lab.narration.narrator import Caption, Narrator
 from engine.lab.narration.stop_words import said_of_breakpoint
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.name_server_role import NameServerRole
+from engine.lab.nodes.node_role import LabNodeRole
 from engine.lab.nodes.producer_role import ProducerRole
+from engine.lab.nodes.store_roles import DatabaseRole, RedisRole, ServiceRole
 from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
+from engine.lab.raft.raft_client_role import RaftClientRole
+from engine.lab.raft.raft_peer_role import RaftPeerRole
 from engine.lab.scenario.condition import Condition
 from engine.lab.scenario.scenario import TryButton
 from engine.lab.scenario.settings import SETTINGS
 from engine.lab.world.next_step import next_step
 
 if TYPE_CHECKING:
-    from engine.lab.nodes.node_role import LabNodeRole
     from engine.lab.run.run import LabRun
 
 #: Journal entries that are read to find out which nodes acted; after more all are looked at.
@@ -51,13 +68,14 @@ class WorldView:
     def __init__(self, run: LabRun) -> None:
         self.run = run
         world = run.world
-        self.frames = FrameRecorder(world.lab.network)
+        self.frames = FrameRecorder(world)
         self._actors = ActorsView(world.lab)
         self._money = MoneyView(world)
         self.lives = LifeView(world)
         self.calls = CallsView(world)
         self._backlog = BacklogView(run)
         self._brokers: dict[str, BrokerView] = {}
+        self._databases: dict[str, DatabaseView] = {}
         #: Node -> what it was made from besides its actors' deeds, and its view.
         self._nodes: dict[str, tuple[object, JsonObject]] = {}
         self._xa = XaView(world)
@@ -123,12 +141,19 @@ class WorldView:
     def _build_nodes(self, *, all_changed: bool) -> JsonObject:
         acted = None if all_changed else self._nodes_that_acted()
         nodes: JsonObject = {}
+        owners = owners_of(self.run.world) if self.run.scenario.has_work else {}
         for name, role in self.run.world.nodes.items():
             held = _held_actors(role)
-            state = (role.status, role.incarnation, role.runtime.clock.skew_ms, held)
+            state = (
+                role.status,
+                role.incarnation,
+                role.runtime.clock.skew_ms,
+                held,
+                owners if is_store(role) else None,
+            )
             known = self._nodes.get(name)
             if known is None or acted is None or name in acted or known[0] != state:
-                known = (state, self._node(role, held))
+                known = (state, self._node(role, held, owners))
                 self._nodes[name] = known
             view = known[1]
             if (
@@ -150,7 +175,7 @@ class WorldView:
         entries = journal.entries[len(journal.entries) - count :]
         return {node_of(entry.actor) for entry in entries}
 
-    def _node(self, role: LabNodeRole, held: tuple[str, ...]) -> JsonObject:
+    def _node(self, role: LabNodeRole, held: tuple[str, ...], owners: Owners) -> JsonObject:
         view: JsonObject = {
             "role": role.role.value,
             "status": role.status,
@@ -162,21 +187,16 @@ class WorldView:
             "failure": role.failure or None,
             "ip": role.runtime.identity.host_ip,
             "xa_roles": self._xa_roles.get(role.name),
+            "page_cache": page_cache_view(role.world.disk_of(role.name), role.runtime.node, role.world.now_us),
         }
         if isinstance(role, BrokerRole):
             view.update(self._broker(role))
-        elif isinstance(role, ProducerRole):
-            view.update(producer_view(role))
-        elif isinstance(role, ConsumerRole):
-            view.update(consumer_view(role))
-        elif isinstance(role, NameServerRole):
-            view.update(_name_server(role))
-        elif isinstance(role, CoordinatorRole):
-            view.update(coordinator_view(role))
-        elif isinstance(role, ManagerRole):
-            view.update(manager_view(role))
-        elif isinstance(role, ResourceManagerRole):
-            view.update(resource_manager_view(role))
+        elif isinstance(role, DatabaseRole):
+            view.update(self._databases.setdefault(role.name, DatabaseView(role)).build(owners))
+        elif isinstance(role, RedisRole):
+            view.update(redis_view(role, owners))
+        else:
+            view.update(_VIEWS[type(role)](role))
         return view
 
     def _broker(self, role: BrokerRole) -> JsonObject:
@@ -356,3 +376,21 @@ def node_of(actor: str) -> str:
 
 def _held_actors(role: LabNodeRole) -> tuple[str, ...]:
     return tuple(task.actor.name for task in role.runtime.node.tasks if task.actor.held_until_us and not task.done())
+
+
+#: Of roles whose picture needs nothing else.
+_VIEWS: Mapping[type[LabNodeRole], Callable[[Any], JsonObject]] = {
+    NameServerRole: _name_server,
+    ProducerRole: producer_view,
+    ConsumerRole: consumer_view,
+    CoordinatorRole: coordinator_view,
+    ManagerRole: manager_view,
+    ResourceManagerRole: resource_manager_view,
+    ServiceRole: service_view,
+    KafkaBrokerRole: kafka_broker_view,
+    KafkaProducerRole: kafka_producer_view,
+    KafkaConsumerRole: kafka_consumer_view,
+    KafkaControllerRole: kafka_controller_view,
+    RaftPeerRole: raft_peer_view,
+    RaftClientRole: raft_client_view,
+}

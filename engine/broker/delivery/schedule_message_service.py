@@ -23,6 +23,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from engine.broker.delivery.message_again import message_again
 from engine.protocol.errors import MalformedMessage
@@ -226,7 +227,18 @@ class ScheduleMessageService:
     def load(self) -> None:
         """Read ``delayOffset.json``; what is no offset in it is left out with a warning."""
         content = self.config_file.load()
-        table = {} if content is None else content.get("offsetTable")
+        if content is not None:
+            self._read(content)
+
+    def take_over(self, content: dict[str, Any]) -> None:
+        """Stand where another broker stands. Raises ``DiskFault``."""
+        known = dict(self.offset_table)
+        self._read(content)
+        self._is_changed |= self.offset_table != known
+        self.persist()
+
+    def _read(self, content: dict[str, Any]) -> None:
+        table = content.get("offsetTable")
         for level, offset in table.items() if isinstance(table, dict) else ():
             if level.isascii() and level.isdigit() and isinstance(offset, int) and offset >= 0:
                 self.offset_table[int(level)] = offset

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import Protocol
 
 from engine.broker.delivery.send_rate_limit import SendRateLimit
 from engine.broker.foundation.broker_address import BrokerAddress
@@ -22,15 +23,27 @@ from engine.protocol.permission import is_writable
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RequestRefused
+from engine.replication.ha.ha_config import BrokerRole
 from engine.runtime.port import Clock
+from engine.store.files.running_flags import Refusal
+from engine.store.log.put_message_result import PutMessageStatus
 from engine.store.message_store import MessageStore
 
 
-@dataclass(frozen=True)
+class Copies(Protocol):
+    """Others that keep the log, too."""
+
+    async def replicated(self, end_offset: int) -> PutMessageStatus:
+        """Return when enough of them have all before ``end_offset``; or why that is not known."""
+        ...
+
+
+@dataclass
 class SendParts:
     """What every such processor uses.
 
     :ivar rate_limit: None: no limit is set.
+    :ivar copies: whom a sender waits for beside this broker: a SYNC_MASTER's slaves, a leader's majority; else None.
     """
 
     config: BrokerConfig
@@ -41,6 +54,7 @@ class SendParts:
     groups: SubscriptionGroupManager
     stats: BrokerStatsManager
     rate_limit: SendRateLimit | None
+    copies: Copies | None = None
 
     @property
     def is_writable(self) -> bool:
@@ -50,6 +64,8 @@ class SendParts:
     def check_topic(self, header: SendMessageRequestHeader, remote_address: str) -> TopicConfig:
         """The topic to send to, created from its template if need be. Raises :class:`RequestRefused`."""
         topic, topics = header.topic, self.topics
+        if self.config.broker_role is BrokerRole.SLAVE:
+            raise RequestRefused(Refusal.SLAVE.value, ResponseCode.SERVICE_NOT_AVAILABLE)
         if not self.is_writable and topics.is_order_topic(topic):
             raise RequestRefused("this broker may not be written to (brokerPermission)", ResponseCode.NO_PERMISSION)
         try:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from enum import Enum
 
 from engine.protocol.permission import PERM_READ_WRITE
+from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
 from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES, UNSENT_SHARE_MAX_BYTES
 
 
@@ -37,6 +38,27 @@ class BrokerConfig:
     broker_ip1: str | None = None
     #: ``"host:port"`` of every name server to register with.
     name_server_addresses: tuple[str, ...] = ()
+
+    # --- replication (RocketMQ keeps these in ``MessageStoreConfig``) -----------------------------------------------
+    broker_role: BrokerRole = BrokerRole.ASYNC_MASTER
+    #: Where slaves connect; 0 takes any free port. None: no slaves are served, but by a SYNC_MASTER. RocketMQ always
+    #: listens, at the broker's port and one.
+    ha_listen_port: int | None = None
+    #: The address of that port: it asks nobody who he is. RocketMQ: all addresses.
+    ha_host: str = "127.0.0.1"
+    ha_send_heartbeat_interval_ms: int = 5_000
+    ha_housekeeping_interval_ms: int = 20_000
+    ha_transfer_batch_size_bytes: int = 32 * 1024
+    ha_slave_fallbehind_max_bytes: int = 256 * 1024 * 1024
+    #: How long a sender waits for slaves (``slaveTimeout``).
+    slave_timeout_ms: int = 3_000
+    #: For how many copies a SYNC_MASTER waits, and how many there are. Ours, both.
+    replica_acks: ReplicaAcks = ReplicaAcks.ONE
+    replica_count: int = 3
+    #: Send consumers that are far behind to a slave.
+    slave_read_enable: bool = False
+    #: How often a slave asks its master for topics, groups and offsets (fixed in ``BrokerController``).
+    slave_synchronize_interval_ms: int = 10_000
 
     # --- what is allowed ----------------------------------------------------------------------------------------
     #: Permission bits of the whole broker.
@@ -163,6 +185,14 @@ class BrokerConfig:
         for name, low in (("max_unsent_bytes", UNSENT_SHARE_MAX_BYTES), ("max_filter_words_per_second", 1)):
             if getattr(self, name) < low:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {low}")
+        if not 1 <= self.replica_count <= 9:
+            raise ValueError(f"replica_count is {self.replica_count}; allowed: 1 to 9")
+        is_slave = self.broker_role is BrokerRole.SLAVE
+        if is_slave is (self.broker_id == 0):
+            raise ValueError(
+                f"broker_id is {self.broker_id} and broker_role {self.broker_role.value}: "
+                "a master has id 0, a SLAVE 1 or more"
+            )
 
     def to_properties(self) -> dict[str, str]:
         """The settings under RocketMQ's names, values as Java prints them."""
@@ -180,6 +210,8 @@ _JAVA_NAMES: Mapping[str, str] = {
     "host": "bindAddress",
     "port": "listenPort",
     "broker_ip1": "brokerIP1",
+    "ha_transfer_batch_size_bytes": "haTransferBatchSize",
+    "ha_slave_fallbehind_max_bytes": "haSlaveFallbehindMax",
     "name_server_addresses": "namesrvAddr",
 }
 

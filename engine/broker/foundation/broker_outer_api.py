@@ -4,7 +4,9 @@ A registration carries all topics, or only those that changed since the last one
 what it is told, and forgets nothing as long as it is connected. RocketMQ does so when a tool makes a topic, and sends
 all for a first send or a heartbeat; with thousands of topics that takes longer than all the rest.
 
-Simplified: always registers (RocketMQ's ``forceRegister``, on by default); no slaves, no filter servers.
+A reply tells a slave where its master is.
+
+Simplified: always registers (RocketMQ's ``forceRegister``, on by default); no filter servers.
 """
 
 from __future__ import annotations
@@ -16,7 +18,11 @@ from dataclasses import replace
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.protocol.body.bodies import RegisterBrokerBody, TopicConfigSerializeWrapper
 from engine.protocol.body.topic_config import TopicConfig
-from engine.protocol.command.headers import RegisterBrokerRequestHeader, UnregisterBrokerRequestHeader
+from engine.protocol.command.headers import (
+    RegisterBrokerRequestHeader,
+    RegisterBrokerResponseHeader,
+    UnregisterBrokerRequestHeader,
+)
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -39,6 +45,10 @@ class BrokerOuterApi:
         self._config = config
         #: Name server -> why the last registration failed; absent when it did not.
         self.failures: dict[str, str] = {}
+        #: Where slaves connect, as it is told to name servers.
+        self.ha_server_address = ""
+        #: Of the master, as name servers told last: ``(its address, that for slaves)``.
+        self.master_addresses: tuple[str, str] | None = None
         #: Name server -> the topics as it was told them on the connection that is open.
         self._told: dict[str, dict[str, TopicConfig]] = {}
         self.client.on_connection_closed(self._connection_closed)
@@ -61,7 +71,7 @@ class BrokerOuterApi:
             broker_name=self._config.broker_name,
             broker_addr=broker_addr,
             cluster_name=self._config.cluster_name,
-            ha_server_addr="",
+            ha_server_addr=self.ha_server_address,
             broker_id=self._config.broker_id,
             body_crc32=zlib.crc32(body) & 0x7FFF_FFFF,
         )
@@ -74,6 +84,9 @@ class BrokerOuterApi:
         if reply.code != ResponseCode.SUCCESS:
             self._note_failure(address, f"code {reply.code}: {reply.remark}")
             return False
+        master = RegisterBrokerResponseHeader.decode(reply.ext_fields)
+        if master.master_addr and master.ha_server_addr:
+            self.master_addresses = (master.master_addr, master.ha_server_addr)
         if address in self.client.connected_addresses:
             self._told[address] = table
         if self.failures.pop(address, None) is not None:

@@ -73,6 +73,10 @@ class BrokerRegistration:
     def topics_changed(self) -> None:
         """The name servers must hear of it."""
         self.changes += 1
+        self.renew()
+
+    def renew(self) -> None:
+        """Register now: the reply may be news, to a slave whose master has moved."""
         for name_server in self._name_servers:
             name_server.is_due.set()
 

@@ -45,6 +45,12 @@ class AccessGuard:
             return self._refuse(ip, request, str(error))
         return None
 
+    def refusal_of_slave(self, address: str) -> str | None:
+        """Why nobody at ``address`` may have the log; None: it may. A slave signs nothing: its address counts."""
+        if self._manager.rules.is_white(address.rpartition(":")[0]):
+            return None
+        return "with aclEnable a slave's address must be one of globalWhiteRemoteAddresses"
+
     def _refuse(self, ip: str, request: RemotingCommand, reason: str) -> RemotingCommand:
         self.refused_requests += 1
         reason = reason[:_REASON_MAX_LENGTH]

@@ -7,7 +7,9 @@ After the checks (``pull_message_checks``) the store is read, and its status dec
 
 19 with the suspend flag is not answered but parked (``pull_request_hold_service``).
 
-Simplified: no slave to suggest, messages are always copied to the heap.
+With ``slaveReadEnable`` who is far behind is sent to a slave, and back when he is near again.
+
+Simplified: messages are always copied to the heap.
 """
 
 from __future__ import annotations
@@ -23,8 +25,10 @@ from engine.broker.filters.filter_statistics import FilterStatistics
 from engine.broker.foundation.broker_address import BrokerAddress
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.broker_stats_manager import BrokerStatsManager
+from engine.broker.foundation.store_lookups import is_in_memory
 from engine.broker.tables.consumer_manager import ConsumerManager
 from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from engine.protocol.body.topic_route_data import MASTER_ID
 from engine.protocol.command.headers import PullMessageRequestHeader
 from engine.protocol.command.remoting_command import ONEWAY_FLAG, RESPONSE_FLAG, RemotingCommand
 from engine.protocol.message.record_layout import store_timestamp_of
@@ -33,6 +37,7 @@ from engine.protocol.response_code import ResponseCode
 from engine.protocol.system_flags import PULL_COMMIT_OFFSET, PULL_SUSPEND
 from engine.remoting.channel import Channel
 from engine.remoting.processor import processes
+from engine.replication.ha.ha_config import BrokerRole
 from engine.runtime.port import Clock
 from engine.store.message_store import MessageStore
 from engine.store.reading.get_message_result import GetMessageResult, GetMessageStatus
@@ -112,7 +117,7 @@ class PullMessageProcessor:
         code = _CODES[result.status]
         if result.status in _EMPTY_QUEUE and header.queue_offset == 0:
             code = ResponseCode.PULL_NOT_FOUND
-        reply: RemotingCommand | None = _reply(request, code, result)
+        reply: RemotingCommand | None = _reply(request, code, result, self._suggestion(header, result))
         if code is ResponseCode.SUCCESS:
             self._count_found(header, result)
         else:
@@ -124,6 +129,17 @@ class PullMessageProcessor:
             self._offset_moved(header, result)
         return reply
 
+    def _suggestion(self, header: PullMessageRequestHeader, result: GetMessageResult) -> int:
+        """The id of the broker to ask next time (``suggestPullingFromSlave``)."""
+        if not self.config.slave_read_enable:
+            return MASTER_ID
+        group = self.checks.groups.find_subscription_group_config(header.consumer_group)
+        if group is None:
+            return MASTER_ID
+        if is_in_memory(self.store, header.topic, header.queue_id, result.next_begin_offset):
+            return group.broker_id
+        return group.which_broker_when_consume_slowly
+
     # ------------------------------------------------------------------------------ effects
 
     def _note_puller(self, channel: Channel, header: PullMessageRequestHeader) -> None:
@@ -134,7 +150,8 @@ class PullMessageProcessor:
 
     def _commit_offset(self, channel: Channel, header: PullMessageRequestHeader) -> None:
         """Store the progress that the pull carries; once, so not again when a parked pull wakes."""
-        if header.sys_flag & PULL_COMMIT_OFFSET and header.commit_offset >= 0:
+        is_slave = self.config.broker_role is BrokerRole.SLAVE
+        if header.sys_flag & PULL_COMMIT_OFFSET and header.commit_offset >= 0 and not is_slave:
             self.offsets.commit_offset(
                 channel.remote_address, header.consumer_group, header.topic, header.queue_id, header.commit_offset
             )
@@ -174,7 +191,7 @@ class PullMessageProcessor:
             result.max_offset,
             result.next_begin_offset,
         )
-        if self.config.offset_moved_event_enable:
+        if self.config.offset_moved_event_enable and self.config.broker_role is not BrokerRole.SLAVE:
             self.store.put_message(
                 offset_moved_event(
                     header,
@@ -186,7 +203,9 @@ class PullMessageProcessor:
             )
 
 
-def _reply(request: RemotingCommand, code: ResponseCode, result: GetMessageResult) -> RemotingCommand:
+def _reply(
+    request: RemotingCommand, code: ResponseCode, result: GetMessageResult, suggested_broker_id: int
+) -> RemotingCommand:
     """The four offset fields are always there: the Java client unboxes them without looking."""
     return RemotingCommand(
         code=code,
@@ -194,7 +213,7 @@ def _reply(request: RemotingCommand, code: ResponseCode, result: GetMessageResul
         flag=RESPONSE_FLAG,
         remark=result.status.name,
         ext_fields={
-            "suggestWhichBrokerId": "0",
+            "suggestWhichBrokerId": str(suggested_broker_id),
             "nextBeginOffset": str(result.next_begin_offset),
             "minOffset": str(result.min_offset),
             "maxOffset": str(result.max_offset),

@@ -71,6 +71,12 @@ MIN_VERSION_MAX_RECONSUME_TIMES = 121
 #: Bits that only the broker sets: a client's own would make the stored message unreadable.
 _HOST_BITS = BORN_HOST_V6 | STORE_HOST_V6
 
+#: RocketMQ's reply names the status only.
+_NOT_COPIED = {
+    PutMessageStatus.FLUSH_SLAVE_TIMEOUT: "slaves took too long",
+    PutMessageStatus.SLAVE_NOT_AVAILABLE: "too few slaves are there, or near enough",
+}
+
 SendReply = RemotingCommand | Awaitable[RemotingCommand]
 
 
@@ -100,6 +106,7 @@ class SendMessageProcessor:
         self._topics = self._topic_table.entries
         self._monotonic_us = parts.clock.monotonic_us
         self._is_sync_flush = parts.store.config.flush_disk_type is FlushDiskType.SYNC_FLUSH
+        self._waits = self._is_sync_flush or parts.copies is not None
         #: The Java client reads them from every reply.
         trace_on = "true" if config.trace_on else "false"
         self._region = {PROPERTY_MSG_REGION: config.region_id, PROPERTY_TRACE_ON: trace_on}
@@ -143,7 +150,7 @@ class SendMessageProcessor:
         if message.is_prepared:
             reply.ext_fields["transactionId"] = message.unique_key
         must_save = bool(message.delay_level or message.is_prepared) and not self._topic_table.is_saved
-        must_flush = self._is_sync_flush and message.wait_store_ok
+        must_flush = self._waits and message.wait_store_ok
         if must_flush or must_save or is_new_topic:
             return self._reply_later(
                 reply, result, must_save=must_save, must_flush=must_flush, is_new_topic=is_new_topic
@@ -262,7 +269,7 @@ class SendMessageProcessor:
         latency_us = self._monotonic_us() - started_us
         self._record_put(header.topic, len(batch.members), result.size_bytes, latency_us, result.store_timestamp)
         reply = self._reply(request, queue_id, result)
-        must_flush = self._is_sync_flush and batch.wait_store_ok
+        must_flush = self._waits and batch.wait_store_ok
         if must_flush or is_new_topic:
             return self._reply_later(reply, result, must_flush=must_flush, is_new_topic=is_new_topic)
         return reply
@@ -357,19 +364,33 @@ class SendMessageProcessor:
         is_new_topic: bool,
         must_save: bool = False,
     ) -> RemotingCommand:
-        """SYNC_FLUSH: the sender hears of success only when the message would survive a power cut.
+        """SYNC_FLUSH: the sender hears of success only when the message would survive a power cut; SYNC_MASTER: only
+        when it would survive the machine.
 
         10 means that it is stored but nobody knows for how long: the reply's fields still say where. A new topic is
         saved first, or a crash would take the queues that have no message yet; and who hears of it from the sender
         finds it at the name servers. ``must_save``: it may still be new, and no queue of it tells a start of it.
         """
-        why = await self._why_in_doubt(result, must_save=must_save or is_new_topic, must_flush=must_flush)
+        copying = self._replicate(result, must_flush=must_flush)
+        why = await self._why_in_doubt(
+            result, must_save=must_save or is_new_topic, must_flush=must_flush and self._is_sync_flush
+        )
         if why:
             reply.code = ResponseCode.FLUSH_DISK_TIMEOUT
             reply.remark = f"the message is stored, but not known to be durable: {why}"
+        status = PutMessageStatus.PUT_OK if copying is None else await copying
+        if status is not PutMessageStatus.PUT_OK:
+            reply.code = REPLY_CODES[status]
+            reply.remark = "the message is stored, but not known to be copied: " + _NOT_COPIED[status]
         if is_new_topic:
             await self._registration.told()
         return reply
+
+    def _replicate(self, result: PutMessageResult, *, must_flush: bool) -> asyncio.Task[PutMessageStatus] | None:
+        """Flush and copy at the same time, as ``CommitLog.asyncPutMessage`` does."""
+        if self._parts.copies is None or not must_flush:
+            return None
+        return asyncio.create_task(self._parts.copies.replicated(result.end_offset), name="wait for slaves")
 
     async def _why_in_doubt(self, result: PutMessageResult, *, must_save: bool, must_flush: bool) -> str:
         """Why nobody knows whether the message survives; empty when it does."""

@@ -35,9 +35,9 @@ logger = logging.getLogger("glassmq.broker")
 _INT32_MAX = (1 << 31) - 1
 _DAY_MS = 86_400_000
 _BOOLEANS = {"true": True, "false": False}
-#: What a lone master is, and what this broker has not got, in RocketMQ's words: ``exportConfigs`` of mqadmin stops at
-#: the first that is missing. ``useTLS`` is no switch there either; the server takes both kinds of connections.
-_FIXED = {"brokerRole": "ASYNC_MASTER", "filterServerNums": "0", "slaveReadEnable": "false", "useTLS": "false"}
+#: What this broker has not got, in RocketMQ's words: ``exportConfigs`` of mqadmin stops at the first that is missing.
+#: ``useTLS`` is no switch there either; the server takes both kinds of connections.
+_FIXED = {"filterServerNums": "0", "useTLS": "false"}
 
 
 class _BadValue(Exception):

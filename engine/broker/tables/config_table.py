@@ -82,6 +82,9 @@ class ConfigTable(Generic[_Entry]):
     def touch(self) -> None:
         """The table has changed: it has a new version, and the file follows."""
         self.data_version.next(self.clock.now_ms())
+        self._follow_with_file()
+
+    def _follow_with_file(self) -> None:
         self._is_ahead = True
         if self._follower is None:
             self._follower = asyncio.get_running_loop().create_task(self._follow(), name=f"write {self.file.path}")
@@ -168,13 +171,20 @@ class ConfigTable(Generic[_Entry]):
     def load(self, parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
         """Read the file; an entry in it for which ``parse`` raises ``ProtocolError`` is left out with a warning."""
         content = self.file.load()
-        if content is None:
-            return
-        try:
-            version = get_object(content, "dataVersion")
-            self.data_version = DataVersion.from_dict(version) if version else self.data_version
-        except MalformedBody as error:
-            logger.warning("%s: its version is not read: %s", self.file.path, error)
+        if content is not None:
+            self._read(content, parse)
+
+    def take_over(self, content: dict[str, Any], parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
+        """Be a copy of another broker's table, as its file would be read; nothing happens when it is one already."""
+        known = self.data_version
+        self._read_version(content)
+        if self.data_version != known:
+            self.entries.clear()
+            self._read(content, parse)
+            self._follow_with_file()
+
+    def _read(self, content: dict[str, Any], parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
+        self._read_version(content)
         table = content.get(self.field)
         for name, fields in table.items() if isinstance(table, dict) else ():
             try:
@@ -183,6 +193,13 @@ class ConfigTable(Generic[_Entry]):
                 logger.warning("%s: %s is left out: %s", self.file.path, name, error)
                 continue
             self.entries[known_name] = entry
+
+    def _read_version(self, content: dict[str, Any]) -> None:
+        try:
+            version = get_object(content, "dataVersion")
+            self.data_version = DataVersion.from_dict(version) if version else self.data_version
+        except MalformedBody as error:
+            logger.warning("%s: its version is not read: %s", self.file.path, error)
 
     def put_now(self, entries: Mapping[str, _Entry]) -> None:
         """Take over ``entries`` and write the file, blocking: for a start. Raises ``DiskFault``."""

@@ -13,6 +13,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from engine.broker.foundation.errors import ConfigNotSaved, TooManyEntries
 from engine.runtime.port import DiskFault
@@ -158,7 +159,17 @@ class ConsumerOffsetManager:
     def load(self) -> None:
         """Read ``consumerOffset.json``; what is no offset in it is left out with a warning."""
         content = self._config_file.load()
-        table = {} if content is None else content.get("offsetTable")
+        if content is not None:
+            self._read(content)
+
+    def take_over(self, content: dict[str, Any]) -> None:
+        """Be a copy of another broker's table, as its file would be read."""
+        known, self.offset_table = self.offset_table, {}
+        self._read(content)
+        self._is_changed |= self.offset_table != known
+
+    def _read(self, content: dict[str, Any]) -> None:
+        table = content.get("offsetTable")
         for key, offsets in table.items() if isinstance(table, dict) else ():
             for queue_id, offset in offsets.items() if isinstance(offsets, dict) else ():
                 if queue_id.isascii() and queue_id.isdigit() and isinstance(offset, int) and offset >= 0:

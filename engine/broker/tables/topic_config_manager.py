@@ -237,6 +237,10 @@ class TopicConfigManager:
         """Read ``topics.json``; a topic in it that cannot be read is left out with a warning."""
         self.table.load(self._parse)
 
+    def take_over(self, content: dict[str, Any]) -> None:
+        """Be a copy of another broker's table, as its file would be read."""
+        self.table.take_over(content, self._parse)
+
     def _parse(self, fields: dict[str, Any]) -> tuple[str, TopicConfig]:
         config = TopicConfig.from_dict(fields)
         self.check(config)

@@ -101,6 +101,7 @@ def consumer_running_info(
         "PROP_CONSUME_TYPE": ConsumeType.CONSUME_PASSIVELY.value,
         "PROP_CLIENT_VERSION": str(PROTOCOL_VERSION),
     }
+    properties |= {name: value() for name, value in consumer.told.items()}
     if with_insides:
         properties[INSIDES_PROPERTY] = dumps_json(process_queues_insides(consumer)).decode()
     queues: list[tuple[JsonDict, object]] = [

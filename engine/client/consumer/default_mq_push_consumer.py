@@ -115,6 +115,11 @@ class DefaultMQPushConsumer(ServiceContext):
         self._hooks.add(ConsumeMessageTraceHook(dispatcher, runtime.clock, make_unique_id_generator(runtime)))
         return dispatcher
 
+    @property
+    def runtime(self) -> Runtime:
+        """The node it runs on: its clock, its random numbers, its threads for what blocks."""
+        return self.instance.runtime
+
     # --- before the start ------------------------------------------------------------------------------------------
 
     def subscribe(
@@ -171,6 +176,10 @@ class DefaultMQPushConsumer(ServiceContext):
     def register_drop_listener(self, listener: DropListener) -> None:
         """Have ``listener(queue, message)`` told of every broadcast message that failed: nobody gets it again."""
         self._hooks.add_drop_listener(listener)
+
+    def tell(self, name: str, value: Callable[[], str]) -> None:
+        """Have ``value()`` told as property ``name`` to whoever asks how this consumer is (307)."""
+        self._impl.told[name] = value
 
     # --- life ------------------------------------------------------------------------------------------------------
 

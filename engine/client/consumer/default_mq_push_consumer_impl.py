@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from engine.client.consumer.consume_message_service import ConsumeMessageService
@@ -72,6 +72,8 @@ class DefaultMQPushConsumerImpl:
         self.dispatch_per_pull = False
         self.paused = False
         self.is_started = False
+        #: Property of the answer to 307 -> its value.
+        self.told: dict[str, Callable[[], str]] = {}
         self._consume_service: ConsumeMessageService[Any] | None = None
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from engine.client.callbacks.consume_message_hook import SWALLOWED_PROPERTY
 from engine.client.foundation.errors import MQClientError
 from engine.client.instance.mq_client_instance import MQClientInstance
 from engine.client.producer.default_mq_producer_impl import DefaultMQProducerImpl
@@ -32,6 +33,7 @@ FIRST_RETRY_DELAY_LEVEL = 3
 _PRODUCER_CONFIG = ProducerConfig()
 #: What this client alone has written into the message, and what must not be stored with the copy.
 _NOT_CARRIED_OVER = (
+    SWALLOWED_PROPERTY,
     PROPERTY_CONSUME_START_TIME,
     PROPERTY_MIN_OFFSET,
     PROPERTY_MAX_OFFSET,

@@ -25,6 +25,10 @@ class MessageType(IntEnum):
     DELAY_MSG = 3
 
 
+#: ``context_code`` of a delivery that an idempotent listener has acknowledged without working: none of RocketMQ's.
+SWALLOWED_CODE = 100
+
+
 @dataclass(frozen=True, slots=True)
 class TraceBean:
     """The message that a note is about. What a kind of note does not say keeps its default.
@@ -33,6 +37,7 @@ class TraceBean:
     :ivar keys: words separated by spaces.
     :ivar store_host: ``"ip:port"`` of the broker.
     :ivar body_length: bytes, as sent.
+    :ivar is_swallowed: written as :data:`SWALLOWED_CODE`, where the call has succeeded.
     """
 
     message_id: str
@@ -47,6 +52,7 @@ class TraceBean:
     transaction_id: str | None = None
     transaction_state: str = ""
     from_transaction_check: bool = False
+    is_swallowed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

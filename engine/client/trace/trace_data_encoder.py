@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from engine.client.trace.trace_context import MessageType, TraceBean, TraceContext, TraceType
+from engine.client.trace.trace_context import SWALLOWED_CODE, MessageType, TraceBean, TraceContext, TraceType
 from engine.protocol.errors import MalformedBody
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
@@ -53,7 +53,8 @@ def _record(context: TraceContext, bean: TraceBean) -> str:
         case TraceType.SUB_BEFORE:
             fields = (*about, context.request_id, bean.message_id, bean.retry_times, bean.keys)
         case TraceType.SUB_AFTER:
-            ended = (context.cost_ms, context.success, bean.keys, context.context_code)
+            code = SWALLOWED_CODE if context.success and bean.is_swallowed else context.context_code
+            ended = (context.cost_ms, context.success, bean.keys, code)
             fields = (context.request_id, bean.message_id, *ended, context.timestamp_ms, context.group_name)
         case TraceType.END_TRANSACTION:
             decided = (bean.transaction_id, bean.transaction_state, bean.from_transaction_check)

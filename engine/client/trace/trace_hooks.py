@@ -12,7 +12,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from engine.client.callbacks.consume_message_hook import CONSUME_CONTEXT_TYPE, ConsumeMessageContext, ConsumeReturnType
+from engine.client.callbacks.consume_message_hook import (
+    CONSUME_CONTEXT_TYPE,
+    SWALLOWED_PROPERTY,
+    ConsumeMessageContext,
+    ConsumeReturnType,
+)
 from engine.client.callbacks.send_message_hook import EndTransactionContext, SendMessageContext
 from engine.client.callbacks.send_result import DEFAULT_REGION_ID, SendStatus
 from engine.client.trace.async_trace_dispatcher import AsyncTraceDispatcher
@@ -121,9 +126,10 @@ class EndTransactionTraceHook:
 
 @dataclass(frozen=True, slots=True)
 class _Delivery:
-    """The notes that were written before a listener call."""
+    """The notes that were written before a listener call, and what they are about."""
 
     contexts: tuple[TraceContext, ...]
+    messages: Sequence[MessageExt]
     begun_ms: int
 
 
@@ -160,7 +166,7 @@ class ConsumeMessageTraceHook:
         )
         for note in contexts:
             self._dispatcher.append(note)
-        context.trace_context = _Delivery(contexts, now_ms)
+        context.trace_context = _Delivery(contexts, messages, now_ms)
 
     def consume_message_after(self, context: ConsumeMessageContext) -> None:
         """The second note."""
@@ -169,10 +175,15 @@ class ConsumeMessageTraceHook:
             return
         now_ms = self._clock.now_ms()
         return_type = ConsumeReturnType(context.props[CONSUME_CONTEXT_TYPE])
+        messages = iter(delivery.messages)
         for note in delivery.contexts:
             self._dispatcher.append(
                 replace(
                     note,
+                    beans=tuple(
+                        replace(bean, is_swallowed=SWALLOWED_PROPERTY in message.properties)
+                        for bean, message in zip(note.beans, messages, strict=False)
+                    ),
                     trace_type=TraceType.SUB_AFTER,
                     timestamp_ms=now_ms,
                     cost_ms=(now_ms - delivery.begun_ms) // len(context.messages),

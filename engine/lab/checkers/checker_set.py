@@ -5,6 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from engine.lab.checkers.kafka.acknowledged_records_are_in_the_log import AcknowledgedRecordsAreInTheLog
+from engine.lab.checkers.kafka.committed_records_are_consumed import CommittedRecordsAreConsumed
+from engine.lab.checkers.kafka.records_once_and_in_order import RecordsAreInOrder, RecordsAreInTheLogOnce
+from engine.lab.checkers.kafka.replicated_records import (
+    AcknowledgedRecordsSurviveElections,
+    ConsumedRecordsStay,
+    ReplicasAgree,
+)
 from engine.lab.checkers.messages.acknowledged_messages_are_stored import AcknowledgedMessagesAreStored
 from engine.lab.checkers.messages.consumed_in_the_end import ConsumedInTheEnd
 from engine.lab.checkers.messages.consumed_was_sent import ConsumedWasSent
@@ -21,6 +29,15 @@ from engine.lab.checkers.queues.one_owner_per_queue import OneOwnerPerQueue
 from engine.lab.checkers.queues.order_per_key import OrderPerKey
 from engine.lab.checkers.queues.order_per_queue import OrderPerQueue
 from engine.lab.checkers.queues.progress_is_stored import ProgressIsStored
+from engine.lab.checkers.raft.raft_checkers import (
+    AcknowledgedCommandsAreCommitted,
+    ElectionSafety,
+    LeaderCompleteness,
+    LogMatching,
+    StateMachineSafety,
+)
+from engine.lab.checkers.replication.acknowledged_messages_are_copied import AcknowledgedMessagesAreCopied
+from engine.lab.checkers.replication.slaves_hold_the_masters_log import SlavesHoldTheMastersLog
 from engine.lab.checkers.transactions.half_messages_are_decided import HalfMessagesAreDecided
 from engine.lab.checkers.transactions.money_is_conserved import MoneyIsConserved
 from engine.lab.checkers.transactions.no_half_message_consumed import NoHalfMessageConsumed
@@ -29,6 +46,8 @@ from engine.lab.checkers.transactions.xa_branches_agree import XaBranchesAgree
 from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Violation
+from engine.lab.checkers.work.acknowledged_work_is_done import AcknowledgedWorkIsDone
+from engine.lab.checkers.work.work_done_once import WorkDoneOnce
 
 if TYPE_CHECKING:
     from engine.lab.world.world import ScenarioWorld
@@ -38,6 +57,8 @@ CHECKERS: dict[str, type[Checker]] = {
     checker.name: checker
     for checker in (
         AcknowledgedMessagesAreStored,
+        AcknowledgedMessagesAreCopied,
+        SlavesHoldTheMastersLog,
         LogAndQueuesAgree,
         ConsumedWasSent,
         OffsetsNeverPassUnconsumed,
@@ -55,8 +76,22 @@ CHECKERS: dict[str, type[Checker]] = {
         NoMoneyFromNowhere,
         MoneyIsConserved,
         XaBranchesAgree,
+        WorkDoneOnce,
+        AcknowledgedWorkIsDone,
         ConsumedInTheEnd,
         ProgressIsStored,
+        AcknowledgedRecordsAreInTheLog,
+        RecordsAreInTheLogOnce,
+        RecordsAreInOrder,
+        CommittedRecordsAreConsumed,
+        AcknowledgedRecordsSurviveElections,
+        ConsumedRecordsStay,
+        ReplicasAgree,
+        ElectionSafety,
+        LogMatching,
+        LeaderCompleteness,
+        StateMachineSafety,
+        AcknowledgedCommandsAreCommitted,
         NoCodeFails,
     )
 }

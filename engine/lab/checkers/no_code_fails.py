@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.scenario.scenario import Scenario
 from engine.runtime.lab.lab_failures import LabFailure
 from engine.texts import Text
 
@@ -19,6 +20,11 @@ class NoCodeFails(Checker):
 
     name = "no-code-fails"
     anomaly = Anomaly.BROKEN_CODE
+
+    @staticmethod
+    def applies(scenario: Scenario) -> bool:
+        """Everywhere."""
+        return True
 
     def code_failed(self, failure: LabFailure) -> None:
         """An exception reached the event loop."""

@@ -1,4 +1,4 @@
-"""What a stall does and why it matters, for people.
+"""What a stall or a lost frame does and why it matters, for people.
 
 Each step of the engine has a line in :data:`~engine.lab.explorer.step_texts.STEPS`. What happened while the actor stood
 still, or the process was dead, is read from the run itself.
@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from engine.faults.frame_subject import REPLY
+from engine.lab.explorer.lost_frames import LOST_FRAMES
 from engine.lab.explorer.stall import FOR_EVER_MS, Stall, StallKind
 from engine.lab.explorer.step_texts import STEPS
 from engine.lab.narration.narrator import BANK_DEEDS, MILESTONES
@@ -23,6 +25,8 @@ Texts = Mapping[str, str]
 #: Things that happened during a stall and are told, at most.
 MEANWHILE_MAX = 8
 
+#: What has consequences up to the end.
+_ENDLESS = (StallKind.CRASH, StallKind.LOSS)
 #: Of no interest on the node that stands still: it takes over its retry queues at that time.
 _GAINS = ("adds the process queue",)
 
@@ -33,8 +37,11 @@ def step_name(label: str) -> Texts:
 
 
 def caption_of(stall: Stall) -> Texts:
-    """Who stands still or dies, where, for how long, and why that matters."""
+    """Who stands still or dies, where, for how long, or which frame is lost; and why that matters."""
     deed, text = _deed(stall), STEPS.get(stall.point.label)
+    if stall.kind is StallKind.LOSS:
+        loss = LOST_FRAMES.get(stall.point.label)
+        return deed if loss is None else Text("caption.why", deed=deed, why=Text(f"loss.{loss}"))
     if text is None or (stall.kind is StallKind.CRASH and not text.crash):
         return deed
     why = Text(f"crash.{text.crash}" if stall.kind is StallKind.CRASH else f"stall.{text.stall}")
@@ -54,6 +61,11 @@ def _deed(stall: Stall) -> Text:
             if stall.ms == FOR_EVER_MS:
                 again = Text("caption.never_again")
             return Text("caption.crash", node=node, who=who, name=name, again=again)
+        case StallKind.LOSS:
+            source, _, target = who.partition("->")
+            request = stall.point.label.removeprefix(f"{REPLY} to ")
+            key = "caption.lost" if request == stall.point.label else "caption.lost_reply"
+            return Text(key, source=source, target=target, name=request)
 
 
 def _duration(ms: int) -> str:
@@ -63,7 +75,7 @@ def _duration(ms: int) -> str:
 def meanwhile(run: LabRun, stall: Stall, begin_us: int) -> Texts:
     """What the others did while it stood still, in a few words; empty when they did nothing worth telling.
 
-    After a crash: what happened from then on, up to where ``run`` is; the next process knows nothing of the work.
+    After a crash or a loss: what happened from then on, up to where ``run`` is; nothing ends it.
     """
     told: list[Text] = []
     for text in _happened(run, stall, begin_us):
@@ -72,14 +84,14 @@ def meanwhile(run: LabRun, stall: Stall, begin_us: int) -> Texts:
     if not told:
         return plain("")
     happened = joined("words.comma", told)
-    if stall.kind is StallKind.CRASH:
+    if stall.kind in _ENDLESS:
         return Text("caption.afterwards", happened=happened)
     return Text("caption.meanwhile", happened=happened)
 
 
 def _happened(run: LabRun, stall: Stall, begin_us: int) -> Iterator[Text]:
     """In the order of time."""
-    end_us = run.now_us if stall.kind is StallKind.CRASH else begin_us + stall.ms * 1_000
+    end_us = run.now_us if stall.kind in _ENDLESS else begin_us + stall.ms * 1_000
     history = run.world.history
     found: list[tuple[int, Text]] = []
     for entry in run.world.journal.entries:

@@ -1,8 +1,9 @@
 """Runs a lab loop in which some actors stand still where the schedule says so.
 
 Every engine access to shared state stands behind a ``step``, so the steps of the watched nodes are all the places at
-which another order can matter. They are written down on the way: the search takes its next stalls from them. What is
-done to the world is written down too, as ordinary lab commands: a recording of them repeats the run.
+which another order can matter. With the frames that may be lost they are written down on the way: the search takes its
+next stalls from them. What is done to the world is written down too, as ordinary lab commands: a recording of them
+repeats the run.
 """
 
 from __future__ import annotations
@@ -26,6 +27,8 @@ GRACE_US = 200_000
 NEVER_US = 1 << 60
 #: More events than any window has: a world that never rests ends here.
 EVENTS_MAX = 50_000
+#: More frames of a run than that are no points of their own: then the search is not complete.
+FRAMES_MAX = 1_000
 
 
 class BegunStall(NamedTuple):
@@ -53,6 +56,7 @@ class ScheduleOutcome:
     :ivar commands: all that was done to the world, to be repeated.
     :ivar violation: the first one; the run ended there.
     :ivar events: how many events ran.
+    :ivar is_cut: there were more than :data:`FRAMES_MAX` frames that might be lost.
     """
 
     steps: tuple[tuple[str, str], ...]
@@ -61,6 +65,7 @@ class ScheduleOutcome:
     commands: tuple[TimedCommand, ...]
     violation: Violation | None
     events: int
+    is_cut: bool = False
 
     @property
     def points(self) -> tuple[StepPoint, ...]:
@@ -126,6 +131,10 @@ class GatedRun:
         self._commands: list[TimedCommand] = []
         self._next: Stall | None = None
         self._violation: Violation | None = None
+        self._is_in_window = False
+        #: Link and name of the frames of the newest event that sent any, and how many there were in all.
+        self._event_frames: tuple[int, dict[tuple[str, str], None]] = (0, {})
+        self._frames = 0
 
     def run(self, begin_us: int, end_us: int, last_us: int = 0) -> ScheduleOutcome:
         """Run everything that is due by ``end_us`` (by ``last_us``, where that is later), or up to the first violation.
@@ -138,10 +147,12 @@ class GatedRun:
         if begin_us > 0:
             self._run_to(begin_us - 1)
         self._loop.schedule.gate = self._gate
+        self._is_in_window = True
         try:
             self._run_to(end_us)
         finally:
             self._loop.schedule.gate = None
+            self._is_in_window = False
         if last_us > end_us and self._violation is None:
             self._run_to(last_us)
         return ScheduleOutcome(
@@ -151,6 +162,7 @@ class GatedRun:
             tuple(self._commands),
             self._violation,
             self._loop.event_number - first_event,
+            self._frames > FRAMES_MAX,
         )
 
     def _run_to(self, until_us: int) -> None:
@@ -168,7 +180,7 @@ class GatedRun:
             elif has_news:
                 self._end_soon_if_done()
             elif is_due:
-                self._do(self._agenda.pop(0).command)
+                self._do(self._agenda.pop(0).command, self._loop.event_number)
             else:
                 return
 
@@ -192,23 +204,46 @@ class GatedRun:
         self._steps.append(step)
         return True
 
+    def frame_leaves(self, link: str, name: str) -> None:
+        """Told of each frame that may be lost, while its event runs."""
+        if not self._is_in_window:
+            return
+        event, step = self._loop.event_number, (link, name)
+        if self._event_frames[0] != event:
+            self._event_frames = (event, {})
+        if step in self._event_frames[1]:
+            return  # drop-next would drop the one before
+        self._event_frames[1][step] = None
+        self._frames += 1
+        if self._frames > FRAMES_MAX:
+            return
+        self._steps.append(step)
+        stall = self._waiting.get((*step, self._steps.count(step))) if step in self._counted else None
+        if stall is not None:
+            # A command stands between two events: just before this one it does the same.
+            self._begin(stall, event - 1)
+
     def _begin_stall(self) -> None:
         stall, self._next = self._next, None
         assert stall is not None, "only a stall stops the run"
+        self._begin(stall, self._loop.event_number)
+
+    def _begin(self, stall: Stall, event: int) -> None:
+        """Let it begin after event ``event``."""
         del self._waiting[stall.point]
         self._counted.remove(stall.point[:2])
         now_us = self._loop.now_us
         self._later = len(self._steps)
         self._grace_end_us = NEVER_US
         self._stalled_until_us = max(self._stalled_until_us, now_us + stall.ms * 1_000)
-        self._begun.append(BegunStall(stall, self._loop.event_number, now_us))
-        self._do(stall.begin())
+        self._begun.append(BegunStall(stall, event, now_us))
+        self._do(stall.begin(), event)
         end = stall.end()
         if end is not None:
             self._agenda.append(PlannedCommand(now_us + stall.ms * 1_000, end))
             self._agenda.sort(key=lambda planned: planned.time_us)
 
-    def _do(self, command: Command) -> None:
+    def _do(self, command: Command, event: int) -> None:
         # The gate must not see what a command itself looks at.
         gate, self._loop.schedule.gate = self._loop.schedule.gate, None
         try:
@@ -218,6 +253,6 @@ class GatedRun:
             if not self._begun:
                 raise
         else:
-            self._commands.append(TimedCommand(self._loop.event_number, self._loop.now_us, command))
+            self._commands.append(TimedCommand(event, self._loop.now_us, command))
         finally:
             self._loop.schedule.gate = gate

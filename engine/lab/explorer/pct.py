@@ -20,7 +20,7 @@ PRIORITY_STEP_MS = 1
 
 
 class PctSearch:
-    """Runs ``schedules`` random schedules of depth ``depth``.
+    """Runs ``schedules`` random schedules of depth ``depth``. No frame is lost in them.
 
     :param hold_ms: how long a stall at a change point lasts.
     """
@@ -46,7 +46,7 @@ class PctSearch:
             state.done += 1
             state.by_depth[-1] += 1
             state.events += outcome.events
-            points = points or outcome.points
+            points = points or tuple(point for point in outcome.points if not point.is_frame)
             yield tuple(begun.stall for begun in outcome.begun) if outcome.violation is not None else None
         state.is_complete = True
 

@@ -1,4 +1,5 @@
-"""Makes a plan of what a person asks for: which locks are off, how many stalls and crashes, which part of the story."""
+"""Makes a plan of what a person asks for: which locks are off, how many stalls, crashes and lost frames, which part of
+the story."""
 
 from __future__ import annotations
 
@@ -6,13 +7,15 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from engine.faults.frame_subject import REPLY
 from engine.lab.checkers import CHECKERS
 from engine.lab.explorer.exploration import ExplorationPlan
 from engine.lab.explorer.gated_run import PlannedCommand
+from engine.lab.explorer.lost_frames import LOST_FRAMES
 from engine.lab.explorer.search import SearchBounds
-from engine.lab.explorer.stage import ORDER_CHECKERS, SERVERS, TRANSFER_CHECKERS, StageSetting
+from engine.lab.explorer.stage import ORDER_CHECKERS, SERVERS, TRANSFER_CHECKERS, WORK_CHECKERS, StageSetting
 from engine.lab.explorer.stall import FOR_EVER_MS
-from engine.lab.scenario.command import parse_command
+from engine.lab.scenario.command import FRAME_NAMES, parse_command
 from engine.lab.scenario.errors import LabError
 from engine.lab.scenario.scenario import Command, Role, Scenario, SettingValue
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES
@@ -21,6 +24,7 @@ from engine.texts import Text
 #: Bounds of what may be asked for.
 STALLS_MAX = 3
 CRASHES_MAX = 2
+LOSSES_MAX = 2
 DURATIONS_MAX = 4
 HOLD_MS_MAX = 600_000
 SCHEDULES_MAX = 5_000_000
@@ -36,6 +40,8 @@ DEFAULT_RESTART_MS = 2_000
 _TAIL_MS = 5_000
 #: Where money is searched for, stalls begin until so long after the last transfer was sent, and all that they delay.
 _MONEY_TAIL_MS = 1_000
+#: Where frames are lost, so much longer: a consumer commits its progress every 5 s.
+_LOSS_TAIL_MS = 6_000
 #: Roles by the words with which several nodes are asked for.
 _SEVERAL = {"producers": Role.PRODUCER, "consumers": Role.CONSUMER}
 
@@ -58,9 +64,14 @@ class ExplorationRequest:
         for or ``crash`` names somebody, else none.
     :ivar crash: who may crash: names of nodes, ``producers``, ``consumers``; empty: producers and consumers.
     :ivar restart_ms: how long after its crash a process starts again; 0: never; empty: 2 s.
+    :ivar max_losses: how many frames one schedule loses at most, besides the stalls; None: one where ``lose`` names
+        some, else none.
+    :ivar lose: names of the frames that may be lost, as ``drop-next`` has them; empty: those of
+        :data:`~engine.lab.explorer.lost_frames.LOST_FRAMES`.
     :ivar forced_unlocks: (virtual ms, consumer, queue id).
     :ivar from_ms, to_ms: the window in which stalls begin; None: from the start of the last consumer on, until all
-        stalls can be over; where money is searched for: from the first message on, until a while after the last one.
+        stalls can be over; where money is searched for: from the first message on, until a while after the last one;
+        6 s longer where frames are lost.
     :ivar settings: (node, name, value): settings that count from the beginning, checked already.
     """
 
@@ -73,6 +84,8 @@ class ExplorationRequest:
     max_crashes: int | None = None
     crash: tuple[str, ...] = ()
     restart_ms: tuple[int, ...] = ()
+    max_losses: int | None = None
+    lose: tuple[str, ...] = ()
     forced_unlocks: tuple[tuple[int, str, int], ...] = ()
     from_ms: int | None = None
     to_ms: int | None = None
@@ -83,7 +96,7 @@ class ExplorationRequest:
 
 def searched_checkers(scenario: Scenario) -> tuple[str, ...]:
     """What a search of ``scenario`` looks for; empty: there is nothing to look for."""
-    found = tuple(name for name in TRANSFER_CHECKERS if CHECKERS[name].applies(scenario))
+    found = tuple(name for name in (*TRANSFER_CHECKERS, *WORK_CHECKERS) if CHECKERS[name].applies(scenario))
     if found:
         return found
     return ORDER_CHECKERS if any(spec.orderly for spec in scenario.of_role(Role.CONSUMER)) else ()
@@ -113,9 +126,10 @@ def make_plan(request: ExplorationRequest) -> ExplorationPlan:
         begin_us=begin_us,
         end_us=end_us,
         wanted=wanted,
-        # What is missing in the end shows only there.
-        look_until_us=None if is_order else scenario.duration_ms * 1_000,
+        # What is missing in the end shows only there; and who waits for a lost frame waits for long.
+        look_until_us=None if is_order and not bounds.max_losses else scenario.duration_ms * 1_000,
         crash_nodes=bounds.crash_nodes,
+        lost_frames=_lost_frames(request) if bounds.max_losses else (),
         settings=tuple(_setting(*one) for one in request.settings),
         source=scenario,
     )
@@ -143,8 +157,10 @@ def _bounds(request: ExplorationRequest, wanted: tuple[str, ...]) -> SearchBound
         max_stalls = DEFAULT_ORDER_STALLS if is_order else DEFAULT_MONEY_STALLS
     if max_crashes is None:
         max_crashes = 0 if is_order and not request.crash else 1
+    max_losses = int(bool(request.lose)) if request.max_losses is None else request.max_losses
     _within("max_stalls", max_stalls, 0, STALLS_MAX)
     _within("max_crashes", max_crashes, 0, CRASHES_MAX)
+    _within("max_losses", max_losses, 0, LOSSES_MAX)
     for ms in (*hold_ms, *request.pause_ms):
         _within("ms", ms, 1, HOLD_MS_MAX)
     for ms in request.restart_ms:
@@ -161,6 +177,7 @@ def _bounds(request: ExplorationRequest, wanted: tuple[str, ...]) -> SearchBound
         max_crashes,
         _crash_nodes(request) if max_crashes else (),
         (request.restart_ms or (DEFAULT_RESTART_MS,)) if max_crashes else (),
+        max_losses,
     )
 
 
@@ -182,6 +199,13 @@ def _crash_nodes(request: ExplorationRequest) -> tuple[str, ...]:
     return tuple(names)
 
 
+def _lost_frames(request: ExplorationRequest) -> tuple[str, ...]:
+    for name in request.lose:
+        if name in ("", REPLY) or name not in FRAME_NAMES:
+            raise ExplorationRefused("refusal.no_frame_name", name=name, usual=", ".join(LOST_FRAMES))
+    return request.lose or tuple(LOST_FRAMES)
+
+
 # --- when ----------------------------------------------------------------------------------------------------------
 
 
@@ -190,6 +214,7 @@ def _window(request: ExplorationRequest, bounds: SearchBounds, wanted: tuple[str
     scenario = request.scenario
     stalled_ms = bounds.max_stalls * max(*bounds.hold_ms, *bounds.pause_ms, 0)
     stalled_ms += bounds.max_crashes * max(bounds.restart_ms, default=0)
+    stalled_ms += _LOSS_TAIL_MS if bounds.max_losses else 0
     if wanted == ORDER_CHECKERS:
         begin_ms = max(spec.start_ms for spec in scenario.of_role(Role.CONSUMER))
         end_ms = (begin_ms if request.from_ms is None else request.from_ms) + stalled_ms + _TAIL_MS

@@ -1,5 +1,5 @@
-"""Stall-bounded search: all schedules with no stall, then all with one, then all with two ... Crashes count as stalls
-here, with a bound of their own.
+"""Stall-bounded search: all schedules with no stall, then all with one, then all with two ... Crashes and lost
+frames count as stalls here, with bounds of their own.
 
 A bug that needs few untimely pauses is found soon, and what is found is short. The idea is that of context-bounded
 search (Musuvathi and Qadeer, CHESS); bounding stalls instead of preemptions fits a world in which time passes only when
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from engine.lab.explorer.gated_run import ScheduleOutcome
-from engine.lab.explorer.stall import Stall, StallKind, Stalls, StepPoint
+from engine.lab.explorer.stall import FOR_EVER_MS, Stall, StallKind, Stalls, StepPoint
 
 #: Runs one schedule from the beginning.
 Execute = Callable[[Stalls], ScheduleOutcome]
@@ -38,6 +38,7 @@ class SearchBounds:
     :ivar crash_nodes: which nodes may crash.
     :ivar restart_ms: how long after its crash a process starts again;
         :data:`~engine.lab.explorer.stall.FOR_EVER_MS`: never. Each of them is tried.
+    :ivar max_losses: how many frames one schedule loses at most, besides.
     """
 
     max_stalls: int = 2
@@ -47,11 +48,12 @@ class SearchBounds:
     max_crashes: int = 0
     crash_nodes: tuple[str, ...] = ()
     restart_ms: tuple[int, ...] = ()
+    max_losses: int = 0
 
     @property
     def max_depth(self) -> int:
-        """How many stalls and crashes one schedule has at most."""
-        return self.max_stalls + self.max_crashes
+        """How many stalls, crashes and lost frames one schedule has at most."""
+        return self.max_stalls + self.max_crashes + self.max_losses
 
 
 @dataclass(slots=True)
@@ -103,6 +105,8 @@ class StallSearch:
         #: Each point once: the branches of a depth have hundreds of them each, mostly the same.
         self._points: dict[StepPoint, StepPoint] = {}
         self.state = SearchState()
+        #: Some schedule had more frames than are points.
+        self._is_cut = False
 
     def run(self) -> Iterator[Stalls | None]:
         """Run schedules one by one; yields after each: it, if it violated something. Stop asking to end the search."""
@@ -132,7 +136,7 @@ class StallSearch:
                         next_frontier.append(self._branch(stalls, outcome))
                     yield None
             frontier = next_frontier
-        state.is_complete = True
+        state.is_complete = not self._is_cut
 
     def _outcomes(
         self, depth: int, frontier: Sequence[Branch], keeps_steps: bool
@@ -169,12 +173,17 @@ class StallSearch:
         state.done += 1
         state.by_depth[-1] += 1
         state.events += outcome.events
+        self._is_cut = self._is_cut or outcome.is_cut
 
 
 def schedules_after(branch: Branch, bounds: SearchBounds) -> Iterator[Stalls]:
-    """All schedules with one stall or crash more than ``branch`` has."""
-    stalls, crashes = _kinds_after(branch, bounds)
+    """All schedules with one stall, crash or lost frame more than ``branch`` has."""
+    stalls, crashes, losses = _kinds_after(branch, bounds)
     for point in branch.points:
+        if point.is_frame:
+            for ms, kind in losses:
+                yield (*branch.stalls, Stall(point, ms, kind))
+            continue
         # What dies has done less than what stands still: it tells more when both break something.
         if crashes and point.node in bounds.crash_nodes:
             for ms, kind in crashes:
@@ -185,21 +194,24 @@ def schedules_after(branch: Branch, bounds: SearchBounds) -> Iterator[Stalls]:
 
 def count_after(branch: Branch, bounds: SearchBounds) -> int:
     """How many those are."""
-    stalls, crashes = _kinds_after(branch, bounds)
-    count = len(branch.points) * len(stalls)
+    stalls, crashes, losses = _kinds_after(branch, bounds)
+    frames = sum(point.is_frame for point in branch.points) if bounds.max_losses else 0
+    count = (len(branch.points) - frames) * len(stalls) + frames * len(losses)
     if crashes:
         count += sum(point.node in bounds.crash_nodes for point in branch.points) * len(crashes)
     return count
 
 
-def _kinds_after(branch: Branch, bounds: SearchBounds) -> tuple[list[_Kind], list[_Kind]]:
-    """Stalls and crashes that one more may be, at each point that allows it."""
+def _kinds_after(branch: Branch, bounds: SearchBounds) -> tuple[list[_Kind], list[_Kind], list[_Kind]]:
+    """Stalls, crashes and losses that one more may be, at each point that allows it."""
     crashed = sum(stall.kind is StallKind.CRASH for stall in branch.stalls)
-    stalled = len(branch.stalls) - crashed
+    lost = sum(stall.kind is StallKind.LOSS for stall in branch.stalls)
+    stalled = len(branch.stalls) - crashed - lost
     stalls = [(ms, StallKind.HOLD) for ms in bounds.hold_ms] + [(ms, StallKind.PAUSE) for ms in bounds.pause_ms]
     return (
         stalls if stalled < bounds.max_stalls else [],
         [(ms, StallKind.CRASH) for ms in bounds.restart_ms] if crashed < bounds.max_crashes else [],
+        [(FOR_EVER_MS, StallKind.LOSS)] if lost < bounds.max_losses else [],
     )
 
 

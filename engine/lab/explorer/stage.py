@@ -11,6 +11,7 @@ from functools import partial
 
 from engine.lab.checkers import CheckerSet, Violation
 from engine.lab.explorer.gated_run import GatedRun, PlannedCommand, ScheduleOutcome
+from engine.lab.explorer.lost_frames import FrameEye
 from engine.lab.explorer.stall import Stalls
 from engine.lab.run.recording import TimedCommand
 from engine.lab.run.run import LabRun
@@ -28,10 +29,20 @@ TRANSFER_CHECKERS = (
     "half-messages-are-decided",
     "xa-branches-agree",
 )
+#: What is searched for where messages ask for work.
+WORK_CHECKERS = ("work-done-once", "acknowledged-work-is-done")
 #: Ends of a listener call that finish a message.
 _DONE = ("success", "commit")
 #: Nodes without steps.
-SERVERS = (Role.NAME_SERVER, Role.BROKER)
+SERVERS = (
+    Role.NAME_SERVER,
+    Role.BROKER,
+    Role.DATABASE,
+    Role.REDIS,
+    Role.SERVICE,
+    Role.KAFKA_BROKER,
+    Role.KAFKA_CONTROLLER,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -43,6 +54,7 @@ class StageSetting:
     :ivar wanted: names of the checkers whose violations count.
     :ivar look_until_us: until when a run is looked at; None: to the end of the window.
     :ivar crash_nodes: those that the search may crash.
+    :ivar lost_frames: names of the frames that the search may lose; empty: it loses none.
     :ivar settings: ``setting`` commands, already written into ``scenario``.
     :ivar source: the scenario without ``settings``: what a link names.
     """
@@ -55,6 +67,7 @@ class StageSetting:
     wanted: tuple[str, ...] = ORDER_CHECKERS
     look_until_us: int | None = None
     crash_nodes: tuple[str, ...] = ()
+    lost_frames: tuple[str, ...] = ()
     settings: tuple[Command, ...] = ()
     source: Scenario | None = None
 
@@ -87,6 +100,9 @@ def execute_on_stage(setting: StageSetting, stalls: Stalls) -> ScheduleOutcome:
         watch = CheckerWatch(setting, world)
         apply = partial(apply_command, world)
         run = GatedRun(world.loop, setting.nodes, stalls, apply=apply, watch=watch, plan=setting.commands)
+        if setting.lost_frames:
+            faults = world.link_faults
+            world.lab.network.faults.insert(0, FrameEye(faults.names, setting.lost_frames, run.frame_leaves))
         outcome = run.run(setting.begin_us, setting.end_us, setting.last_us)
         if outcome.violation is None and world.is_over:
             return dataclasses.replace(outcome, violation=watch.at_end())
@@ -107,13 +123,14 @@ _HARMLESS = (
 
 
 def ends_when_consumed(setting: StageSetting) -> bool:
-    """Whether nothing can break any more once all messages are consumed: one member at a time gets each, and nobody
-    dies."""
+    """Whether nothing can break any more once all messages are consumed: one member at a time gets each, nobody dies,
+    and no frame is lost."""
     scenario = setting.scenario
     kinds = [planned.command.kind for planned in setting.commands] + [line.command.kind for line in scenario.script]
     return (
         setting.wanted == ORDER_CHECKERS
         and not setting.crash_nodes
+        and not setting.lost_frames
         and all(kind in _HARMLESS for kind in kinds)
         and all(
             spec.orderly and spec.model == "clustering" and spec.stop_ms is None

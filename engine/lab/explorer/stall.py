@@ -1,4 +1,4 @@
-"""What the explorer varies: where one actor stands still, or its whole process dies, and for how long.
+"""What the explorer varies: where an actor stands still or its process dies, and for how long; which frames are lost.
 
 A schedule is a set of stalls; everything else follows from scenario and seed. A stall is addressed by what an actor is
 about to do ("C1/worker-0 is about to call the listener for the third time"), not by an event number: event numbers
@@ -19,6 +19,8 @@ FOR_EVER_MS = 0
 class StepPoint(NamedTuple):
     """An actor is about to do ``label`` (see :func:`engine.runtime.step.step`) for the ``occurrence``-th time.
 
+    Or a link, ``P1->B1``, is about to carry the ``occurrence``-th frame that is called ``label``.
+
     Counted from 1 at the beginning of the explorer's window.
     """
 
@@ -31,6 +33,11 @@ class StepPoint(NamedTuple):
         """The node on which it runs."""
         return self.actor.partition("/")[0]
 
+    @property
+    def is_frame(self) -> bool:
+        """Whether it is a frame on a link: it can be lost, and nothing else."""
+        return "->" in self.actor
+
 
 class StallKind(StrEnum):
     """Who does nothing meanwhile, and what is left of it."""
@@ -41,10 +48,13 @@ class StallKind(StrEnum):
     PAUSE = "pause"
     #: Its process is killed. What it had in hand is gone; it is started anew afterwards, or never.
     CRASH = "crash"
+    #: The frame is lost. It has no duration: it never comes.
+    LOSS = "loss"
 
 
 class Stall(NamedTuple):
-    """At ``point``, before the actor goes on, ``kind`` happens and lasts ``ms``; a crash may last for ever."""
+    """At ``point``, before the actor goes on, ``kind`` happens and lasts ``ms``; a crash may last for ever, a loss
+    does."""
 
     point: StepPoint
     ms: int
@@ -59,6 +69,8 @@ class Stall(NamedTuple):
                 return Command("pause-node", self.point.node)
             case StallKind.CRASH:
                 return Command("crash", self.point.node)
+            case StallKind.LOSS:
+                return Command("drop-next", self.point.actor, {"frame": self.point.label})
 
     def end(self) -> Command | None:
         """The lab command that ends it; None: it ends by itself, or never."""

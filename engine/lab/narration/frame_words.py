@@ -8,15 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from engine.faults.frame_meaning import Ends, Texts, Words, queues_told, reply_words, request_words
+from engine.faults.frame_meaning import Ends, Words, queues_told, reply_words, request_words
+from engine.lab.narration.kafka_words import kafka_words
 from engine.lab.narration.sent_frames import NOTHING, SentFrame, SentFrames
+from engine.lab.narration.store_words import store_words
 from engine.lab.narration.what_matters import frame_matters
 from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.work.store_frames import StoreRequestCode
 from engine.protocol.body.bodies import LockBatchRequestBody, LockBatchResponseBody
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
+from engine.replication.ha import ha_frames
 from engine.texts import Text, plain
 
 if TYPE_CHECKING:
@@ -45,25 +49,33 @@ class FrameWords:
         return None if frame.words is NOTHING else frame.words
 
     def _of(self, frame: SentFrame) -> Words | None:
-        command, name = frame.command, self.frames.name_of(frame)
-        if command is None or not name:
+        said, name = frame.reading, self.frames.name_of(frame)
+        if said is None or not name:
             return None
         ends = Ends(frame.parcel.source, frame.parcel.target)
         if frame.is_lost:
-            return Words(Text("moment.lost", **ends.said, name=_name(command, name)), kind="lost")
+            told = plain(name) if said.name else Text("moment.reply_to", name=name)
+            return Words(Text("moment.lost", **ends.said, name=told), kind="lost")
+        request = frame if said.name else self.frames.request_of(frame)
+        if request is None or request.reading is None:
+            return None
+        if ha_frames.frame_name(frame.parcel.data) == name:
+            return _copying(name, frame.parcel.data, ends)
+        command, asked = said.command, request.reading.command
+        if command is None or asked is None:
+            return kafka_words(frame.parcel.data, request.parcel.data, ends) if frame_matters(name) else None
+        if asked.code in tuple(StoreRequestCode):
+            return store_words(command, asked, ends)
         if not frame_matters(name):
             return None
         if not command.is_response:
             return request_words(name, command, ends)
-        request = self.frames.request_of(frame)
-        if request is None or request.command is None:
-            return None
         if name == "LOCK_BATCH_MQ" and command.code == ResponseCode.SUCCESS:
             try:
-                return self._locked(command, request.command, ends)
+                return self._locked(command, asked, ends)
             except ProtocolError:
                 return None
-        return reply_words(name, command, request.command, ends)
+        return reply_words(name, command, asked, ends)
 
     def _locked(self, command: RemotingCommand, request: RemotingCommand, ends: Ends) -> Words | None:
         asked = LockBatchRequestBody.from_json(request.body)
@@ -106,5 +118,11 @@ class FrameWords:
         return ""
 
 
-def _name(command: RemotingCommand, name: str) -> Texts:
-    return Text("moment.reply_to", name=name) if command.is_response else plain(name)
+def _copying(name: str, data: bytes, ends: Ends) -> Words | None:
+    """What slave and master say of their logs."""
+    if name == "HA_REPORT":
+        return Words(Text("moment.ha_report", **ends.said, end=ha_frames.decode_report(data)))
+    offset, piece = ha_frames.decode_piece(data)
+    if not piece:
+        return None
+    return Words(Text("moment.ha_piece", **ends.said, start=offset, end=offset + len(piece)))

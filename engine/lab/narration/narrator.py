@@ -12,18 +12,24 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 from engine.faults.frame_meaning import keys_told
 from engine.lab.narration.frame_words import FrameWords
 from engine.lab.nodes.history import (
+    AlarmRaised,
     BankEntry,
     CommandApplied,
     ConsumeBegan,
     ConsumeEnded,
+    DeliveryJudged,
     LocalTransactionEnded,
     NodeChanged,
+    PagesFetched,
     SendReturned,
     TransferEnded,
+    WorkDone,
 )
 from engine.lab.scenario.command import COMMANDS
+from engine.lab.scenario.scenario import Role
 from engine.lab.scenario.switches import SWITCHES
-from engine.texts import Text
+from engine.lab.work.work_spec import StepKind
+from engine.texts import Text, plain
 
 if TYPE_CHECKING:
     from engine.lab.run.run import LabRun
@@ -44,6 +50,8 @@ MILESTONES: Mapping[str, str] = {
     "unlocks the queue at the broker": "caption.unlocks",
     "adds the process queue": "caption.takes_over",
 }
+#: From so many times on something was done again.
+_AGAIN = 2
 #: Calls of listeners that are looked at to find the one before.
 _CALLS_BACK = 400
 #: Further back than so many events nobody looks for a step that is worth a caption.
@@ -110,9 +118,13 @@ class Narrator:
         for source in (
             self._violation,
             self._node,
+            self._alarm,
+            self._disk,
             self._listener,
             self._transaction,
             self._bank,
+            self._work,
+            self._judged,
             self._frame,
             self._listener_end,
             self._send_end,
@@ -127,6 +139,9 @@ class Narrator:
         last = _last(self._run.violations, least)
         if last is None:
             return None
+        again = self._work(last.event)
+        if again is not None and again.event == last.event:
+            return again._replace(kind="violation", keys=again.keys + tuple(last.messages))
         message = last.messages[:1]
         # Two listeners that have the same message at once: said shortly, for it is what the locks are there for.
         began = [began for began in self._began_at(last.event) if began.key in message]
@@ -150,6 +165,22 @@ class Narrator:
         key = "moment.dies" if last.status == "crashed" else "moment.starts_again"
         return Caption(last.event, Text(key, node=last.node), "node", GRAVE)
 
+    def _alarm(self, least: int) -> Caption | None:
+        last: AlarmRaised | None = _last(self._run.world.history.alarms_raised, least)
+        if last is None:
+            return None
+        text = Text("moment.alarm", node=last.node, key=last.key, times=last.deliveries)
+        return Caption(last.event, text, "node", GRAVE, (last.key,))
+
+    def _disk(self, least: int) -> Caption | None:
+        fetched = self._run.world.history.pages_fetched
+        last: PagesFetched | None = _last(fetched, least)
+        if last is None:
+            return None
+        pages = sum(entry.pages for entry in _at(fetched, last.event) if entry.path == last.path)
+        text = Text("moment.fetches", node=last.node, pages=pages, file=last.path)
+        return Caption(last.event, text, "step", HEAVY)
+
     def _listener(self, least: int) -> Caption | None:
         last: ConsumeBegan | None = _last(self._run.world.history.consumes_began, least)
         if last is None:
@@ -159,7 +190,9 @@ class Narrator:
         twice = self._said_of_two(began)
         if twice is not None:
             return Caption(last.event, twice, "listener", HEAVY, keys)
-        if last.reconsume_times > 0:
+        if self._run.world.nodes[last.node].role is Role.KAFKA_CONSUMER:
+            text = Text("moment.kafka.works", node=last.node, keys=keys_told(keys))
+        elif last.reconsume_times > 0:
             text = Text("moment.calls_again", node=last.node, keys=keys_told(keys), times=last.reconsume_times)
         else:
             text = Text("moment.calls", node=last.node, keys=keys_told(keys))
@@ -185,6 +218,29 @@ class Narrator:
             return None
         return Caption(last.event, Text("moment.told", what=Text(key, entry=last)), "transaction", HEAVY, (last.key,))
 
+    def _work(self, least: int) -> Caption | None:
+        """Work that was done before: the first time is told by the verdict."""
+        done = self._run.world.history.work_done
+        last: WorkDone | None = _last(done, least)
+        if last is None:
+            return None
+        same = (last.node, last.effect, last.key)
+        times = sum((one.node, one.effect, one.key) == same for one in done[-_CALLS_BACK:])
+        if times < _AGAIN:
+            return None
+        key = "takes_again" if last.effect == StepKind.TAKE else "called_again"
+        text = Text(f"moment.work.{key}", node=last.node, by=last.by, key=last.key, effect=last.effect, times=times)
+        return Caption(last.event, text, "listener", GRAVE, (last.key,))
+
+    def _judged(self, least: int) -> Caption | None:
+        last: DeliveryJudged | None = _last(self._run.world.history.deliveries_judged, least)
+        if last is None:
+            return None
+        verdict = last.verdict.replace("-", "_")
+        what = plain(last.order) if last.key == last.order else Text("moment.judged.of", order=last.order, key=last.key)
+        text = Text(f"moment.judged.{verdict}", node=last.node, key=last.key, order=last.order, what=what)
+        return Caption(last.event, text, "listener", HEAVY, tuple(dict.fromkeys((last.key, last.order))))
+
     def _frame(self, least: int) -> Caption | None:
         for frame in self.frames.newest():
             if frame.event < least:
@@ -202,7 +258,9 @@ class Narrator:
             return None
         ended = [entry for entry in _at(self._run.world.history.consumes_ended, last.event) if entry.node == last.node]
         keys = tuple(entry.key for entry in ended)
-        key = "done" if last.result in _WELL else "throws" if last.result == "throws" else "later"
+        is_of_kafka = self._run.world.nodes[last.node].role is Role.KAFKA_CONSUMER
+        well = "kafka.done" if is_of_kafka else "done"
+        key = well if last.result in _WELL else "throws" if last.result == "throws" else "later"
         text = Text(f"moment.{key}", node=last.node, keys=keys_told(keys))
         return Caption(last.event, text, "listener", PLAIN, keys)
 

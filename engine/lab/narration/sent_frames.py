@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 
 from engine.faults.frame_meaning import Words
 from engine.lab.narration.what_matters import LIGHT_REQUESTS, frame_matters
-from engine.lab.scenario.frame_names import request_name
-from engine.protocol.command.remoting_command import RemotingCommand, decode_command
-from engine.protocol.errors import ProtocolError
+from engine.lab.scenario.frame_names import FrameReader, FrameReading
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 
 if TYPE_CHECKING:
@@ -34,8 +32,9 @@ class SentFrame:
     """
 
     __slots__ = (
-        "_command",
-        "_decoded",
+        "_is_read",
+        "_reader",
+        "_reading",
         "arrives_us",
         "event",
         "is_lost",
@@ -46,7 +45,9 @@ class SentFrame:
         "words",
     )
 
-    def __init__(self, number: int, event: int, sent_us: int, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
+    def __init__(
+        self, reader: FrameReader, number: int, event: int, sent_us: int, parcel: Parcel, delays_us: tuple[int, ...]
+    ) -> None:
         self.number = number
         self.event = event
         self.sent_us = sent_us
@@ -56,19 +57,17 @@ class SentFrame:
         self.request: SentFrame | None = None
         #: What was said about it; None: nobody has asked.
         self.words: Words | None = None
-        self._command: RemotingCommand | None = None
-        self._decoded = False
+        self._reader = reader
+        self._reading: FrameReading | None = None
+        self._is_read = False
 
     @property
-    def command(self) -> RemotingCommand | None:
+    def reading(self) -> FrameReading | None:
         """What it says; None when nobody can read it."""
-        if not self._decoded:
-            self._decoded = True
-            try:
-                self._command = decode_command(self.parcel.data[4:])
-            except ProtocolError:
-                self._command = None
-        return self._command
+        if not self._is_read:
+            self._is_read = True
+            self._reading = self._reader.read(*self.parcel[1:])
+        return self._reading
 
 
 class SentFrames:
@@ -89,7 +88,8 @@ class SentFrames:
     def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
         if parcel.kind is ParcelKind.FRAME:
             self.count += 1
-            frame = SentFrame(self.count, self._world.event_number, self._world.now_us, parcel, delays_us)
+            where = (self.count, self._world.event_number, self._world.now_us)
+            frame = SentFrame(self._world.frame_reader, *where, parcel, delays_us)
             self._frames.append(frame)
             self._on_frame(frame)
 
@@ -105,27 +105,25 @@ class SentFrames:
 
     def name_of(self, frame: SentFrame) -> str:
         """What it asks, or what the request asked that it answers; empty when that is not known."""
-        command = frame.command
-        if command is None:
-            return ""
-        if not command.is_response:
-            return request_name(command.code)
+        said = frame.reading
+        if said is None or said.name:
+            return "" if said is None else said.name
         request = self.request_of(frame)
-        return "" if request is None or request.command is None else request_name(request.command.code)
+        return "" if request is None or request.reading is None else request.reading.name
 
     def request_of(self, reply: SentFrame) -> SentFrame | None:
         """The remembered request that ``reply`` answers."""
-        if reply.request is None and reply.command is not None:
-            opaque, back = reply.command.opaque, (reply.parcel.target, reply.parcel.source)
+        if reply.request is None and reply.reading is not None:
+            number, back = reply.reading.number, (reply.parcel.target, reply.parcel.source)
             reply.request = next(
                 (
                     frame
                     for frame in reversed(self._frames)
                     if (frame.parcel.source, frame.parcel.target) == back
                     and frame.event <= reply.event
-                    and frame.command is not None
-                    and not frame.command.is_response
-                    and frame.command.opaque == opaque
+                    and frame.reading is not None
+                    and frame.reading.name
+                    and frame.reading.number == number
                 ),
                 None,
             )

@@ -13,20 +13,26 @@ from engine.faults.frame_subject import REPLY
 QUIET_TASKS = (
     "boot",
     "clean-files",
+    "copy tables",
     "delay level ",
     "expired message cleaner",
     "flush-commit-log",
     "flush-commit-log-timer",
     "flush-consume-queues",
     "heartbeat",
+    "heartbeat to the controller",
+    "high watermarks",
     "hold service",
+    "in-sync replicas",
     "missing route poller",
     "offset persister",
     "persist delay offsets",
     "persist filters",
     "persist offsets",
     "pull message service",
+    "reads what the controller decides",
     "register",
+    "report to master",
     "request scan",
     "reput",
     "route of ",
@@ -34,6 +40,8 @@ QUIET_TASKS = (
     "sample groups",
     "scan brokers",
     "scan channels",
+    "sessions of brokers",
+    "slaves",
     "timeout scan",
     "trace worker",
     "write ",
@@ -48,18 +56,35 @@ QUIET_LABELS = (
     "timer",
     "takes a pull request",
 )
-#: What is asked again and again, whether or not anything goes on.
+#: What is asked again and again, whether or not anything goes on; and single statements, until they are committed.
 QUIET_REQUESTS = (
+    "BROKER_HEARTBEAT",
+    "BROKER_REGISTRATION",
+    "GET_ALL_CONSUMER_OFFSET",
+    "GET_ALL_DELAY_OFFSET",
+    "GET_ALL_SUBSCRIPTIONGROUP_CONFIG",
+    "GET_ALL_TOPIC_CONFIG",
     "GET_CONSUMER_LIST_BY_GROUP",
     "GET_ROUTEINFO_BY_TOPIC",
+    "HA_HEARTBEAT",
     "HEART_BEAT",
     "QUERY_DATA_VERSION",
     "REGISTER_BROKER",
+    "SQL_EXECUTE",
+    "SQL_ROLLBACK",
     "UNREGISTER_BROKER",
     "UNREGISTER_CLIENT",
 )
 #: Frames that matter, but less than what they lead to.
-LIGHT_REQUESTS = ("PULL_MESSAGE", "QUERY_CONSUMER_OFFSET", "UPDATE_CONSUMER_OFFSET", "NOTIFY_CONSUMER_IDS_CHANGED")
+LIGHT_REQUESTS = (
+    "HA_PIECE",
+    "HA_REPORT",
+    "PULL_MESSAGE",
+    "QUERY_CONSUMER_OFFSET",
+    "UPDATE_CONSUMER_OFFSET",
+    "NOTIFY_CONSUMER_IDS_CHANGED",
+    "REDIS_COMMAND",
+)
 
 
 def event_matters(actor: str, label: str) -> bool:

@@ -9,12 +9,16 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.faults.fault_gate import FaultGate
 from engine.faults.faulty_network import FaultyNetwork
 from engine.lab.nodes.node_role import LabDiskNodeRole, Surroundings
-from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.scenario.scenario import NodeSpec, Role
 from engine.lab.scenario.settings import LAB_COMMIT_LOG_FILE_BYTES, of_class
 from engine.lab.scenario.switches import apply_to_broker
 from engine.protocol.body.subscription_group_config import SubscriptionGroupConfig
 from engine.protocol.body.topic_config import TopicConfig
+from engine.replication.ha.ha_config import BrokerRole as ReplicationRole
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
+
+#: Where a master serves its slaves (``haListenPort``).
+HA_PORT = 10_912
 
 
 class BrokerRole(LabDiskNodeRole):
@@ -36,25 +40,34 @@ class BrokerRole(LabDiskNodeRole):
         self.gate.clock = self.runtime.clock
         self.runtime.network = FaultyNetwork(self.runtime.network, self.gate)
         config = BrokerConfig(
-            broker_name=self.name,
+            broker_name=self.spec.slave_of or self.name,
             host=self.runtime.identity.host_ip,
             name_server_addresses=(self.world.name_server_address,),
-            **of_class(BrokerConfig, self.settings),
+            **of_class(BrokerConfig, self.settings) | self._part_in_replication(),
         )
         store_settings: dict[str, Any] = {"mapped_file_size_commit_log": LAB_COMMIT_LOG_FILE_BYTES}
         store_settings |= of_class(MessageStoreConfig, self.settings)
         flush = FlushDiskType(self.spec.flush)
         broker = Broker(self.runtime, config, MessageStoreConfig(flush_disk_type=flush, **store_settings))
-        if self.incarnation == 0:
+        if self.incarnation == 0 and not self.spec.slave_of:
             self._create_topics_and_groups(broker)
         apply_to_broker(broker, self.switched_off)
         self.broker = broker
         await broker.start()
 
+    def _part_in_replication(self) -> dict[str, Any]:
+        """A slave is the first, second, ... of its master; a master without slaves does not listen for any."""
+        brokers = self.world.scenario.of_role(Role.BROKER)
+        if self.spec.slave_of:
+            siblings = [node.name for node in brokers if node.slave_of == self.spec.slave_of]
+            return {"broker_role": ReplicationRole.SLAVE, "broker_id": 1 + siblings.index(self.name)}
+        has_slaves = any(node.slave_of == self.name for node in brokers)
+        return {"ha_listen_port": HA_PORT} if has_slaves else {}
+
     def _create_topics_and_groups(self, broker: Broker) -> None:
         """An administrator made them before this story begins."""
         scenario = self.world.scenario
-        topics = [TopicConfig(topic.name, topic.queues, topic.queues) for topic in scenario.topics]
+        topics = [TopicConfig(topic.name, topic.queues, topic.queues) for topic in self.world.topics(of_kafka=False)]
         for config in topics:
             broker.topic_config_manager.check(config)
         broker.topic_config_manager.table.put_now({config.topic_name: config for config in topics})

@@ -6,17 +6,24 @@ import asyncio
 import dataclasses
 from collections import deque
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from engine.bank.errors import BankError
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
 from engine.client.callbacks.consume_orderly import ConsumeOrderlyContext, ConsumeOrderlyStatus
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.client.foundation.client_config import ClientConfig
+from engine.client.queues.consumer_config import PushConsumerConfig
+from engine.idempotence.failure_alarm import FailureAlarm
+from engine.idempotence.foundation.counters import IdempotenceCounters
+from engine.idempotence.strategies.strategy import Verdict
 from engine.lab.nodes.batch_answer import BatchAnswer, acknowledged_up_to, answer
 from engine.lab.nodes.hand_over import HandOver
-from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded, MessageDropped
+from engine.lab.nodes.history import AlarmRaised, ConsumeBegan, ConsumeEnded, DeliveryJudged, MessageDropped
+from engine.lab.nodes.hop import Hop
+from engine.lab.nodes.loss_watch import LossWatch
 from engine.lab.nodes.node_banks import NodeReceivingBank
+from engine.lab.nodes.node_guard import NodeGuard
 from engine.lab.nodes.node_role import LabNodeRole, Surroundings
 from engine.lab.nodes.second_producer import MoveAside, MovingAsideFailed, Replier
 from engine.lab.scenario.listener_spec import BatchAck, ListenerResult, ListenerSpec
@@ -38,6 +45,8 @@ _BEGINNINGS = {
 
 #: Keys of dropped messages that a node's card shows.
 GIVEN_UP_KEPT = 6
+#: Deliveries whose verdicts it shows.
+JUDGED_KEPT = 6
 
 
 class ListenerFailed(Exception):
@@ -64,11 +73,19 @@ class ConsumerRole(LabNodeRole):
     :ivar move_aside: None for one that consumes them all.
     :ivar replier: None for one that answers no requests.
     :ivar node_bank: None for one that is no bank.
+    :ivar loss_watch: None for one that does not look for losses.
+    :ivar guard: None for one that does no work twice, having none; and while the process does not run.
+    :ivar hop: None for one whose work does not go on elsewhere.
+    :ivar alarm: why it has suspended itself; None: it has not, or somebody has resumed it.
+    :ivar idempotence_counters: what the guards of all its processes have counted.
+    :ivar judged: their newest verdicts.
     :ivar given_up_count: broadcasting: how many messages it dropped, over all its processes.
     :ivar given_up_keys: the last ones.
     """
 
     consumer: DefaultMQPushConsumer | None = None
+    guard: NodeGuard | None = None
+    alarm: AlarmRaised | None = None
 
     def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
         super().__init__(world, spec)
@@ -77,11 +94,15 @@ class ConsumerRole(LabNodeRole):
         self._call_count = 0
         self.given_up_count = 0
         self.given_up_keys: deque[str] = deque(maxlen=GIVEN_UP_KEPT)
+        self.idempotence_counters = IdempotenceCounters()
+        self.judged: deque[DeliveryJudged] = deque(maxlen=JUDGED_KEPT)
         self.hand_over = HandOver(world, spec.listener) if spec.listener.hand_over else None
         aside = spec.listener.move_aside
         self.move_aside = MoveAside(self, aside) if aside is not None else None
         self.replier = Replier(self, spec.listener.reply) if spec.listener.reply else None
-        self._second_producers = [one for one in (self.move_aside, self.replier) if one is not None]
+        self.hop = Hop(self, spec.work.then) if spec.work is not None and spec.work.then else None
+        self.loss_watch = LossWatch(world, spec.name) if spec.detect_loss else None
+        self._second_producers = [one for one in (self.move_aside, self.replier, self.hop) if one is not None]
         self.node_bank = NodeReceivingBank(self, spec.bank) if spec.bank is not None else None
         if spec.bank is not None and not spec.bank.idempotent:
             self.switched_off[IDEMPOTENT_CONSUMER] = None
@@ -90,6 +111,16 @@ class ConsumerRole(LabNodeRole):
         spec = self.spec
         if self.node_bank is not None:
             self.node_bank.start()
+        if spec.work is not None:
+            self.guard = NodeGuard(
+                self,
+                spec.work,
+                lambda: self.listener,
+                self.hop,
+                self._note_judgement,
+                counters=self.idempotence_counters,
+                judged=self.judged,
+            )
         settings: dict[str, Any] = {
             "message_model": _MODELS[spec.model],
             "consume_from_where": _BEGINNINGS[spec.consume_from],
@@ -98,10 +129,12 @@ class ConsumerRole(LabNodeRole):
         }
         if spec.from_ms is not None:
             settings["consume_timestamp_ms"] = WORLD_BEGIN_MS + spec.from_ms
-        settings |= cast("dict[str, Any]", self.settings)
+        settings |= of_class(PushConsumerConfig, self.settings) | of_class(ClientConfig, self.settings)
         await self._start_helpers()
         consumer = DefaultMQPushConsumer(self.runtime, spec.group, self.world.name_server_address, **settings)
         consumer.register_drop_listener(self._note_drop)
+        if self.loss_watch is not None:
+            consumer.register_consume_message_hook(self.loss_watch)
         consumer.subscribe(spec.topic, spec.expression, spec.expression_type)
         if spec.orderly:
             consumer.register_message_listener_orderly(self._listen_orderly)
@@ -114,9 +147,24 @@ class ConsumerRole(LabNodeRole):
     async def _start_helpers(self) -> None:
         """What the application has besides its consumer, before the first message comes."""
         if self.hand_over is not None:
-            self.spawn(self.hand_over.work(), "works off the list")
+            do = self._take_time if self.guard is None else self.guard.work_off
+            self.spawn(self.hand_over.work(do), "works off the list")
         for second in self._second_producers:
             await second.start(of_class(ClientConfig, self.settings))
+
+    async def _hand_over(
+        self, hand_over: HandOver, began: Sequence[ConsumeBegan], messages: Sequence[MessageExt]
+    ) -> ListenerResult:
+        """All that such a listener does."""
+        await asyncio.sleep(self.listener.duration_ms / 1_000)
+        if self.guard is not None:
+            self.guard.hand_over(messages)
+        await hand_over.take(began, messages)
+        return ListenerResult.SUCCESS
+
+    async def _take_time(self, message: MessageExt) -> None:
+        """Work that is nothing else."""
+        await asyncio.sleep(self.spec.listener.hand_over_ms / 1_000)
 
     def change_listener(self, duration_ms: int, result: ListenerResult, delay_level: int = 0) -> None:
         """From the next call on all messages are treated alike."""
@@ -128,6 +176,16 @@ class ConsumerRole(LabNodeRole):
             fails_first=None,
             only_keys=(),
         )
+
+    def resume_consumer(self) -> None:
+        """Somebody has looked: it pulls again."""
+        if self.consumer is not None:
+            self.consumer.resume()
+        self.alarm = None
+
+    def sends_in_transactions(self, topic: str) -> bool:
+        """See :class:`LabNodeRole`."""
+        return self.hop is not None and topic == self.hop.topic
 
     async def _listen_concurrently(
         self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
@@ -177,13 +235,22 @@ class ConsumerRole(LabNodeRole):
             if ListenerResult.HANGS in results:
                 await asyncio.get_running_loop().create_future()
             if self.hand_over is not None:
-                await asyncio.sleep(listener.duration_ms / 1_000)
-                await self.hand_over.take(began)
-                return ListenerResult.SUCCESS
+                return await self._hand_over(self.hand_over, began, messages)
             if getattr(context, "auto_commit", True):
                 results = [ListenerResult.SUCCESS if one in _NEED_AUTO_COMMIT_OFF else one for one in results]
-            answered = answer(listener.batch_ack, results)
-            failure = await self._work(messages[: answered.worked_on], listener)
+            failure = None
+            if self.guard is not None:
+                if self.alarm is None:
+                    results = await self.guard.listen(messages, context, results)
+                else:
+                    # Pulled before it was suspended: what half-done work is about must not go on.
+                    results = [ListenerResult.LATER] * len(messages)
+                # Live as here: when the first has to come again, the call has failed.
+                is_whole = self.spec.orderly or results[0] is ListenerResult.LATER
+                answered = answer(BatchAck.WHOLE if is_whole else BatchAck.PER_MESSAGE, results)
+            else:
+                answered = answer(listener.batch_ack, results)
+                failure = await self._work(messages[: answered.worked_on], listener)
             if failure is not None:
                 answered = answer(BatchAck.WHOLE, [ListenerResult.THROWS] * len(messages))
             if isinstance(context, ConsumeConcurrentlyContext):
@@ -236,6 +303,16 @@ class ConsumerRole(LabNodeRole):
             message.reconsume_times,
         )
 
+    def _note_judgement(self, message: MessageExt, business_key: str, verdict: Verdict | None) -> None:
+        after = int(self.settings.get("idempotence_stops_after", 0))
+        if after and self.consumer is not None:
+            alarm = FailureAlarm(self.consumer, after)
+            alarm(message, business_key, verdict)
+            if alarm.raised_for:
+                raised = (*self.here_and_now, self.spec.group, _key_of(message), message.reconsume_times + 1)
+                self.alarm = AlarmRaised(*raised)
+                self.world.history.alarms_raised.append(self.alarm)
+
     def _note_drop(self, queue: MessageQueue, message: MessageExt) -> None:
         context, key = ConsumeConcurrentlyContext(queue), _key_of(message)
         self.given_up_count += 1
@@ -247,6 +324,8 @@ class ConsumerRole(LabNodeRole):
             await self.consumer.shutdown()
         for second in self._second_producers:
             await second.stop()
+        if self.guard is not None:
+            await self.guard.shutdown()
 
     def _forget(self) -> None:
         self.consumer = None
@@ -256,6 +335,7 @@ class ConsumerRole(LabNodeRole):
             second.forget()
         if self.node_bank is not None:
             self.node_bank.forget()
+        self.guard = self.alarm = None
         self.listener_calls.clear()
 
 

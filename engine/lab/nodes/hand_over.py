@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded
 from engine.lab.nodes.node_role import Surroundings
 from engine.lab.scenario.listener_spec import ListenerResult, ListenerSpec
+from engine.protocol.message.message import MessageExt
 
 #: Keys of the last processes' lists that are remembered.
 GONE_KEPT = 200
@@ -34,11 +35,11 @@ class HandOver:
 
     def __init__(self, world: Surroundings, spec: ListenerSpec) -> None:
         self._world = world
-        self._work_ms = spec.hand_over_ms
         self._max = spec.hand_over_max
         self.waiting: deque[ConsumeBegan] = deque()
         self.working_on: ConsumeBegan | None = None
         self.gone: deque[str] = deque(maxlen=GONE_KEPT)
+        self._messages: dict[ConsumeBegan, MessageExt] = {}
         self._changed = asyncio.Event()
 
     @property
@@ -46,26 +47,27 @@ class HandOver:
         """What was acknowledged and is not done, the oldest first."""
         return ([] if self.working_on is None else [self.working_on]) + list(self.waiting)
 
-    async def take(self, messages: Sequence[ConsumeBegan]) -> None:
+    async def take(self, began: Sequence[ConsumeBegan], messages: Sequence[MessageExt]) -> None:
         """Put them into the list; a full list makes the listener wait."""
-        for message in messages:
+        for entry, message in zip(began, messages, strict=True):
             while len(self.waiting) >= self._max:
                 self._changed.clear()
                 await self._changed.wait()
-            self.waiting.append(message)
+            self.waiting.append(entry)
+            self._messages[entry] = message
             self._changed.set()
 
-    async def work(self) -> None:
-        """What the worker does as long as the process lives."""
+    async def work(self, do: Callable[[MessageExt], Awaitable[object]]) -> None:
+        """What the worker does as long as the process lives: ``do``, with each message."""
         history = self._world.history
         while True:
             while not self.waiting:
                 self._changed.clear()
                 await self._changed.wait()
-            message = self.working_on = self.waiting.popleft()
+            entry = self.working_on = self.waiting.popleft()
             self._changed.set()
-            await asyncio.sleep(self._work_ms / 1_000)
-            done = (self._world.event_number, self._world.now_us, *message[2:], ListenerResult.SUCCESS.value)
+            await do(self._messages.pop(entry))
+            done = (self._world.event_number, self._world.now_us, *entry[2:], ListenerResult.SUCCESS.value)
             history.consumes_ended.append(ConsumeEnded(*done))
             self.working_on = None
 
@@ -73,5 +75,6 @@ class HandOver:
         """The process has ended, and the list with it."""
         self.gone.extend(message.key for message in self.unfinished)
         self.waiting.clear()
+        self._messages.clear()
         self.working_on = None
         self._changed = asyncio.Event()

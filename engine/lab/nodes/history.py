@@ -206,6 +206,52 @@ class BalanceLookup(NamedTuple):
     balance: int | None
 
 
+class WorkDone(NamedTuple):
+    """A store or a service ``node`` has changed for good because of a message: this is what must happen once.
+
+    ``effect``: ``take`` (from the stock), another step of the work, or the operation of a service; ``key``: of the
+    business; ``by``: the consumer. ``undoes``: the effect that it takes back; empty: it takes nothing back.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    effect: str
+    key: str
+    by: str
+    undoes: str = ""
+
+
+class DeliveryJudged(NamedTuple):
+    """An idempotent listener is done with a delivery.
+
+    ``order``: what the message is about; ``business_key``: the key under which its work is done once. ``verdict``: see
+    :class:`~engine.idempotence.strategies.strategy.Verdict`, or ``failed``: it comes again, or ``handed-over``: it is
+    acknowledged, and will be worked on later.
+    """
+
+    event: int
+    time_us: int
+    node: str
+    group: str
+    key: str
+    order: str
+    business_key: str
+    verdict: str
+    is_acknowledged: bool
+
+
+class AlarmRaised(NamedTuple):
+    """A consumer has suspended itself: the work of a message has failed, and this was its delivery ``deliveries``."""
+
+    event: int
+    time_us: int
+    node: str
+    group: str
+    key: str
+    deliveries: int
+
+
 class NodeChanged(NamedTuple):
     """A process ended without order (``crashed``) or was started again (``restarted``)."""
 
@@ -213,6 +259,16 @@ class NodeChanged(NamedTuple):
     time_us: int
     node: str
     status: str
+
+
+class PagesFetched(NamedTuple):
+    """A node needed pages of a file that were on its disk only, and stands still until they are there."""
+
+    event: int
+    time_us: int
+    node: str
+    path: str
+    pages: int
 
 
 class CommandApplied(NamedTuple):
@@ -240,5 +296,9 @@ class LabHistory:
         self.globals_changed: list[GlobalChanged] = []
         self.transfers_ended: list[TransferEnded] = []
         self.balance_lookups: list[BalanceLookup] = []
+        self.work_done: list[WorkDone] = []
+        self.deliveries_judged: list[DeliveryJudged] = []
+        self.alarms_raised: list[AlarmRaised] = []
         self.nodes_changed: list[NodeChanged] = []
+        self.pages_fetched: list[PagesFetched] = []
         self.commands: list[CommandApplied] = []

@@ -10,9 +10,10 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from engine.lab.nodes.history import LabHistory, NodeChanged
-from engine.lab.scenario.scenario import NodeSpec, Role, Scenario, SettingValue
+from engine.lab.nodes.history import LabHistory, NodeChanged, PagesFetched
+from engine.lab.scenario.scenario import KAFKA_ROLES, NodeSpec, Role, Scenario, SettingValue, TopicSpec
 from engine.runtime.lab.lab_actor import LabNode
+from engine.runtime.lab.lab_page_cache import LabPageCache
 from engine.runtime.lab.lab_runtime import LabMachines, LabRuntime
 from engine.runtime.lab.lab_storage import LabStorage
 
@@ -45,6 +46,18 @@ class Surroundings:
     def roles(self, kind: type[_Role]) -> list[_Role]:
         """All nodes of one kind, in the order of ``nodes``."""
         return [role for role in self.nodes.values() if isinstance(role, kind)]
+
+    def topics(self, *, of_kafka: bool) -> list[TopicSpec]:
+        """Those on brokers of Kafka: its clients name them; or on those of RocketMQ: not only clients of Kafka do."""
+
+        def is_named(topic: TopicSpec, *, by_kafka: bool) -> bool:
+            nodes = [spec for spec in self.scenario.nodes if (spec.role in KAFKA_ROLES) == by_kafka]
+            return any(topic.name in (spec.topic, *(one.topic for one in spec.traffic)) for spec in nodes)
+
+        of_both = self.scenario.topics
+        if of_kafka:
+            return [topic for topic in of_both if is_named(topic, by_kafka=True)]
+        return [topic for topic in of_both if is_named(topic, by_kafka=False) or not is_named(topic, by_kafka=True)]
 
     @property
     def event_number(self) -> int:
@@ -115,6 +128,10 @@ class LabNodeRole:
 
     def is_moving(self, key: str) -> bool:
         """Whether this node is at the transfer of that key, so that nobody can say yet what will become of it."""
+        return False
+
+    def sends_in_transactions(self, topic: str) -> bool:
+        """Whether what this node sends to ``topic`` are half messages first."""
         return False
 
     # --- life ------------------------------------------------------------------------------------------------------
@@ -201,7 +218,7 @@ class LabNodeRole:
 
 
 class LabDiskNodeRole(LabNodeRole):
-    """A node whose disk takes as long to flush as the scenario says."""
+    """A node whose disk takes as long as the scenario says."""
 
     @property
     def storage(self) -> LabStorage:
@@ -210,5 +227,12 @@ class LabDiskNodeRole(LabNodeRole):
 
     def boot(self) -> None:
         """See :class:`LabNodeRole`."""
-        self.storage.flush_us = self.spec.disk.fsync_ms * 1_000
+        storage, disk = self.storage, self.spec.disk
+        storage.flush_us = disk.fsync_ms * 1_000
+        if disk.page_cache is not None:
+            storage.page_cache = LabPageCache(disk.page_cache, storage.files, lambda: self.world.now_us)
+            storage.page_cache.on_fetch = self._note_fetch
         super().boot()
+
+    def _note_fetch(self, path: str, pages: int) -> None:
+        self.world.history.pages_fetched.append(PagesFetched(*self.here_and_now, path, pages))

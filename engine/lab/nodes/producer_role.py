@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, cast
+from typing import Any
 
 from engine.bank.bank_deed import Doing
+from engine.client.foundation.client_config import ClientConfig
 from engine.client.producer.default_mq_producer import DefaultMQProducer
+from engine.client.producer.producer_config import ProducerConfig
 from engine.client.producer.transaction_mq_producer import TransactionMQProducer
 from engine.lab.nodes.cash_machine import CUSTOMER, CashMachine
 from engine.lab.nodes.local_transactions import BankTransactions, LocalTransactions
@@ -14,6 +16,8 @@ from engine.lab.nodes.node_banks import NodePayingBank
 from engine.lab.nodes.node_role import LabNodeRole, Surroundings
 from engine.lab.nodes.traffic_sender import TrafficSender
 from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.scenario.settings import of_class
+from engine.lab.work.identifiers import IdentifierConfig, IdentifierMaker
 
 
 class ProducerRole(LabNodeRole):
@@ -61,6 +65,10 @@ class ProducerRole(LabNodeRole):
         bank = self.node_bank.bank if self.node_bank is not None else None
         return bank is not None and key in bank.paying
 
+    def sends_in_transactions(self, topic: str) -> bool:
+        """See :class:`LabNodeRole`."""
+        return self.local_transactions is not None
+
     @property
     def numbers_messages(self) -> bool:
         """Whether its client numbers what it sends: as the setting says, else as the traffic does."""
@@ -70,6 +78,7 @@ class ProducerRole(LabNodeRole):
     async def _start(self) -> None:
         if self.node_bank is not None:
             self.node_bank.start()
+        self.sender.identifiers = IdentifierMaker(self.runtime.clock, self._identifier_config)
         producer = self._make_producer()
         self.producer = producer
         await producer.start()
@@ -91,8 +100,12 @@ class ProducerRole(LabNodeRole):
         async with accounts.database.lock:
             return accounts.committed_balance(node_bank.spec.account)
 
+    def _identifier_config(self) -> IdentifierConfig:
+        return IdentifierConfig(**of_class(IdentifierConfig, self.settings))
+
     def _make_producer(self) -> DefaultMQProducer:
-        settings = {**cast("dict[str, Any]", self.settings), "number_messages": self.numbers_messages}
+        settings: dict[str, Any] = of_class(ProducerConfig, self.settings) | of_class(ClientConfig, self.settings)
+        settings["number_messages"] = self.numbers_messages
         group, name_server = self.spec.group, self.world.name_server_address
         if self.local_transactions is None:
             return DefaultMQProducer(self.runtime, group, name_server, **settings)

@@ -9,6 +9,8 @@ acknowledgement sends it once more.
 
 :class:`Replier` answers requests. A reply that does not get through (the requester is gone, say) is noted and
 forgotten: the request is consumed all the same, for nobody waits for its reply any more.
+
+A third stands in :mod:`engine.lab.nodes.hop`.
 """
 
 from __future__ import annotations
@@ -36,10 +38,12 @@ class SecondProducer:
 
     async def start(self, settings: dict[str, Any]) -> None:
         """The process starts."""
-        role = self._role
-        producer = DefaultMQProducer(role.runtime, self._group, role.world.name_server_address, **settings)
+        producer = self._make_producer(self._role.world.name_server_address, settings)
         await producer.start()
         self._started = producer
+
+    def _make_producer(self, name_servers: str, settings: dict[str, Any]) -> DefaultMQProducer:
+        return DefaultMQProducer(self._role.runtime, self._group, name_servers, **settings)
 
     async def stop(self) -> None:
         """The process ends in order."""

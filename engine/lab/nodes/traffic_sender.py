@@ -19,7 +19,8 @@ from engine.client.producer.transaction_mq_producer import TransactionMQProducer
 from engine.lab.nodes.history import RequestReturned, SendInvoked, SendReturned
 from engine.lab.nodes.node_banks import NodePayingBank
 from engine.lab.nodes.node_role import LabNodeRole
-from engine.lab.scenario.traffic_spec import SendMode, TrafficSpec
+from engine.lab.scenario.traffic_spec import IDENTIFIER, SendMode, TrafficSpec
+from engine.lab.work.identifiers import IdentifierMaker
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message import Message
 from engine.protocol.message.message_properties import PROPERTY_KEYS
@@ -42,6 +43,8 @@ class TrafficSender:
     """
 
     hook_name = "lab"
+    #: Of the process that runs.
+    identifiers: IdentifierMaker
 
     def __init__(self, role: LabNodeRole, node_bank: NodePayingBank | None) -> None:
         self._role = role
@@ -109,7 +112,7 @@ class TrafficSender:
         self, producer: DefaultMQProducer, traffic: TrafficSpec, number: int, key: str, body: bytes
     ) -> SendResult | None:
         """The result; None where it was not acknowledged."""
-        message = self._message(traffic, number, key, body)
+        message = await self._message(traffic, number, key, body)
         self._begin((key,), traffic.topic)
         match traffic.mode:
             case SendMode.ASYNC:
@@ -195,16 +198,19 @@ class TrafficSender:
         name = self._role.name
         keys = tuple([traffic.fill_in(traffic.key, name, number) for number in numbers])
         messages = [
-            self._message(traffic, number, key, traffic.body_of(name, number))
+            await self._message(traffic, number, key, traffic.body_of(name, number))
             for number, key in zip(numbers, keys, strict=True)
         ]
         self._begin(keys, traffic.topic)
         await self._outcome(keys, traffic.topic, self._send_messages(producer, traffic, messages, numbers.start))
 
-    def _message(self, traffic: TrafficSpec, number: int, key: str, body: bytes) -> Message:
+    async def _message(self, traffic: TrafficSpec, number: int, key: str, body: bytes) -> Message:
         tags = traffic.tags
         tag = traffic.fill_in(tags[number % len(tags)], self._role.name, number) if tags else None
         properties = traffic.properties_of(self._role.name, number)
+        for name, value in properties.items():
+            if IDENTIFIER in value:
+                properties[name] = value.replace(IDENTIFIER, str(await self.identifiers.next_id()))
         return Message(traffic.topic, body, tags=tag, keys=key, properties=properties, delay_level=traffic.delay_level)
 
     def _begin(self, keys: tuple[str, ...], topic: str) -> None:

@@ -14,13 +14,17 @@ from enum import StrEnum
 from engine.broker.delivery.dead_letter import ResendTo
 from engine.faults.fault_rule import Deed, Direction
 from engine.faults.frame_subject import REPLY
+from engine.kafka.wire.api_key import ApiKey
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import Command, CommandValue
 from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX
 from engine.lab.scenario.switches import SWITCHES
+from engine.lab.work.store_frames import StoreRequestCode
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
+from engine.replication.raft.raft_commands import COMMAND_NAME
+from engine.replication.raft.raft_messages import FRAME_NAMES as RAFT_FRAMES
 from engine.texts import Text
 from engine.xa.request_codes import XaRequestCode
 
@@ -29,8 +33,11 @@ MS_MAX = 86_400_000
 TEXT_MAX_LENGTH = 200
 
 #: What ``drop-next`` and its like can wait for.
-_REQUESTS = (*(code.name for code in RequestCode), *(code.name for code in XaRequestCode))
-FRAME_NAMES = ("", REPLY, *_REQUESTS, *(f"{REPLY} to {name}" for name in _REQUESTS))
+_REQUESTS = (
+    *(code.name for codes in (RequestCode, XaRequestCode, StoreRequestCode, ApiKey) for code in codes),
+    COMMAND_NAME,
+)
+FRAME_NAMES = ("", REPLY, *_REQUESTS, *(f"{REPLY} to {name}" for name in _REQUESTS), *RAFT_FRAMES)
 
 
 class Target(StrEnum):
@@ -131,7 +138,8 @@ _KINDS: Mapping[str, tuple[Target, *tuple[CommandField, ...]]] = {
     "drop-frame": (Target.LINK, _DUE, _INDEX),
     "disk-full": (Target.DISK,),
     "disk-free": (Target.DISK,),
-    "slow-fsync": (Target.BROKER, CommandField("ms", "integer")),
+    "drop-caches": (Target.DISK,),
+    "slow-fsync": (Target.DISK, CommandField("ms", "integer")),
     "fail-fsync": (Target.BROKER, CommandField("on", "switch", False)),
     "fault": (Target.BROKER, *RULE_FIELDS),
     "clear-faults": (Target.BROKER,),
@@ -152,6 +160,8 @@ _KINDS: Mapping[str, tuple[Target, *tuple[CommandField, ...]]] = {
     "kill-consumer": (Target.CONSUMER,),
     "stop-consumer": (Target.CONSUMER,),
     "start-consumer": (Target.CONSUMER,),
+    "resume-consumer": (Target.CONSUMER,),
+    "change-membership": (Target.NODE,),
     "add-consumer": (Target.NEW_NODE, CommandField("like", "text")),
     "queue-count": (Target.TOPIC, CommandField("n", "integer", low=1, high=64)),
     "commit-half": (Target.BROKER, _MESSAGE, CommandField("anyway", "switch", False)),
@@ -169,6 +179,7 @@ _KINDS: Mapping[str, tuple[Target, *tuple[CommandField, ...]]] = {
         CommandField("lock", "choice", next(iter(SWITCHES)), allowed=tuple(SWITCHES)),
         CommandField("on", "switch", False),
     ),
+    "free-record": (Target.NODE, CommandField("scope", "text"), CommandField("key", "text")),
     "forced-unlock": (Target.CONSUMER, CommandField("queue_id", "integer", 0, high=1_023)),
     "hold": (Target.ACTOR, CommandField("ms", "integer", low=1)),
     "release": (Target.ACTOR,),

@@ -6,6 +6,8 @@ People read these messages on the page, in their language: an error carries a :c
 
 from __future__ import annotations
 
+from typing import Any, Self
+
 from engine.texts import Text
 
 
@@ -18,6 +20,14 @@ class LabError(Exception):
     def __init__(self, text: Text | str, /, **arguments: object) -> None:
         self.text = text if isinstance(text, Text) else Text(text, **arguments)
         super().__init__(str(self.text))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is: an exception's own way would take the sentence for a key, where another process raised it."""
+        return type(self)._empty, self.args, self.__dict__
+
+    @classmethod
+    def _empty(cls, sentence: str) -> Self:
+        return cls.__new__(cls, sentence)
 
 
 class ScenarioError(LabError):

@@ -1,35 +1,132 @@
 """What a frame is called: ``PULL_MESSAGE`` for a request, ``reply to PULL_MESSAGE`` for its answer.
 
-A reply does not say what it answers, only the number of the request (``opaque``). So the last frames are remembered,
-undecoded; only when somebody asks for the name of a reply they are searched for its request.
+A reply does not say what it answers, only the number of the request. So the last frames are remembered, unread; only
+when somebody asks for the name of a reply they are searched for its request.
+
+Frames to and from a broker of Kafka speak another language than all others: nothing in their bytes says which. What
+master and slave say to each other of their logs has no length before it.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from struct import Struct
+from typing import NamedTuple
 
 from engine.faults import frame_subject
 from engine.faults.frame_subject import REPLY
+from engine.kafka.wire.api_key import ApiKey
+from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.work.store_frames import StoreRequestCode
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
 from engine.protocol.errors import ProtocolError
+from engine.replication.ha import ha_frames
+from engine.replication.raft.errors import RaftFrameRefused
+from engine.replication.raft.raft_commands import COMMAND_MAGIC, COMMAND_NAME, RaftCommand, decode_command_frame
+from engine.replication.raft.raft_messages import RAFT_MAGIC, decode_message, frame_name
+from engine.runtime.frame_splitter import has_length_prefix
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 from engine.xa.request_codes import XaRequestCode
 
 #: How many frames back a request is searched for.
 FRAMES_REMEMBERED = 4_096
 
-_XA_NAMES = {code.value: code.name for code in XaRequestCode}
+_OWN_NAMES = {code.value: code.name for code in (*XaRequestCode, *StoreRequestCode)}
+#: Both behind the length: api key, version and correlation id of a request; a response has only the last of them.
+_KAFKA_REQUEST = Struct(">4xhhi")
+_KAFKA_RESPONSE = Struct(">4xi")
 
 
 def request_name(code: int) -> str:
-    """``PULL_MESSAGE``, or the number of an unknown code; two-phase commit has codes of its own."""
-    return _XA_NAMES.get(code) or frame_subject.request_name(code)
+    """``PULL_MESSAGE``, or the number of an unknown code; two-phase commit and stores have codes of their own."""
+    return _OWN_NAMES.get(code) or frame_subject.request_name(code)
+
+
+def api_name(number: int) -> str:
+    """``FETCH``, or the number of a request of Kafka that is not known here."""
+    try:
+        return ApiKey(number).name
+    except ValueError:
+        return f"api {number}"
+
+
+class FrameReading(NamedTuple):
+    """What a frame says of itself.
+
+    :ivar name: of a request; empty: it is a reply.
+    :ivar number: by it a reply finds its request (RocketMQ: ``opaque``, Kafka: ``correlation_id``).
+    :ivar code: RocketMQ's request or response code, Kafka's api key; of a reply of Kafka -1.
+    :ivar command: None: it is a frame of Kafka, of Raft, or of a slave and its master.
+    """
+
+    name: str
+    number: int
+    code: int
+    command: RemotingCommand | None
+
+
+class FrameReader:
+    """Reads the frames of one world."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        self._brokers = {spec.name: None for spec in scenario.of_role(Role.BROKER)}
+        servers = (*scenario.of_role(Role.KAFKA_BROKER), *scenario.of_role(Role.KAFKA_CONTROLLER))
+        self._kafka_servers = {spec.name: None for spec in servers}
+
+    def is_kafka(self, source: str, target: str) -> bool:
+        """Whether what travels there is Kafka's."""
+        return source in self._kafka_servers or target in self._kafka_servers
+
+    def read(self, source: str, target: str, data: bytes) -> FrameReading | None:
+        """As ``decode``; None for one that nobody can read."""
+        try:
+            return self.decode(source, target, data)
+        except ProtocolError:
+            return None
+
+    def decode(self, source: str, target: str, data: bytes) -> FrameReading:
+        """What the frame ``data``, with its length, says. Raises ``ProtocolError``."""
+        if data[4:8] in (RAFT_MAGIC, COMMAND_MAGIC):
+            return _decode_raft(data[4:])
+        if self.is_kafka(source, target):
+            # A reply between two servers begins with a small number, as no request that they send does.
+            is_reply = source in self._kafka_servers and (target not in self._kafka_servers or data[4:6] == b"\0\0")
+            return _decode_kafka(data, is_reply=is_reply)
+        if source in self._brokers and target in self._brokers and not has_length_prefix(data):
+            name = ha_frames.frame_name(data)
+            if name is not None:
+                return FrameReading(name, -1, -1, None)
+        command = decode_command(data[4:])
+        name = "" if command.is_response else request_name(command.code)
+        return FrameReading(name, command.opaque, command.code, command)
+
+
+def _decode_raft(frame: bytes) -> FrameReading:
+    try:
+        if frame.startswith(RAFT_MAGIC):
+            return FrameReading(frame_name(decode_message(frame)), 0, -1, None)
+        said = decode_command_frame(frame)
+    except RaftFrameRefused as refusal:
+        raise ProtocolError(str(refusal)) from refusal
+    return FrameReading(COMMAND_NAME if isinstance(said, RaftCommand) else "", said.number, -1, None)
+
+
+def _decode_kafka(data: bytes, *, is_reply: bool) -> FrameReading:
+    least = (_KAFKA_RESPONSE if is_reply else _KAFKA_REQUEST).size
+    if len(data) < least:
+        raise ProtocolError(f"{len(data)} bytes are no frame of Kafka: its header alone has {least}")
+    if is_reply:
+        (number,) = _KAFKA_RESPONSE.unpack_from(data)
+        return FrameReading("", number, -1, None)
+    api_key, _, number = _KAFKA_REQUEST.unpack_from(data)
+    return FrameReading(api_name(api_key), number, api_key, None)
 
 
 class FrameNames:
     """Put :meth:`note` on the network's ``parcel_watchers``."""
 
-    def __init__(self) -> None:
+    def __init__(self, reader: FrameReader) -> None:
+        self._reader = reader
         #: Source, target and bytes of each.
         self._frames: deque[tuple[str, str, bytes]] = deque(maxlen=FRAMES_REMEMBERED)
 
@@ -42,21 +139,14 @@ class FrameNames:
         """The frame's name; ``connection request`` and the like for other parcels."""
         if parcel.kind is not ParcelKind.FRAME:
             return str(parcel.kind.value)
-        command = _decode(parcel.data)
-        if command is None:
+        said = self._reader.read(parcel.source, parcel.target, parcel.data)
+        if said is None:
             return "malformed frame"
-        if not command.is_response:
-            return request_name(command.code)
+        if said.name:
+            return said.name
         for source, target, data in reversed(self._frames):
             if source == parcel.target and target == parcel.source:
-                request = _decode(data)
-                if request is not None and not request.is_response and request.opaque == command.opaque:
-                    return f"{REPLY} to {request_name(request.code)}"
+                request = self._reader.read(source, target, data)
+                if request is not None and request.name and request.number == said.number:
+                    return f"{REPLY} to {request.name}"
         return REPLY
-
-
-def _decode(frame: bytes) -> RemotingCommand | None:
-    try:
-        return decode_command(frame[4:])
-    except ProtocolError:
-        return None

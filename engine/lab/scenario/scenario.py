@@ -15,13 +15,14 @@ from engine.bank.paying_bank import Way
 from engine.lab.scenario.condition import Condition
 from engine.lab.scenario.listener_spec import ListenerSpec
 from engine.lab.scenario.traffic_spec import TrafficSpec
+from engine.lab.work.work_spec import WorkSpec
 from engine.protocol.enums import ExpressionType
-
-#: A stop condition of a scenario.
-Breakpoint = Condition
+from engine.runtime.lab.lab_page_cache import PageCacheLimits
 
 #: A checked setting of a node: number, switch or text.
 SettingValue = int | float | bool | str
+#: A setting that counts from the beginning: node, name, value.
+NodeSetting = tuple[str, str, SettingValue]
 
 #: A checked field of a command.
 CommandValue = SettingValue | tuple[str, ...]
@@ -31,7 +32,7 @@ LANGUAGES = ("en", "zh")
 
 
 class Role(StrEnum):
-    """What a node is."""
+    """What a node is; for stores and services that listeners work with see :mod:`engine.lab.work`."""
 
     NAME_SERVER = "name_server"
     BROKER = "broker"
@@ -40,6 +41,25 @@ class Role(StrEnum):
     TRANSACTION_COORDINATOR = "transaction_coordinator"
     TRANSACTION_MANAGER = "transaction_manager"
     RESOURCE_MANAGER = "resource_manager"
+    DATABASE = "database"
+    REDIS = "redis"
+    SERVICE = "service"
+    #: Another system beside RocketMQ, see :mod:`engine.kafka`.
+    KAFKA_BROKER = "kafka_broker"
+    KAFKA_PRODUCER = "kafka_producer"
+    KAFKA_CONSUMER = "kafka_consumer"
+    #: With one the brokers are a cluster, see :mod:`engine.kafka.replication`.
+    KAFKA_CONTROLLER = "kafka_controller"
+    #: A majority log alone, see :mod:`engine.replication.raft`.
+    RAFT_PEER = "raft_peer"
+    RAFT_CLIENT = "raft_client"
+
+
+#: They need no name server, and no broker of RocketMQ's.
+KAFKA_ROLES = (Role.KAFKA_BROKER, Role.KAFKA_PRODUCER, Role.KAFKA_CONSUMER, Role.KAFKA_CONTROLLER)
+#: Nor do they.
+RAFT_ROLES = (Role.RAFT_PEER, Role.RAFT_CLIENT)
+_WITH_STORES = (Role.BROKER, Role.KAFKA_BROKER, Role.KAFKA_CONTROLLER, Role.DATABASE, Role.RAFT_PEER)
 
 
 class TransactionWord(StrEnum):
@@ -172,9 +192,10 @@ class CashMachineSpec:
 
 @dataclass(frozen=True, slots=True)
 class DiskSpec:
-    """A broker's disk."""
+    """A broker's disk. ``page_cache`` None: memory without end, and reading takes no time."""
 
     fsync_ms: int = 2
+    page_cache: PageCacheLimits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +203,14 @@ class NodeSpec:
     """One node. Which fields say something depends on the role.
 
     :ivar group: producer and consumer.
-    :ivar traffic: producer; empty for one that only exists.
+    :ivar traffic: producer, of Kafka too; empty for one that only exists.
+    :ivar broker: clients of Kafka: the node that they ask first (Kafka: ``bootstrap.servers``).
+    :ivar partitions: a consumer of Kafka: those that it is assigned; empty: all of its topic.
     :ivar transaction: producer; None: it sends ordinary messages.
     :ivar bank: producer, consumer and resource manager; None: it moves no money.
+    :ivar work: consumer; None: its listener only takes time.
+    :ivar stock: database: what is there to be taken in the beginning.
+    :ivar replica_lag_ms: redis: what it forgets when a replica takes its place.
     :ivar transfers: transaction manager; None: it makes none.
     :ivar cash_machine: resource manager and a producer with a bank; None: nobody looks the balance up.
     :ivar topic: consumer, as are all below but ``flush``, ``disk`` and ``settings``.
@@ -195,7 +221,10 @@ class NodeSpec:
     :ivar from_ms: with ``timestamp``: at the first message stored then or later, in ms of the world; None: as RocketMQ,
         half an hour before the consumer starts.
     :ivar stop_ms: when the client shuts down in order; None: never.
+    :ivar detect_loss: it looks at the numbers of its messages, see :mod:`engine.lab.nodes.loss_watch`.
     :ivar flush: broker: ``async`` or ``sync``.
+    :ivar slave_of: broker: the one that it follows; empty: it is a master.
+    :ivar is_voter: peer of Raft: whether it is of the group from the beginning.
     :ivar settings: by our names, see :mod:`engine.lab.scenario.settings`.
     """
 
@@ -203,8 +232,13 @@ class NodeSpec:
     role: Role
     group: str = ""
     traffic: tuple[TrafficSpec, ...] = ()
+    broker: str = ""
+    partitions: tuple[int, ...] = ()
     transaction: TransactionSpec | None = None
     bank: BankSpec | None = None
+    work: WorkSpec | None = None
+    stock: int = 0
+    replica_lag_ms: int = 0
     transfers: TransfersSpec | None = None
     cash_machine: CashMachineSpec | None = None
     topic: str = ""
@@ -217,20 +251,23 @@ class NodeSpec:
     threads: int = 2
     start_ms: int = 0
     stop_ms: int | None = None
+    detect_loss: bool = False
     listener: ListenerSpec = field(default_factory=ListenerSpec)
     flush: str = "async"
+    slave_of: str = ""
     disk: DiskSpec = DiskSpec()
+    is_voter: bool = True
     settings: Mapping[str, SettingValue] = field(default_factory=dict)
 
     @property
     def has_disk(self) -> bool:
         """Whether anything of it lies on a disk: a broker's store, a bank's database."""
-        return self.role is Role.BROKER or self.bank is not None
+        return self.role in _WITH_STORES or self.bank is not None
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """A topic that exists from the beginning, on every broker."""
+    """A topic that exists from the beginning, on every broker; one of Kafka has a partition for each queue."""
 
     name: str
     queues: int = 4
@@ -366,7 +403,7 @@ class Scenario:
     topics: tuple[TopicSpec, ...]
     groups: tuple[GroupSpec, ...]
     script: tuple[ScriptLine, ...]
-    breakpoints: tuple[Breakpoint, ...]
+    breakpoints: tuple[Condition, ...]
     invariants: tuple[str, ...]
     fault_model: FaultModel
     text: str
@@ -394,6 +431,16 @@ class Scenario:
     def has_banks(self) -> bool:
         """Whether money is sent in it."""
         return any(spec.bank is not None for spec in self.nodes)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether a listener changes something that it should change once."""
+        return any(spec.work is not None for spec in self.nodes)
+
+    @property
+    def sends_in_transactions(self) -> bool:
+        """Whether anybody sends half messages: a producer, or a listener whose work goes on elsewhere."""
+        return any(spec.transaction is not None or (spec.work is not None and spec.work.then) for spec in self.nodes)
 
     def of_role(self, role: Role) -> tuple[NodeSpec, ...]:
         """The nodes of one role, in the order of the text."""

@@ -1,12 +1,20 @@
-"""``listener:`` in the text of a scenario."""
+"""``listener:`` and ``work:`` of a consumer in the text of a scenario."""
 
 from __future__ import annotations
 
 import dataclasses
 
-from engine.lab.scenario.listener_spec import HAND_OVER_MAX, BatchAck, ListenerResult, ListenerSpec, MoveAsideSpec
+from engine.lab.scenario.listener_spec import (
+    HAND_OVER_MAX,
+    BatchAck,
+    ListenerResult,
+    ListenerSpec,
+    MoveAsideSpec,
+)
+from engine.lab.scenario.scenario import Role, Scenario
 from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX, MESSAGES_MAX, TIME_MAX_MS, parse_topic
 from engine.lab.scenario.scenario_yaml import Section
+from engine.lab.work.work_spec import CALLS, ORDER_AND_STOCK, StepKind, WorkSpec, WorkStep
 
 #: What only an orderly listener can return.
 _ORDERLY_RESULTS = (ListenerResult.SUSPEND, ListenerResult.COMMIT, ListenerResult.ROLLBACK)
@@ -58,3 +66,65 @@ def _move_aside(section: Section) -> MoveAsideSpec:
     if not spec.only_tags:
         raise section.fail("only_tags", "is missing: which messages may be moved aside?")
     return spec
+
+
+def parse_work(section: Section) -> WorkSpec:
+    """What a listener works on."""
+    database = section.text("database", max_length=20)
+    words = section.words("steps", max_count=20)
+    steps = tuple(_work_step(section, word) for word in words) or ORDER_AND_STOCK
+    undo = section.section("undo")
+    return WorkSpec(
+        database=database,
+        records=section.text("records", database, max_length=20),
+        steps=steps if undo is None else _with_undo(undo, steps),
+        then=parse_topic(section, "then") if section.has("then") else "",
+    )
+
+
+def _work_step(section: Section, word: str) -> WorkStep:
+    kind, *rest = word.split(":")
+    if kind in CALLS and len(rest) == 2 and all(rest):
+        return WorkStep(StepKind(kind), *rest)
+    plain = [one.value for one in StepKind if one not in CALLS]
+    if rest or kind not in plain:
+        allowed = ", ".join((*plain, *(f"{one}:SERVICE:OPERATION" for one in CALLS)))
+        raise section.fail("steps", f"{word!r} is not allowed; allowed: {allowed}")
+    return WorkStep(StepKind(kind))
+
+
+def _with_undo(undo: Section, steps: tuple[WorkStep, ...]) -> tuple[WorkStep, ...]:
+    """``undo``: operations that are called, and by which one each is taken back."""
+    known = [one.operation for one in steps if one.kind is StepKind.CALL]
+    for name in undo.names():
+        if name not in known:
+            allowed = ", ".join(known) or "there is none"
+            raise undo.fail(name, f"is no operation that the steps call; allowed: {allowed}")
+    operations = {name: undo.text(name, max_length=60) for name in undo.names()}
+    undo.finish()
+    return tuple(
+        dataclasses.replace(one, undo=operations.get(one.operation, "")) if one.kind is StepKind.CALL else one
+        for one in steps
+    )
+
+
+def check_work(nodes: Section, scenario: Scenario) -> None:
+    """What only the whole tells: whom a listener works with."""
+    for node in scenario.nodes:
+        work = node.work
+        if work is None:
+            continue
+        if node.bank is not None:
+            raise nodes.fail(node.name, "work is not allowed beside bank: the listener does the one or the other")
+        _check_role(nodes, scenario, node.name, "work.database", work.database, Role.DATABASE)
+        _check_role(nodes, scenario, node.name, "work.records", work.records, Role.DATABASE, Role.REDIS)
+        for step in work.steps:
+            if step.kind in CALLS:
+                _check_role(nodes, scenario, node.name, "work.steps", step.service, Role.SERVICE)
+
+
+def _check_role(nodes: Section, scenario: Scenario, node: str, field: str, name: str, *roles: Role) -> None:
+    known = [spec.name for role in roles for spec in scenario.of_role(role)]
+    if name not in known:
+        allowed = ", ".join(known) or "there is none"
+        raise nodes.fail(node, f"{field} {name!r} is no node with role {' or '.join(roles)}; allowed: {allowed}")

@@ -19,16 +19,16 @@ DELAY_LEVEL_MAX = 18
 TIME_MAX_MS = 24 * 3_600_000
 
 #: Features of RocketMQ that this version's nodes do not have.
-NOT_YET = ("master", "slave_of", "replicas", "acl", "unit")
+NOT_YET = ("master", "replicas", "acl", "unit")
 
 
-def parse_topic(section: Section) -> str:
-    """``topic:``, checked. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
-    topic = section.text("topic", max_length=200)
+def parse_topic(section: Section, field: str = "topic") -> str:
+    """The topic in ``field``, checked. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
+    topic = section.text(field, max_length=200)
     try:
         validate_topic(topic)
     except ProtocolError as error:
-        raise section.fail("topic", str(error)) from error
+        raise section.fail(field, str(error)) from error
     return topic
 
 

@@ -17,6 +17,8 @@ PARTS = (
     "retry",
     "delay",
     "commit_log",
+    "replication",
+    "page_cache",
     "queues",
     "offsets",
     "bank",
@@ -24,6 +26,15 @@ PARTS = (
     "filter",
     "xa",
     "routes",
+    "idempotence",
+    "database",
+    "redis",
+    "service",
+    "accumulator",
+    "sender",
+    "partition_log",
+    "fetcher",
+    "positions",
 )
 
 BUTTONS_MAX = 6

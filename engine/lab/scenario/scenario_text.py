@@ -14,7 +14,9 @@ from engine.lab.scenario.command import COMMANDS, Target, parse_command
 from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario import (
+    KAFKA_ROLES,
     LANGUAGES,
+    RAFT_ROLES,
     Command,
     FaultKind,
     FaultModel,
@@ -30,8 +32,9 @@ from engine.lab.scenario.scenario import (
 )
 from engine.lab.scenario.scenario_banks import check_banks, check_xa
 from engine.lab.scenario.scenario_card import parse_key_moment, parse_summary, parse_tags
+from engine.lab.scenario.scenario_listener import check_work
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
-from engine.lab.scenario.scenario_nodes import parse_node
+from engine.lab.scenario.scenario_nodes import check_kafka, check_raft, check_slaves, parse_node
 from engine.lab.scenario.scenario_stage import parse_buttons, parse_focus
 from engine.lab.scenario.scenario_yaml import Section, read_yaml
 from engine.lab.scenario.switches import SWITCHES
@@ -57,7 +60,7 @@ _NODE_TARGETS = (Target.NODE, Target.BROKER, Target.CONSUMER, Target.DISK)
 _FOLD_IN_CHINESE = re.compile(r"(?<=[\u3001-\u9fff\uff01-\uffee]) (?=[\u3001-\u9fff\uff01-\uffee])")
 
 #: Words that later versions will understand.
-_NOT_YET = ("transactions", "replication", "controllers", "idempotence", "kafka")
+_NOT_YET = ("transactions", "replication", "controllers")
 
 
 def parse_scenario(text: str, name: str) -> Scenario:
@@ -255,13 +258,15 @@ def _check_whole(root: Section, scenario: Scenario) -> None:
     """What only the whole tells: one name server, a broker, keys that name one message each."""
     nodes = root.section("nodes")
     assert nodes is not None
-    name_servers = scenario.of_role(Role.NAME_SERVER)
-    if len(name_servers) != 1:
-        raise root.fail("nodes", f"has {len(name_servers)} nodes with role name_server; allowed: exactly 1")
-    if not scenario.of_role(Role.BROKER):
-        raise root.fail("nodes", "has no node with role broker; at least 1 is needed")
+    of_others = (*KAFKA_ROLES, *RAFT_ROLES)
+    if any(node.role not in of_others for node in scenario.nodes) or not scenario.nodes:
+        name_servers = scenario.of_role(Role.NAME_SERVER)
+        if len(name_servers) != 1:
+            raise root.fail("nodes", f"has {len(name_servers)} nodes with role name_server; allowed: exactly 1")
+        if not scenario.of_role(Role.BROKER):
+            raise root.fail("nodes", "has no node with role broker; at least 1 is needed")
     keys: dict[str, str] = {}
-    for node in scenario.of_role(Role.PRODUCER):
+    for node in scenario.nodes:
         for traffic in node.traffic:
             first = traffic.key.replace("{node}", node.name)
             if first in keys:
@@ -271,5 +276,9 @@ def _check_whole(root: Section, scenario: Scenario) -> None:
                     "because the checkers know messages by them: put {node} into it",
                 )
             keys[first] = node.name
+    check_slaves(nodes, scenario)
+    check_kafka(nodes, scenario)
+    check_raft(nodes, scenario)
     check_banks(nodes, scenario)
     check_xa(nodes, scenario)
+    check_work(nodes, scenario)

@@ -17,16 +17,43 @@ BODIES_MAX_BYTES = 64_000_000
 
 #: Ways to choose a queue by the business key.
 SELECTORS = ("by-hash", "by-consistent-hash")
+#: What a producer of Kafka does not have: it makes its batches itself.
+_NOT_OF_KAFKA = ("tag", "delay_level", "batch", "back_pressure", "numbered")
+_MODES_OF_KAFKA = (SendMode.ASYNC, SendMode.SYNC)
 
 
-def parse_traffic(section: Section) -> TrafficSpec:
+def parse_kafka_traffic(section: Section) -> TrafficSpec:
+    """As :func:`parse_traffic`, of a producer of Kafka: ``queue`` is the partition, ``properties`` are headers."""
+    for field in _NOT_OF_KAFKA:
+        if section.has(field):
+            raise section.fail(field, "is not allowed: a producer of Kafka has no such thing")
+    traffic = parse_traffic(section, SendMode.ASYNC)
+    if traffic.mode not in _MODES_OF_KAFKA:
+        raise section.fail("mode", f"{traffic.mode.value!r} is not allowed; allowed: {', '.join(_MODES_OF_KAFKA)}")
+    if traffic.queue == "by-consistent-hash":
+        raise section.fail("queue", f"{traffic.queue!r} is not allowed: a producer of Kafka hashes a key, by-hash")
+    return traffic
+
+
+def parse_commands(section: Section) -> TrafficSpec:
+    """The commands of a client of a Raft group: a key each, and when they are sent."""
+    traffic = TrafficSpec(
+        topic="",
+        count=section.integer("count", 0, MESSAGES_MAX, 10),
+        every_ms=section.integer("every_ms", 0, TIME_MAX_MS, 100),
+        start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 500),
+        key=_key(section),
+        tags=(),
+        body="",
+        queue=None,
+    )
+    section.finish(NOT_YET)
+    return traffic
+
+
+def parse_traffic(section: Section, usual_mode: SendMode = SendMode.SYNC) -> TrafficSpec:
     """One section of a producer's traffic. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
-    key = section.text("key", "{node}-{n}", max_length=60)
-    free = key.replace("{n}", "").replace("{node}", "").replace("{order}", "")
-    if "{n}" not in key or not free.isprintable() or " " in key:
-        raise section.fail(
-            "key", f"{key!r} is not allowed; it must contain {{n}} and no space: a key names one message"
-        )
+    key = _key(section)
     # Taken first: the key may name it.
     orders = section.integer("orders", 0, MESSAGES_MAX, 0)
     traffic = TrafficSpec(
@@ -43,7 +70,7 @@ def parse_traffic(section: Section) -> TrafficSpec:
         properties=_properties(section.section("properties")),
         batch=section.integer("batch", 1, BATCH_MAX, 1),
         body_bytes=section.integer("body_bytes", 0, BODY_BYTES_MAX, 0),
-        mode=section.word("mode", SendMode.SYNC),
+        mode=section.word("mode", usual_mode),
         back_pressure=section.switch("back_pressure", default=True),
         numbered=section.switch("numbered", default=False),
     )
@@ -54,6 +81,16 @@ def parse_traffic(section: Section) -> TrafficSpec:
         raise section.fail("back_pressure", "is allowed only with mode: async")
     section.finish(NOT_YET)
     return traffic
+
+
+def _key(section: Section) -> str:
+    key = section.text("key", "{node}-{n}", max_length=60)
+    free = key.replace("{n}", "").replace("{node}", "").replace("{order}", "")
+    if "{n}" not in key or not free.isprintable() or " " in key:
+        raise section.fail(
+            "key", f"{key!r} is not allowed; it must contain {{n}} and no space: a key names one message"
+        )
+    return key
 
 
 def clash_of(traffic: TrafficSpec) -> tuple[str, str] | None:

@@ -16,9 +16,22 @@ from engine.broker.foundation.broker_config import BrokerConfig, java_name
 from engine.client.foundation.client_config import ClientConfig
 from engine.client.producer.producer_config import ProducerConfig
 from engine.client.queues.consumer_config import PushConsumerConfig
+from engine.idempotence.idempotence_config import IdempotenceConfig
+from engine.kafka.broker.kafka_broker_config import KafkaBrokerConfig
+from engine.kafka.client.consumer_config import ConsumerConfig as KafkaConsumerConfig
+from engine.kafka.client.consumer_config import IsolationLevel, OffsetReset
+from engine.kafka.client.producer_config import ProducerConfig as KafkaProducerConfig
+from engine.kafka.log.partition_log_config import PartitionLogConfig
+from engine.kafka.records.compression import Codec
+from engine.kafka.replication.replication_config import ControllerConfig, ReplicationConfig
 from engine.lab.scenario.errors import SettingRefused
-from engine.lab.scenario.scenario import Role, SettingValue
+from engine.lab.scenario.scenario import KAFKA_ROLES, RAFT_ROLES, Role, SettingValue
+from engine.lab.work.identifiers import IdentifierConfig
+from engine.lab.work.work_spec import PollLoopConfig, ServiceConfig, WorkConfig
 from engine.name_server.name_server_config import NameServerConfig
+from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
+from engine.replication.raft.raft_commands import RaftClientConfig
+from engine.replication.raft.raft_rules import RaftConfig, RaftRules
 from engine.store.files.store_config import MessageStoreConfig
 from engine.texts import Text
 from engine.xa.config import CoordinatorConfig, ManagerConfig, ResourceManagerConfig
@@ -34,32 +47,71 @@ TEXT_MAX_LENGTH = 200
 _CONFIGS: Mapping[Role, tuple[type, ...]] = {
     Role.NAME_SERVER: (NameServerConfig,),
     Role.BROKER: (BrokerConfig, MessageStoreConfig),
-    Role.PRODUCER: (ProducerConfig, ClientConfig),
-    Role.CONSUMER: (PushConsumerConfig, ClientConfig),
+    Role.PRODUCER: (ProducerConfig, ClientConfig, IdentifierConfig),
+    Role.CONSUMER: (PushConsumerConfig, ClientConfig, IdempotenceConfig, WorkConfig),
     Role.TRANSACTION_COORDINATOR: (CoordinatorConfig,),
     Role.TRANSACTION_MANAGER: (ManagerConfig,),
     Role.RESOURCE_MANAGER: (ResourceManagerConfig,),
+    Role.DATABASE: (),
+    Role.REDIS: (),
+    Role.SERVICE: (ServiceConfig,),
+    Role.KAFKA_BROKER: (KafkaBrokerConfig, PartitionLogConfig, ReplicationConfig),
+    Role.KAFKA_CONTROLLER: (ControllerConfig,),
+    Role.KAFKA_PRODUCER: (KafkaProducerConfig,),
+    Role.KAFKA_CONSUMER: (KafkaConsumerConfig, PollLoopConfig),
+    Role.RAFT_PEER: (RaftConfig, RaftRules),
+    Role.RAFT_CLIENT: (RaftClientConfig,),
+}
+
+#: Types of fields that are chosen by a word -> what each word means.
+_CHOICES: Mapping[str, Mapping[str, Any]] = {
+    # A slave is one by its ``slave_of``.
+    "BrokerRole": {role.value: role for role in BrokerRole if role is not BrokerRole.SLAVE},
+    "Codec": {codec.name.lower(): codec for codec in Codec if codec is not Codec.SNAPPY},
+    "ReplicaAcks": {acks.value: acks for acks in ReplicaAcks},
+    "IsolationLevel": {level.value: level for level in IsolationLevel},
+    "OffsetReset": {reset.value: reset for reset in OffsetReset},
 }
 
 #: Decided by the scenario or by the lab.
 _NOT_SETTABLE = frozenset(
     {
         "acl_enable",
+        "bootstrap",
         "broker_id",
         "broker_ip1",
         "broker_name",
+        "client_id",
         "client_ip",
         "cluster_name",
         "consume_thread_max",
         "consume_thread_min",
         "consume_timestamp_ms",
         "flush_disk_type",
+        "group_id",
+        "ha_host",
         "host",
         "instance_name",
         "name_server_addresses",
+        "node_id",
         "port",
     }
 )
+
+#: Who waits for 0 ms does not wait.
+_MAY_BE_ZERO = ("linger_ms",)
+#: What is called otherwise at Kafka than here.
+_OF_KAFKA = {
+    "codec": "compression.type",
+    "flush_before_answer": "log.flush.interval.messages",
+    "max_in_flight": "max.in.flight.requests.per.connection",
+}
+#: Fields without a default, which are none of the scenario's business.
+_NEEDED: Mapping[type, dict[str, Any]] = {
+    ClientConfig: {"name_server_addresses": ("127.0.0.1:9876",)},
+    KafkaProducerConfig: {"bootstrap": "127.0.0.1:9092"},
+    KafkaConsumerConfig: {"bootstrap": "127.0.0.1:9092", "group_id": ""},
+}
 
 _TYPES: Mapping[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
 
@@ -73,12 +125,14 @@ class Setting:
     """One setting of one role.
 
     :ivar unit: ``ms``, ``B``, ``MiB``, ``h``, ``min``, ``ratio``, or empty for a plain number, switch or text.
+    :ivar choices: all that a text may be; empty: any text.
     """
 
     name: str
     kind: type
     default: SettingValue
     unit: str
+    choices: tuple[str, ...] = ()
 
     @property
     def is_duration(self) -> bool:
@@ -95,6 +149,8 @@ class Setting:
             )
         if isinstance(value, str) and len(value) > TEXT_MAX_LENGTH:
             raise SettingRefused("refusal.text_too_long", name=self.name, limit=TEXT_MAX_LENGTH, length=len(value))
+        if self.choices and value not in self.choices:
+            raise SettingRefused("refusal.no_choice", name=self.name, known=", ".join(self.choices), value=value)
         if isinstance(value, int | float) and not isinstance(value, bool):
             low, high = self.bounds
             # Also refuses "not a number".
@@ -107,6 +163,8 @@ class Setting:
     def bounds(self) -> tuple[int, int]:
         """Least and greatest number. An interval of 0 would never let time pass, so 0 needs to be the default."""
         low = min(1, int(self.default)) if isinstance(self.default, int | float) else 0
+        if self.name in _MAY_BE_ZERO:
+            low = 0
         if self.kind is float:
             return 0, 1 if self.unit == "ratio" else _GREATEST
         return low, _LONGEST_MS if self.is_duration else _GREATEST
@@ -121,8 +179,13 @@ def _unit_of(name: str) -> str:
 def _settings_of_class(config: type) -> dict[str, Setting]:
     found: dict[str, Setting] = {}
     for field in dataclasses.fields(config):
-        kind = _TYPES.get(str(field.type))
-        if kind is not None and field.name not in _NOT_SETTABLE and field.default is not dataclasses.MISSING:
+        if field.name in _NOT_SETTABLE or field.default is dataclasses.MISSING:
+            continue
+        words = _CHOICES.get(str(field.type), {})
+        if words:
+            default = next(word for word, meant in words.items() if meant == field.default)
+            found[field.name] = Setting(field.name, str, default, "", tuple(words))
+        elif (kind := _TYPES.get(str(field.type))) is not None:
             found[field.name] = Setting(field.name, kind, field.default, _unit_of(field.name))
     return found
 
@@ -142,13 +205,22 @@ def _all_settings() -> dict[Role, dict[str, Setting]]:
 SETTINGS: Mapping[Role, Mapping[str, Setting]] = _all_settings()
 
 
+def own_name(role: Role, name: str) -> str:
+    """What a setting is called in the system that it comes from: ``pullInterval``, ``linger.ms``."""
+    if role in RAFT_ROLES:
+        return name
+    if role not in KAFKA_ROLES:
+        return java_name(name)
+    return _OF_KAFKA.get(name) or name.replace("_", ".")
+
+
 def find_setting(role: Role, name: str) -> Setting:
     """The setting of that name, ours or RocketMQ's. Raises :class:`SettingRefused` with the likely one."""
     known = SETTINGS[role]
     if name in known:
         return known[name]
     for setting in known.values():
-        if java_name(setting.name) == name:
+        if own_name(role, setting.name) == name:
             return setting
     likely = difflib.get_close_matches(name, known, n=3, cutoff=0.5)
     hint = (
@@ -162,9 +234,7 @@ def find_setting(role: Role, name: str) -> Setting:
 def check_settings(role: Role, values: Mapping[str, SettingValue]) -> None:
     """Have the engine's own classes look at checked ``values`` together. Raises :class:`SettingRefused`."""
     for config in _CONFIGS[role]:
-        own = {name: value for name, value in values.items() if name in _settings_of_class(config)}
-        if config is ClientConfig:
-            own |= {"name_server_addresses": ("127.0.0.1:9876",)}  # type: ignore[dict-item]  # the one without a default
+        own = of_class(config, values) | _NEEDED.get(config, {})
         try:
             made = config(**own)
             if isinstance(made, MessageStoreConfig):
@@ -175,5 +245,9 @@ def check_settings(role: Role, values: Mapping[str, SettingValue]) -> None:
 
 def of_class(config: type, values: Mapping[str, SettingValue]) -> dict[str, Any]:
     """Those of ``values`` that are fields of ``config``, checked before: ``config(**...)`` takes them."""
-    names = {field.name for field in dataclasses.fields(config)}
-    return {name: value for name, value in values.items() if name in names}
+    types = {field.name: str(field.type) for field in dataclasses.fields(config)}
+    return {
+        name: _CHOICES[types[name]][str(value)] if types[name] in _CHOICES else value
+        for name, value in values.items()
+        if name in types
+    }

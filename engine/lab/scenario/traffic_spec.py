@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+#: Stands for an id that the producer makes by its clock, see :mod:`engine.lab.work.identifiers`.
+IDENTIFIER = "{id}"
+
 
 class SendMode(StrEnum):
     """How an application sends (RocketMQ: ``CommunicationMode``, and ``request``)."""
@@ -25,7 +28,7 @@ class TrafficSpec:
 
     In ``key``, ``tag``, ``body`` and the values of ``properties`` stands ``{n}`` for the number of the message (from
     0), ``{node}`` for the producer and ``{order}`` for the order that the message is about. Tags take turns where
-    several stand, separated by ``|``.
+    several stand, separated by ``|``. :data:`IDENTIFIER` in a property is filled in by the sender.
 
     :ivar queue: None: queues take turns; a number: always that queue; ``"{n}"``: queue n modulo their number;
         ``by-hash`` and ``by-consistent-hash``: chosen by the business key, see :meth:`business_key`.

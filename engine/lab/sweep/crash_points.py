@@ -1,9 +1,10 @@
-"""What a crash at each point does: one transfer, run again for every step of its protocol, with the node that has just
-made the step killed right after it and started again some time later.
+"""What a crash at each point does: one transfer, or the work for one order, run again for every step of its protocol,
+with the node that has just made the step killed right after it and started again some time later.
 
 The transfer is the last one of the scenario, both of a transaction manager and of a paying bank with transactional
-messages; what comes before it, faults of the script included, goes as it always does. A point is where something has
-just become different: a step of the engine's code, a state of a transaction or branch, a message in the broker's store.
+messages; the order is the last one that is sent. What comes before, faults of the script included, goes as it always
+does. A point is where something has just become different: a step of the engine's code, a state of a transaction or
+branch, a message in the broker's store, a change in a database or at a service.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ from typing import NamedTuple
 
 from engine.lab.checkers.watch.cluster_watch import WatchListener
 from engine.lab.checkers.watch.logged_message import LoggedMessage
+from engine.lab.checkers.watch.violation import Violation
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.history import BranchChanged, GlobalChanged, SendInvoked
+from engine.lab.nodes.hop import ORDER_PROPERTY
 from engine.lab.nodes.money_flow import MoneyFlow
 from engine.lab.nodes.node_role import LabNodeRole
 from engine.lab.nodes.producer_role import ProducerRole
@@ -23,7 +26,10 @@ from engine.lab.nodes.xa_roles import ResourceManagerRole
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.scenario import Role, Scenario
+from engine.lab.scenario.traffic_spec import TrafficSpec
+from engine.lab.work.work_spec import StepKind
 from engine.lab.world.world import ScenarioWorld
+from engine.protocol.message.message_properties import PROPERTY_TRANSACTION_PREPARED
 from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 from engine.texts import Text
 
@@ -32,16 +38,18 @@ RESTART_AFTER_MS = 3_000
 
 TWO_PHASE = "two-phase"
 MESSAGE = "message"
+WORK = "work"
 
 
 class NothingToCrash(Exception):
-    """The scenario has no transfer of which one could look at the steps."""
+    """The scenario has neither a transfer nor work of which one could look at the steps."""
 
 
 class CrashPoint(NamedTuple):
     """Right after event ``event`` ``node`` has done ``step``: ``crash_point.STEP`` of the catalogue.
 
-    ``way``: which transfer, :data:`TWO_PHASE` or :data:`MESSAGE`. ``nth``: the how manieth time it does that, from 1.
+    ``way``: which transfer, :data:`TWO_PHASE` or :data:`MESSAGE`; or :data:`WORK`. ``nth``: the how manieth time it
+    does that, from 1. ``effect``: what a store or a service has done.
     """
 
     way: str
@@ -50,11 +58,12 @@ class CrashPoint(NamedTuple):
     event: int
     time_us: int
     nth: int = 1
+    effect: str = ""
 
     @property
     def texts(self) -> Text:
         """What has just happened."""
-        text = Text(f"crash_point.{self.step}")
+        text = Text(f"crash_point.{self.step}", effect=self.effect) if self.effect else Text(f"crash_point.{self.step}")
         return text if self.nth == 1 else Text("crash_point.again", step=text, nth=self.nth)
 
 
@@ -62,10 +71,12 @@ class CrashPoint(NamedTuple):
 class CrashOutcome:
     """What came of a crash there.
 
-    :ivar outcome: ``committed``, ``rolled-back``, or ``open`` at the end of the story.
+    :ivar outcome: ``committed``, ``rolled-back``, or ``open`` at the end of the story; of work ``done``, ``nothing`` or
+        ``half``.
     :ivar locked_us: how long an account was locked for the transfer, the longer of both.
     :ivar window_us: how long one bank had done its part and the other had not; None: for ever, or nobody did.
-    :ivar is_conserved: whether no invariant was violated.
+    :ivar is_conserved: whether no invariant was violated; of work: none that is about the order.
+    :ivar times: of work: how often that was done which was done most often, without what was taken back.
     :ivar link: the run, as far as the crash; see :meth:`engine.lab.run.recording.Recording.link`.
     """
 
@@ -75,6 +86,7 @@ class CrashOutcome:
     window_us: int | None
     is_conserved: bool
     link: str
+    times: int | None = None
 
     def to_dict(self) -> dict[str, object]:
         """As JSON, with the step's texts."""
@@ -90,6 +102,7 @@ class CrashOutcome:
             "window_us": self.window_us,
             "is_conserved": self.is_conserved,
             "link": self.link,
+            **({} if self.times is None else {"times": self.times}),
         }
 
 
@@ -100,7 +113,9 @@ def find_points(scenario: Scenario) -> list[CrashPoint]:
     """The steps of the last transfers when nothing else goes wrong. Raises :class:`NothingToCrash`."""
     keys = _last_keys(scenario)
     if not keys:
-        raise NothingToCrash(f"{scenario.name} has neither a transaction manager nor a bank that sends in transactions")
+        raise NothingToCrash(
+            f"{scenario.name} has neither a transaction manager, nor a bank that sends in transactions, nor work"
+        )
     points: list[CrashPoint] = []
     with LabRun(scenario) as run:
         assert run.checkers is not None, "runs are checked unless said otherwise"
@@ -114,11 +129,12 @@ def find_points(scenario: Scenario) -> list[CrashPoint]:
     for point in sorted(points, key=lambda point: (point.way != TWO_PHASE, point.event)):
         # A state says more than the label of the same event.
         known.setdefault((point.node, point.event), point)
-    counts: dict[tuple[str, str], int] = {}
+    counts: dict[tuple[str, str, str], int] = {}
     numbered: list[CrashPoint] = []
     for point in known.values():
-        counts[point.node, point.step] = counts.get((point.node, point.step), 0) + 1
-        numbered.append(point._replace(nth=counts[point.node, point.step]))
+        deed = point.node, point.step, point.effect
+        counts[deed] = counts.get(deed, 0) + 1
+        numbered.append(point._replace(nth=counts[deed]))
     return numbered
 
 
@@ -131,11 +147,25 @@ def _last_keys(scenario: Scenario) -> dict[str, str]:
         if spec.bank is not None and spec.transaction is not None and spec.traffic and spec.traffic[0].count:
             traffic = spec.traffic[0]
             keys[traffic.fill_in(traffic.key, spec.name, traffic.count - 1)] = MESSAGE
+    if scenario.has_work:
+        orders = [
+            (traffic.start_ms + (traffic.sends - 1) * traffic.every_ms, _last_order(spec.name, traffic))
+            for spec in scenario.of_role(Role.PRODUCER)
+            for traffic in spec.traffic
+            if traffic.count
+        ]
+        keys |= {order: WORK for _, order in sorted(orders)[-1:]}
     return keys
 
 
+def _last_order(producer: str, traffic: TrafficSpec) -> str:
+    number = traffic.count - 1
+    order = traffic.properties_of(producer, number).get(ORDER_PROPERTY)
+    return order or traffic.fill_in(traffic.key, producer, number)
+
+
 class _StoreWatch(WatchListener):
-    """Notes when a broker stores something about the transfer."""
+    """Notes when a broker stores something about the transfer, or the order."""
 
     def __init__(self, world: ScenarioWorld, points: list[CrashPoint], keys: Mapping[str, str]) -> None:
         self._world = world
@@ -143,12 +173,17 @@ class _StoreWatch(WatchListener):
         self._keys = keys
 
     def message_stored(self, message: LoggedMessage) -> None:
-        """One of the transfer's."""
-        if message.topic == TRANSACTION_OP_HALF_TOPIC or message.first_key not in self._keys:
+        """One of it."""
+        about = message.properties.get(ORDER_PROPERTY) or message.first_key
+        way = self._keys.get(about)
+        if message.topic == TRANSACTION_OP_HALF_TOPIC or way is None:
             return
-        step = "stores the half message" if message.topic == TRANSACTION_HALF_TOPIC else "makes the message visible"
+        is_sent_in_transaction = PROPERTY_TRANSACTION_PREPARED in message.properties or way is not WORK
+        step = "makes the message visible" if is_sent_in_transaction else "stores the message"
+        if message.topic == TRANSACTION_HALF_TOPIC:
+            step = "stores the half message"
         world = self._world
-        self._points.append(CrashPoint(MESSAGE, message.broker, step, world.event_number, world.now_us))
+        self._points.append(CrashPoint(way, message.broker, step, world.event_number, world.now_us))
 
 
 def _points_of_states(world: ScenarioWorld, keys: Mapping[str, str]) -> list[CrashPoint]:
@@ -163,14 +198,20 @@ def _points_of_states(world: ScenarioWorld, keys: Mapping[str, str]) -> list[Cra
         ),
         *((MESSAGE, "begins to send", entry) for entry in history.sends_invoked),
     ]
-    return [
-        CrashPoint(way, entry.node, step, entry.event, entry.time_us) for way, step, entry in steps if entry.key in keys
+    points = [
+        CrashPoint(way, entry.node, step, entry.event, entry.time_us)
+        for way, step, entry in steps
+        if entry.key in keys and keys[entry.key] is not WORK
+    ]
+    done = [entry for entry in history.work_done if entry.key in keys]
+    return points + [
+        CrashPoint(WORK, entry.node, "has done", entry.event, entry.time_us, effect=entry.effect) for entry in done
     ]
 
 
 def _stretches(points: list[CrashPoint]) -> Iterator[tuple[str, int, int]]:
     """From when until when each way is at its transfer."""
-    for way in (TWO_PHASE, MESSAGE):
+    for way in (TWO_PHASE, MESSAGE, WORK):
         times = [point.time_us for point in points if point.way == way]
         if times:
             yield way, min(times) - _BEFORE_US, max(times) + _AFTER_US
@@ -180,32 +221,40 @@ def _stretches(points: list[CrashPoint]) -> Iterator[tuple[str, int, int]]:
 _BEFORE_US = 100_000
 _AFTER_US = 1_000_000
 
-#: Role -> labels of its steps that are points, see :mod:`engine.runtime.step`.
-_LABELS: Mapping[Role, tuple[str, ...]] = {
-    Role.TRANSACTION_MANAGER: (
+#: Way and role -> labels of its steps that are points, see :mod:`engine.runtime.step`.
+_LABELS: Mapping[tuple[str, Role], tuple[str, ...]] = {
+    (TWO_PHASE, Role.TRANSACTION_MANAGER): (
         "begins the global transaction",
         "enlists a resource manager",
         "asks for the votes",
         "orders the commit",
     ),
-    Role.TRANSACTION_COORDINATOR: ("asks for a vote", "orders the commit of a branch"),
-    Role.PRODUCER: ("debits the account", "commits the local transaction", "ends the transaction"),
-    Role.CONSUMER: ("credits the account", "commits the credit", "updates the offset"),
-}
-_WAYS = {
-    Role.TRANSACTION_MANAGER: TWO_PHASE,
-    Role.TRANSACTION_COORDINATOR: TWO_PHASE,
-    Role.PRODUCER: MESSAGE,
-    Role.CONSUMER: MESSAGE,
+    (TWO_PHASE, Role.TRANSACTION_COORDINATOR): ("asks for a vote", "orders the commit of a branch"),
+    (MESSAGE, Role.PRODUCER): ("debits the account", "commits the local transaction", "ends the transaction"),
+    (MESSAGE, Role.CONSUMER): ("credits the account", "commits the credit", "updates the offset"),
+    (WORK, Role.CONSUMER): (
+        "inserts the key",
+        "writes the order",
+        "takes it from the stock",
+        "places the order",
+        "marks the order paid",
+        "notes the order",
+        "calls a service",
+        "notes the next message",
+        "commits the work",
+        "looks for the next message",
+        "ends the transaction",
+        "updates the offset",
+    ),
 }
 
 
 def _points_of_labels(run: LabRun, way: str, begin_us: int, end_us: int) -> list[CrashPoint]:
-    nodes = {spec.name: spec.role for spec in run.scenario.nodes if _WAYS.get(spec.role) == way}
+    nodes = {spec.name: _LABELS[way, spec.role] for spec in run.scenario.nodes if (way, spec.role) in _LABELS}
     found: list[CrashPoint] = []
     for entry in run.world.journal.entries:
         node = entry.actor.partition("/")[0]
-        if begin_us <= entry.time_us <= end_us and node in nodes and entry.label in _LABELS[nodes[node]]:
+        if begin_us <= entry.time_us <= end_us and entry.label in nodes.get(node, ()):
             found.append(CrashPoint(way, node, entry.label, entry.number, entry.time_us))
     return found
 
@@ -283,8 +332,34 @@ def crash_at(scenario: Scenario, point: CrashPoint, restart_after_ms: int = REST
         run.run_to_time(run.now_us + restart_after_ms * 1_000)
         run.apply(parse_command({"kind": "restart", "target": point.node}))
         run.run_to_time(scenario.duration_ms * 1_000)
+        if point.way == WORK:
+            outcome, times = _end_of_work(run.world, key)
+            is_kept = not any(_is_about(violation, key) for violation in run.violations)
+            return CrashOutcome(point, outcome, 0, None, is_kept, link, times)
         outcome, window_us = _end_of(run.world, key)
         return CrashOutcome(point, outcome, clock.longest_us, window_us, not run.violations, link)
+
+
+def _is_about(violation: Violation, order: str) -> bool:
+    """The messages of a hop are called after their order."""
+    return not violation.messages or any(f"{key}-".startswith(f"{order}-") for key in violation.messages)
+
+
+def _end_of_work(world: ScenarioWorld, order: str) -> tuple[str, int]:
+    """What became of it, and how often that was done which was done most often."""
+    times = {
+        (one.service or spec.work.database, one.operation or one.kind.value): 0
+        for spec in world.scenario.of_role(Role.CONSUMER)
+        if spec.work is not None
+        for one in spec.work.steps
+        if one.kind not in (StepKind.ASK, StepKind.ORDER)
+    }
+    for entry in world.history.work_done:
+        if entry.key == order:
+            times[entry.node, entry.undoes or entry.effect] += -1 if entry.undoes else 1
+    counts = times.values()
+    outcome = "done" if all(counts) else "half" if any(counts) else "nothing"
+    return outcome, max(counts, default=0)
 
 
 def _end_of(world: ScenarioWorld, key: str) -> tuple[str, int | None]:

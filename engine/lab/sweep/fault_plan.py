@@ -2,6 +2,9 @@
 
 Drawn from ``Random(f"{seed}:faults")`` within the scenario's fault model. Faults begin while there is traffic and are
 all over by :data:`FAULTS_OVER_AT` of the story, so that the rest shows whether the cluster comes back to order.
+
+In a scenario with work they begin from the first message on, and break links where messages and work travel
+(:mod:`engine.lab.sweep.message_links`): there the question is what becomes of the work.
 """
 
 from __future__ import annotations
@@ -11,12 +14,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from engine.lab.scenario.scenario import FaultKind, Role, Scenario
+from engine.lab.sweep.message_links import message_links
+from engine.replication.raft.raft_commands import COMMAND_NAME
+from engine.replication.raft.raft_messages import FRAME_NAMES as RAFT_FRAMES
 from engine.xa.request_codes import XaRequestCode
 
 #: Share of the story after which nothing is broken any more.
 FAULTS_OVER_AT = 0.3
 #: Faults begin until so long after the last message is due to be sent.
 _AFTER_TRAFFIC_MS = 5_000
+#: The same where there is work: what begins later finds nearly all of it done.
+_AFTER_TRAFFIC_WITH_WORK_MS = 2_000
 #: How long a fault lasts: from a blink to longer than most timeouts, short ones as likely as long ones.
 _SHORTEST_MS = 20
 _LONGEST_MS = 20_000
@@ -42,10 +50,26 @@ _BATCH_FRAMES = ("SEND_BATCH_MESSAGE", "reply to SEND_BATCH_MESSAGE")
 _TRANSACTION_FRAMES = (*_FRAMES, "END_TRANSACTION", "CHECK_TRANSACTION_STATE")
 #: Those of a two-phase commit, and their answers.
 _XA_FRAMES = tuple(name for code in XaRequestCode for name in (code.name, f"reply to {code.name}"))
+#: Those of Kafka's clients.
+_KAFKA_FRAMES = ("PRODUCE", "FETCH", "OFFSET_COMMIT", "reply to PRODUCE", "reply to FETCH", "reply to OFFSET_COMMIT")
+#: Those of a Raft group and its clients.
+_RAFT_FRAMES = (*RAFT_FRAMES, COMMAND_NAME, f"reply to {COMMAND_NAME}")
 
 
 #: Who is called by others, in the order in which chance counts them.
-_SERVERS = (Role.BROKER, Role.NAME_SERVER, Role.TRANSACTION_COORDINATOR, Role.RESOURCE_MANAGER)
+_SERVERS = (
+    Role.BROKER,
+    Role.NAME_SERVER,
+    Role.TRANSACTION_COORDINATOR,
+    Role.RESOURCE_MANAGER,
+    Role.KAFKA_BROKER,
+    Role.RAFT_PEER,
+    Role.KAFKA_CONTROLLER,
+)
+
+
+#: Whose flushes may take long.
+_SLOW_DISKS = (Role.BROKER, Role.RAFT_PEER)
 
 
 class PlannedCommand(NamedTuple):
@@ -73,10 +97,10 @@ def draw_faults(scenario: Scenario, seed: int) -> tuple[PlannedFault, ...]:
     if not model.kinds or not model.max_faults:
         return ()
     over_ms = _over_ms(scenario)
-    begin_until_ms = min(over_ms, _traffic_end_ms(scenario, over_ms) + _AFTER_TRAFFIC_MS)
+    begin_from_ms, begin_until_ms = _begin_between_ms(scenario, over_ms)
     faults: list[PlannedFault] = []
     for _ in range(chance.randint(1, model.max_faults)):
-        begin_ms = chance.randint(1, max(1, begin_until_ms))
+        begin_ms = chance.randint(begin_from_ms, max(begin_from_ms, begin_until_ms))
         end_ms = min(over_ms, begin_ms + round(_SHORTEST_MS * (_LONGEST_MS / _SHORTEST_MS) ** chance.random()))
         kind = chance.choice(model.kinds)
         begin, end = _FAULTS[kind](chance, scenario)
@@ -99,11 +123,20 @@ def _over_ms(scenario: Scenario) -> int:
     return round(scenario.duration_ms * FAULTS_OVER_AT)
 
 
+def _begin_between_ms(scenario: Scenario, over_ms: int) -> tuple[int, int]:
+    if not scenario.has_work:
+        return 1, min(over_ms, _traffic_end_ms(scenario, over_ms) + _AFTER_TRAFFIC_MS)
+    traffics = [one for spec in scenario.nodes for one in spec.traffic if one.start_ms < over_ms]
+    first_ms = min((one.start_ms for one in traffics), default=1)
+    last_ms = max((one.start_ms + (one.sends - 1) * one.every_ms for one in traffics), default=0)
+    return max(1, first_ms), min(over_ms, last_ms + _AFTER_TRAFFIC_WITH_WORK_MS)
+
+
 def _traffic_end_ms(scenario: Scenario, over_ms: int) -> int:
     """When the last message is due; traffic that begins when the faults are over is there to see what they left."""
     ends = [
         traffic.start_ms + traffic.sends * traffic.every_ms
-        for spec in scenario.of_role(Role.PRODUCER)
+        for spec in (*scenario.of_role(Role.PRODUCER), *scenario.of_role(Role.RAFT_CLIENT))
         for traffic in spec.traffic
         if traffic.start_ms < over_ms
     ]
@@ -122,7 +155,7 @@ def _put_right(scenario: Scenario) -> list[dict[str, Any]]:
         commands.append({"kind": "resume-node", "target": spec.name})
         if spec.has_disk:
             commands.append({"kind": "disk-free", "target": spec.name})
-        if spec.role is Role.BROKER:
+        if spec.role in _SLOW_DISKS:
             commands.append({"kind": "slow-fsync", "target": spec.name, "ms": spec.disk.fsync_ms})
         if spec.role is Role.CONSUMER:
             usual = {"result": "success", "duration_ms": spec.listener.duration_ms}
@@ -148,6 +181,9 @@ def _broker(chance: random.Random, scenario: Scenario) -> str:
 
 def _link(chance: random.Random, scenario: Scenario) -> str:
     """One direction or both of a link that is used: one of its ends is a server."""
+    if scenario.has_work:
+        used = chance.choice(message_links(scenario))
+        return used.source + chance.choice(("->", "->", "<->")) + used.target
     servers = [spec for role in _SERVERS for spec in scenario.of_role(role)]
     server = chance.choice(servers).name
     other = chance.choice([spec.name for spec in scenario.nodes if spec.name != server])
@@ -155,11 +191,23 @@ def _link(chance: random.Random, scenario: Scenario) -> str:
 
 
 def _frames(scenario: Scenario) -> tuple[str, ...]:
-    has_transactions = any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
+    if scenario.has_work:
+        return tuple(dict.fromkeys(frame for used in message_links(scenario) for frame in used.frames))
     has_branches = bool(scenario.of_role(Role.RESOURCE_MANAGER))
     has_batches = any(traffic.batch > 1 for spec in scenario.of_role(Role.PRODUCER) for traffic in spec.traffic)
-    frames = _TRANSACTION_FRAMES if has_transactions else _FRAMES
-    return frames + (_XA_FRAMES if has_branches else ()) + (_BATCH_FRAMES if has_batches else ())
+    frames: tuple[str, ...] = _TRANSACTION_FRAMES if scenario.sends_in_transactions else _FRAMES
+    frames += (_XA_FRAMES if has_branches else ()) + (_BATCH_FRAMES if has_batches else ())
+    if scenario.of_role(Role.RAFT_PEER):
+        return _RAFT_FRAMES + (frames if scenario.of_role(Role.BROKER) else ())
+    if scenario.of_role(Role.KAFKA_BROKER):
+        return _KAFKA_FRAMES + (frames if scenario.of_role(Role.BROKER) else ())
+    return frames
+
+
+def _frames_of(direction: str, scenario: Scenario) -> tuple[str, ...]:
+    if not scenario.has_work:
+        return _frames(scenario)
+    return next(used.frames for used in message_links(scenario) if f"{used.source}->{used.target}" == direction)
 
 
 def _crash(chance: random.Random, scenario: Scenario) -> _Fault:
@@ -191,7 +239,7 @@ def _delay(chance: random.Random, scenario: Scenario) -> _Fault:
     delay_ms = round(10 * 500 ** chance.random())
     if chance.random() < 0.3:
         direction = link.replace("<->", "->")
-        frame = chance.choice(_frames(scenario))
+        frame = chance.choice(_frames_of(direction, scenario))
         return {"kind": "delay-next", "target": direction, "frame": frame, "ms": delay_ms}, None
     return {"kind": "link-delay", "target": link, "ms": delay_ms}, {"kind": "link-delay", "target": link, "ms": 0}
 
@@ -229,9 +277,9 @@ def _clock_skew(chance: random.Random, scenario: Scenario) -> _Fault:
 
 def _disk(chance: random.Random, scenario: Scenario) -> _Fault:
     node = chance.choice([spec for spec in scenario.nodes if spec.has_disk])
-    if chance.random() < 0.5:
+    if not any(scenario.of_role(role) for role in _SLOW_DISKS) or chance.random() < 0.5:
         return {"kind": "disk-full", "target": node.name}, {"kind": "disk-free", "target": node.name}
-    broker = node.name if node.role is Role.BROKER else _broker(chance, scenario)
+    broker = node.name if node.role in _SLOW_DISKS else _broker(chance, scenario)
     usual_ms = scenario.node(broker).disk.fsync_ms
     return (
         {"kind": "slow-fsync", "target": broker, "ms": chance.randint(100, 8_000)},

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from engine.lab.explorer.shrink import ddmin
 from engine.lab.run.spread import be_quiet
 from engine.lab.scenario.errors import LabError
-from engine.lab.scenario.scenario import Scenario
+from engine.lab.scenario.scenario import NodeSetting, Scenario
 from engine.lab.scenario.scenario_text import parse_scenario
 from engine.lab.sweep.fault_plan import PlannedFault, draw_faults
 from engine.lab.sweep.sweep import run_seed, run_with_faults
@@ -38,11 +38,12 @@ class SeedRange(NamedTuple):
 
 
 class SeedTask(NamedTuple):
-    """What is done with each seed. ``scenario`` is the name, ``text`` its YAML."""
+    """What is done with each seed. ``scenario``: its name; ``text``: its YAML; ``settings``: from the beginning on."""
 
     scenario: str
     text: str
     random_faults: bool
+    settings: tuple[NodeSetting, ...] = ()
 
 
 def run_chunk(task: SeedTask, seeds: SeedRange) -> SweepSummary:
@@ -52,7 +53,7 @@ def run_chunk(task: SeedTask, seeds: SeedRange) -> SweepSummary:
     summary = SweepSummary()
     for seed in range(seeds.first, seeds.end):
         try:
-            summary.add(run_seed(scenario, seed, random_faults=task.random_faults))
+            summary.add(run_seed(scenario, seed, random_faults=task.random_faults, settings=task.settings))
         except LabError as error:
             summary.add_unfinished(seed, str(error))
     return summary
@@ -82,7 +83,7 @@ def shorten_counterexample(task: SeedTask, invariant: str, example: Counterexamp
         if (tries := tries + 1) > SHORTEN_TRIES_MAX:
             return False
         try:
-            result = run_with_faults(scenario, example.seed, faults)
+            result = run_with_faults(scenario, example.seed, faults, settings=task.settings)
         except LabError:
             return False
         violation = next((one for one in result.violations if one["checker"] == invariant), None)

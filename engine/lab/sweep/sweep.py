@@ -19,7 +19,7 @@ from typing import Any
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import CommandRefused
-from engine.lab.scenario.scenario import FaultKind, Scenario
+from engine.lab.scenario.scenario import FaultKind, NodeSetting, Scenario
 from engine.lab.sweep.fault_plan import PlannedFault, draw_faults, lay_out
 
 
@@ -43,9 +43,11 @@ class SeedResult:
     fault_kinds: tuple[FaultKind, ...] = ()
 
 
-def run_seed(scenario: Scenario, seed: int, *, random_faults: bool = True) -> SeedResult:
+def run_seed(
+    scenario: Scenario, seed: int, *, random_faults: bool = True, settings: Sequence[NodeSetting] = ()
+) -> SeedResult:
     """Run ``scenario`` to its end with ``seed``. Raises ``RunLimitReached`` when it has too many events."""
-    return run_with_faults(scenario, seed, draw_faults(scenario, seed) if random_faults else ())
+    return run_with_faults(scenario, seed, draw_faults(scenario, seed) if random_faults else (), settings=settings)
 
 
 def run_with_faults(
@@ -53,10 +55,14 @@ def run_with_faults(
     seed: int,
     faults: Sequence[PlannedFault],
     at_end: Callable[[LabRun], None] | None = None,
+    settings: Sequence[NodeSetting] = (),
 ) -> SeedResult:
-    """The same with these faults. ``at_end`` may look at the world before it is gone."""
+    """The same with these faults. ``at_end`` may look at the world before it is gone; ``settings`` count from the
+    beginning, and are part of the link."""
     kinds: list[FaultKind] = []
     with LabRun(scenario, seed) as run:
+        for node, name, value in settings:
+            run.apply(parse_command({"kind": "setting", "target": node, "name": name, "value": value}))
         for planned in lay_out(scenario, faults):
             run.run_to_time(planned.time_ms * 1_000)
             try:

@@ -24,7 +24,9 @@ def why_not_yet(case: Case, ahead: Case) -> WhyAnswer:
     cause, state, steps = _find(case, ahead)
     coming = _coming(case, ahead)
     begins = next((step for step in coming if step.kind == "listener"), None)
-    if cause in ("in-listener", "acknowledged"):
+    # A copy of it may wait elsewhere while a call with another copy still runs: that one may bring it to its end.
+    is_at_work = cause in ("in-listener", "acknowledged") or any(one.result == "running" for one in case.deliveries)
+    if is_at_work:
         done = [telling.ended(one, is_ahead=True) for one in ahead.deliveries if one.is_done]
         begins = next(iter(done), None)
     if begins is None:
@@ -33,7 +35,7 @@ def why_not_yet(case: Case, ahead: Case) -> WhyAnswer:
         comes = Text(f"why.not_yet.{key}", span=span_text(span_us))
     else:
         left = span_text(begins.time_us - case.evidence.now_us)
-        key = "ends" if cause in ("in-listener", "acknowledged") else "comes"
+        key = "ends" if is_at_work else "comes"
         comes = Text(f"why.not_yet.{key}", time=time_text(begins.time_us), left=left, node=begins.node)
     verdict = Text("why.not_yet.verdict", key=case.key, state=state, comes=comes)
     return answer(Question.NOT_YET, case.subject.name, cause, verdict, [*steps, *coming])

@@ -1,4 +1,4 @@
-"""Commands that an administrator of a broker carries out by hand, on half messages and on dead letters.
+"""Commands that an administrator carries out by hand: on half messages, on dead letters, on records of idempotence.
 
 The deed becomes an event of the broker, as every command that needs engine code. It looks the message up once more
 there: in between an END_TRANSACTION may have been dealt with, or the dead letter may have been resent.
@@ -11,7 +11,11 @@ from collections.abc import Awaitable, Callable
 
 from engine.broker.delivery.dead_letter import DeadLetterRefused, ResendTo
 from engine.broker.transactions.half_message_lookup import Deed, HalfMessageRefused
+from engine.idempotence.foundation.record import RecordKey
 from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.node_role import LabNodeRole, Surroundings
+from engine.lab.nodes.store_roles import DatabaseRole, RedisRole
+from engine.lab.raft.raft_peer_role import RaftPeerRole
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario import Command
 
@@ -26,6 +30,18 @@ class HalfMessageCommandRefused(CommandRefused):
 
 class DeadLetterCommandRefused(CommandRefused):
     """There is no such dead letter, or it was resent already."""
+
+
+def change_membership(world: Surroundings, role: LabNodeRole) -> None:
+    """Have the leader of the newest term add the peer ``role`` to its group, or remove it. Raises
+    :class:`CommandRefused`."""
+    leaders = [peer for peer in world.roles(RaftPeerRole) if peer.is_leader and peer.status == "running"]
+    if not isinstance(role, RaftPeerRole):
+        raise CommandRefused("refusal.no_raft_peer", name=role.name, role=role.role)
+    if not leaders:
+        raise CommandRefused("refusal.no_leader")
+    leader = max(leaders, key=lambda peer: peer.term)
+    leader.spawn(leader.change_membership(role.name), "administrator")
 
 
 def act_on_half_message(role: BrokerRole, command: Command) -> None:
@@ -51,6 +67,18 @@ def resend_dead_letter(role: BrokerRole, command: Command) -> None:
     except DeadLetterRefused as error:
         raise DeadLetterCommandRefused(error.text) from error
     role.spawn(_do(lambda: administrator.resend(group, name, to, anyway=anyway), f"resend {name}"), "administrator")
+
+
+class RecordCommandRefused(CommandRefused):
+    """There is no such record of idempotence."""
+
+
+def free_record(role: LabNodeRole, command: Command) -> None:
+    """Delete a record: its work may be done anew. Raises :class:`RecordCommandRefused`."""
+    key = RecordKey(str(command.value["scope"]), str(command.value["key"]))
+    if not isinstance(role, DatabaseRole | RedisRole) or not role.has_record(key):
+        raise RecordCommandRefused("refusal.no_record", name=role.name, scope=key.scope, key=key.business_key)
+    role.free_record(key)
 
 
 async def _do(deed: Callable[[], Awaitable[object]], what: str) -> None:

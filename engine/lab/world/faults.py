@@ -23,8 +23,14 @@ from engine.lab.scenario.scenario import Command, Role, ScriptLine
 from engine.lab.scenario.scenario_names import NODE_NAME, NODES_MAX
 from engine.lab.scenario.settings import check_settings, find_setting
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES, apply_to_broker, apply_to_consumer
-from engine.lab.world.administrator_deeds import act_on_half_message, resend_dead_letter
+from engine.lab.world.administrator_deeds import (
+    act_on_half_message,
+    change_membership,
+    free_record,
+    resend_dead_letter,
+)
 from engine.lab.world.broker_faults import BROKER_ACTIONS
+from engine.lab.world.disk_faults import DISK_ACTIONS
 from engine.lab.world.link_faults import NextFrameFault
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.errors import ProtocolError
@@ -178,6 +184,12 @@ def _stop_consumer(world: ScenarioWorld, command: Command) -> None:
     role = _consumer(world, command.target, command.kind)
     _need(role, ("running",), Text("deed.be_stopped"))
     role.stop()
+
+
+def _resume_consumer(world: ScenarioWorld, command: Command) -> None:
+    role = _consumer(world, command.target, command.kind)
+    _need(role, ("running",), Text("deed.be_resumed"))
+    role.resume_consumer()
 
 
 def _add_consumer(world: ScenarioWorld, command: Command) -> None:
@@ -351,17 +363,8 @@ def _storage(world: ScenarioWorld, command: Command) -> LabStorage:
     return world.disk_of(role.name)
 
 
-def _disk_full(world: ScenarioWorld, command: Command) -> None:
-    storage = _storage(world, command)
-    storage.occupied_bytes += storage.capacity_bytes - storage.used_bytes
-
-
-def _disk_free(world: ScenarioWorld, command: Command) -> None:
-    _storage(world, command).occupied_bytes = 0
-
-
-def _slow_fsync(world: ScenarioWorld, command: Command) -> None:
-    _broker(world, command).storage.flush_us = _integer(command, "ms") * 1_000
+def _at_disk(act: Callable[[LabStorage, Command], None], world: ScenarioWorld, command: Command) -> None:
+    act(_storage(world, command), command)
 
 
 def _at_broker(
@@ -402,19 +405,20 @@ _OF_TARGET: Mapping[Target, Callable[[ScenarioWorld, Command], object]] = {
 
 _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "add-consumer": _add_consumer,
+    "change-membership": lambda world, command: change_membership(world, find_node(world, command.target)),
     "clock-skew": _clock_skew,
     "commit-half": _half_message,
     "crash": _crash,
     "crash-power": _crash_power,
     "delay-next": _next_frame,
-    "disk-free": _disk_free,
-    "disk-full": _disk_full,
+    **{kind: partial(_at_disk, act) for kind, act in DISK_ACTIONS.items()},
     "drop-frame": _drop_frame,
     "drop-next": _next_frame,
     "duplicate-next": _next_frame,
     "fire-timer": _fire_timer,
     **{kind: partial(_at_broker, act) for kind, act in BROKER_ACTIONS.items()},
     "forced-unlock": _forced_unlock,
+    "free-record": lambda world, command: free_record(find_node(world, command.target), command),
     "heal": _heal,
     "heal-link": _heal_link,
     "hold": _hold,
@@ -435,8 +439,8 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "resume-node": _resume,
     "rollback-half": _half_message,
     "setting": _setting,
-    "slow-fsync": _slow_fsync,
     "start-consumer": _restart,
+    "resume-consumer": _resume_consumer,
     "stop-consumer": _stop_consumer,
     "torn-write": _crash_power,
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 
-from engine.lab.scenario.frame_names import FrameNames
+from engine.lab.scenario.frame_names import FrameNames, FrameReader
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind, Partition, PoorLink
 from engine.runtime.lab.lab_runtime import LabMachines
 
@@ -36,8 +36,8 @@ class NextFrameFault:
 class LinkFaults:
     """See the module. It is the one fault that the network asks."""
 
-    def __init__(self, lab: LabMachines) -> None:
-        self.names = FrameNames()
+    def __init__(self, lab: LabMachines, reader: FrameReader) -> None:
+        self.names = FrameNames(reader)
         self.next_frames: list[NextFrameFault] = []
         self.partitions: list[Partition] = []
         #: (source, target) -> its condition.

@@ -11,13 +11,21 @@ from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Self
 
+from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
+from engine.lab.kafka.kafka_consumer_role import KafkaConsumerRole
+from engine.lab.kafka.kafka_controller_role import KafkaControllerRole
+from engine.lab.kafka.kafka_producer_role import KafkaProducerRole
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.name_server_role import NameServerRole
 from engine.lab.nodes.node_role import LabNodeRole, Surroundings
 from engine.lab.nodes.producer_role import ProducerRole
+from engine.lab.nodes.store_roles import DatabaseRole, RedisRole, ServiceRole
 from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
+from engine.lab.raft.raft_client_role import RaftClientRole
+from engine.lab.raft.raft_peer_role import RaftPeerRole
 from engine.lab.scenario.errors import CommandRefused
+from engine.lab.scenario.frame_names import FrameReader
 from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
 from engine.lab.world.link_faults import LinkFaults
 from engine.runtime.lab.lab_actor import LabActor
@@ -37,12 +45,22 @@ _ROLES: dict[Role, type[LabNodeRole]] = {
     Role.TRANSACTION_COORDINATOR: CoordinatorRole,
     Role.TRANSACTION_MANAGER: ManagerRole,
     Role.RESOURCE_MANAGER: ResourceManagerRole,
+    Role.DATABASE: DatabaseRole,
+    Role.REDIS: RedisRole,
+    Role.SERVICE: ServiceRole,
+    Role.KAFKA_BROKER: KafkaBrokerRole,
+    Role.KAFKA_PRODUCER: KafkaProducerRole,
+    Role.KAFKA_CONSUMER: KafkaConsumerRole,
+    Role.KAFKA_CONTROLLER: KafkaControllerRole,
+    Role.RAFT_PEER: RaftPeerRole,
+    Role.RAFT_CLIENT: RaftClientRole,
 }
 
 
 class ScenarioWorld(Surroundings):
     """See the module. ``seed``: default: the scenario's own.
 
+    :ivar frame_reader: says what its frames are.
     :ivar link_faults: what is wrong with the links.
     """
 
@@ -57,12 +75,13 @@ class ScenarioWorld(Surroundings):
             raise_failures=False,
         )
         super().__init__(scenario, lab)
-        self.link_faults = LinkFaults(lab)
+        self.frame_reader = FrameReader(scenario)
+        self.link_faults = LinkFaults(lab, self.frame_reader)
         for spec in scenario.nodes:
             self._add(spec)
-        # The parser lets no scenario through that has not exactly one.
-        (name_server,) = self.roles(NameServerRole)
-        self.name_server_address = name_server.address
+        # The parser lets no scenario through that has more than one; with Kafka's nodes alone there is none.
+        for name_server in self.roles(NameServerRole):
+            self.name_server_address = name_server.address
         for role in self.nodes.values():
             role.boot()
 

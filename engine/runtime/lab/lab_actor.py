@@ -31,6 +31,10 @@ class LabNode:
     incarnation: int = 0
     alive: bool = True
     paused: bool = False
+    #: Virtual time until which it waits for its disk, as a process does at a page fault; what it sends leaves then.
+    stalled_until_us: int = 0
+    #: Whether it is paused or stalled: its events wait although they are ready.
+    stands_still: bool = False
     #: Every unfinished task and some finished ones, in the order of creation. A dict, because a set has no order.
     tasks: dict[LabTask[object], None] = field(default_factory=dict)
     #: How many unnamed tasks each coroutine function has started here; numbers their names.
@@ -66,7 +70,7 @@ class LabActor:
     @property
     def blocked(self) -> bool:
         """True while its events must wait although they are ready."""
-        return self.held_until_us > 0 or self.node.paused
+        return self.held_until_us > 0 or self.node.stands_still
 
     def __repr__(self) -> str:
         return f"<LabActor {self.name}>"

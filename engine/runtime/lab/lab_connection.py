@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Protocol, TypeVar
 
 from engine.runtime.connection_limits import IDLE_TIMEOUT_MS, UNSENT_LIMIT_BYTES, UNSENT_UNCOUNTED_BYTES
-from engine.runtime.frame_splitter import FrameSplitter
+from engine.runtime.frame_splitter import Splitter, splitter_of
 from engine.runtime.lab.lab_actor import LabNode
 from engine.runtime.lab.lab_link_fault import ParcelKind
 from engine.runtime.lab.lab_loop import LabLoop
@@ -50,8 +50,9 @@ class LabConnection:
 
     #: The other end; set by the network right after both ends exist.
     peer: LabConnection
-    #: Made when this end is told that the connection is open.
+    #: Both made when this end is told that the connection is open.
     _handler: FrameHandler
+    _splitter: Splitter
 
     def __init__(
         self,
@@ -73,7 +74,6 @@ class LabConnection:
         self.last_arrival_us = 0
         self._network = network
         self._make_handler = make_handler
-        self._splitter = FrameSplitter()
         self._unsent_bytes = 0
         self._budget = budget
         #: Frames that wait for the other end to read: to that end they are unsent.
@@ -128,6 +128,7 @@ class LabConnection:
     def made(self) -> None:
         """Tell the handler that the connection is open."""
         self._handler = self._make_handler()
+        self._splitter = splitter_of(self._handler)
         self._is_made = True
         self._guarded(self._handler.connection_made, self)
         self._watch_idleness()

@@ -6,21 +6,22 @@ import asyncio
 from collections.abc import Callable
 from typing import TypeVar
 
-from engine.runtime.lab.lab_actor import LabNode
+from engine.runtime.lab.lab_actor import LabActor, LabNode
 from engine.runtime.lab.lab_clock import LabClock
-from engine.runtime.lab.lab_storage import LabFileContent, LabStorage
+from engine.runtime.lab.lab_file_content import LabFileContent
+from engine.runtime.lab.lab_loop import LabLoop
+from engine.runtime.lab.lab_storage import LabStorage
 from engine.runtime.port import DiskFault, FolderLocked, checked_path
 
 _T = TypeVar("_T")
 
 
-class LabDiskFile:
-    """An open file of a lab node."""
+class LabOpenFile:
+    """What both kinds of open files of a lab node share."""
 
-    def __init__(self, path: str, content: LabFileContent, size_bytes: int, disk: LabDisk) -> None:
+    def __init__(self, path: str, content: LabFileContent, disk: LabDisk) -> None:
         self._path = path
         self._content = content
-        self._size_bytes = size_bytes
         self._disk = disk
         self._is_closed = False
 
@@ -30,20 +31,75 @@ class LabDiskFile:
 
     @property
     def size_bytes(self) -> int:
-        return self._size_bytes
+        return self._content.size_bytes
 
-    def write_at(self, position: int, data: bytes | bytearray | memoryview) -> None:
+    def _write(self, position: int, data: bytes | bytearray | memoryview) -> None:
         view = memoryview(data).cast("B") if isinstance(data, memoryview) else memoryview(data)
-        self._check(position, len(view))
         new_pages = self._content.new_pages(position, len(view))
         if new_pages and not self._content.is_removed:
             self._disk.storage.reserve(new_pages, self._path)
         self._content.write(position, view)
+        if not self._content.is_removed:
+            self._disk.written(self._path, position, len(view))
         self._content.modified_ms = self._disk.clock.now_ms()
+
+    async def _flush(self, start: int, end: int) -> None:
+        """What is durable afterwards is what was written before the call."""
+        storage = self._disk.storage
+        cache = None if self._content.is_removed else storage.page_cache
+        flushed = self._content.begin_flush(start, end)
+        wait_us = storage.flush_us
+        if cache is not None:
+            wait_us = cache.flush(self._path, flushed.pages, storage.flush_us) - self._disk.clock.monotonic_us()
+        await asyncio.sleep(wait_us / 1_000_000)
+        if storage.flush_error is not None:
+            raise DiskFault(f"cannot flush {self._path}: {storage.flush_error}")
+        self._content.end_flush(flushed)
+        if cache is not None:
+            cache.flushed(self._path, flushed.pages)
+
+    def flush_now(self) -> None:
+        """See the port. Without a page cache it takes no virtual time: nothing else could run meanwhile anyway."""
+        if self._disk.storage.flush_error is not None:
+            raise DiskFault(f"cannot flush {self._path}: {self._disk.storage.flush_error}")
+        flushed = self._content.begin_flush(0, self.size_bytes)
+        self._content.end_flush(flushed)
+        if not self._content.is_removed:
+            self._disk.flushed_now(self._path, flushed.pages)
+
+    def close(self) -> None:
+        self._is_closed = True
+
+    def _read(self, position: int, length: int) -> bytes:
+        if not self._content.is_removed:
+            self._disk.read(self._path, position, length)
+        return self._content.read(position, length)
+
+    def _check(self, position: int, length: int) -> None:
+        assert not self._is_closed, f"{self._path} is closed"
+        assert position >= 0 and length >= 0 and position + length <= self.size_bytes, (
+            f"bytes {position}..{position + length} are outside of {self._path} ({self.size_bytes} bytes)"
+        )
+
+
+class LabDiskFile(LabOpenFile):
+    """A mapped file: as large as it was opened, however large the file is."""
+
+    def __init__(self, path: str, content: LabFileContent, size_bytes: int, disk: LabDisk) -> None:
+        super().__init__(path, content, disk)
+        self._size_bytes = size_bytes
+
+    @property
+    def size_bytes(self) -> int:
+        return self._size_bytes
+
+    def write_at(self, position: int, data: bytes | bytearray | memoryview) -> None:
+        self._check(position, memoryview(data).nbytes)
+        self._write(position, data)
 
     def read_at(self, position: int, length: int) -> bytes:
         self._check(position, length)
-        return self._content.read(position, length)
+        return self._read(position, length)
 
     def view_at(self, position: int, length: int) -> memoryview:
         return memoryview(self.read_at(position, length))
@@ -52,29 +108,35 @@ class LabDiskFile:
         return min(self._size_bytes, self._content.written_end())
 
     async def flush(self, start: int, end: int) -> None:
-        """See the port. What is durable afterwards is what was written before the call."""
         self._check(start, end - start)
-        storage = self._disk.storage
-        flushed = self._content.begin_flush(start, end)
-        await asyncio.sleep(storage.flush_us / 1_000_000)
-        if storage.flush_error is not None:
-            raise DiskFault(f"cannot flush {self._path}: {storage.flush_error}")
-        self._content.end_flush(flushed)
+        await self._flush(start, end)
 
-    def flush_now(self) -> None:
-        """See the port. Takes no virtual time: nothing else could run meanwhile anyway."""
-        if self._disk.storage.flush_error is not None:
-            raise DiskFault(f"cannot flush {self._path}: {self._disk.storage.flush_error}")
-        self._content.end_flush(self._content.begin_flush(0, self._size_bytes))
 
-    def close(self) -> None:
-        self._is_closed = True
+class LabAppendFile(LabOpenFile):
+    """A file that grows."""
 
-    def _check(self, position: int, length: int) -> None:
-        assert not self._is_closed, f"{self._path} is closed"
-        assert position >= 0 and length >= 0 and position + length <= self._size_bytes, (
-            f"bytes {position}..{position + length} are outside of {self._path} ({self._size_bytes} bytes)"
-        )
+    def append(self, data: bytes | bytearray | memoryview) -> int:
+        start = self.size_bytes
+        self._check(start, 0)
+        self._write(start, data)
+        self._content.size_bytes += memoryview(data).nbytes
+        return start
+
+    def read_at(self, position: int, length: int) -> bytes:
+        readable = max(0, min(length, self.size_bytes - position))
+        self._check(min(position, self.size_bytes), readable)
+        return self._read(position, readable)
+
+    def truncate(self, size_bytes: int) -> None:
+        self._check(0, size_bytes)
+        if self._content.is_removed:
+            self._content.truncate(size_bytes)
+        else:
+            self._disk.storage.truncate(self._path, size_bytes)
+
+    async def flush(self) -> None:
+        self._check(0, 0)
+        await self._flush(0, self.size_bytes)
 
 
 class LabFolderLock:
@@ -94,12 +156,53 @@ class LabFolderLock:
 
 
 class LabDisk:
-    """See the module and the port."""
+    """See the module and the port.
 
-    def __init__(self, storage: LabStorage, node: LabNode, clock: LabClock) -> None:
+    Where the storage has a page cache, a node that must wait for its disk stands still, as the one thread of its event
+    loop would at a page fault; only ``off_loop`` is a thread beside it. What the page and the checkers look at from
+    outside of the node costs nothing and leaves no trace.
+    """
+
+    def __init__(self, storage: LabStorage, node: LabNode, clock: LabClock, loop: LabLoop) -> None:
         self.storage = storage
         self.node = node
         self.clock = clock
+        self._loop = loop
+        #: Ends the node's waiting; no part of the node, because that stands still.
+        self._arm: LabActor | None = None
+        self._is_off_loop = False
+        #: When the disk is done with what was asked off the loop.
+        self._off_loop_until_us = 0
+
+    # ------------------------------------------------------------------------------ the page cache
+
+    def read(self, path: str, position: int, length: int) -> None:
+        """The node needs these bytes."""
+        cache, event = self.storage.page_cache, self._loop.current
+        if cache is not None and event is not None and event.actor.node is self.node:
+            self._wait(cache.read(path, position, length))
+
+    def written(self, path: str, position: int, length: int) -> None:
+        """The node has written these bytes."""
+        if self.storage.page_cache is not None:
+            self._wait(self.storage.page_cache.written(path, position, length))
+
+    def flushed_now(self, path: str, pages: dict[int, bytes]) -> None:
+        """The node has flushed these pages, and waits for it."""
+        if self.storage.page_cache is not None:
+            until_us = self.storage.page_cache.flush(path, pages, self.storage.flush_us)
+            self.storage.page_cache.flushed(path, pages)
+            self._wait(until_us)
+
+    def _wait(self, until_us: int) -> None:
+        if self._is_off_loop:
+            self._off_loop_until_us = max(self._off_loop_until_us, until_us)
+        elif until_us > self._loop.now_us:
+            if self._arm is None:
+                self._arm = self._loop.new_actor(f"{self.node.name}/disk", self._loop.root.node)
+            self._loop.stall(self.node, until_us, self._arm, self._loop.context_of(self._arm))
+
+    # ------------------------------------------------------------------------------ the port
 
     def open_file(self, path: str, size_bytes: int) -> LabDiskFile:
         assert size_bytes > 0, f"{path} cannot be mapped with {size_bytes} bytes"
@@ -109,6 +212,13 @@ class LabDisk:
             self.storage.add(path, content)
         content.size_bytes = max(content.size_bytes, size_bytes)
         return LabDiskFile(path, content, size_bytes, self)
+
+    def open_append(self, path: str) -> LabAppendFile:
+        content = self.storage.files.get(checked_path(path))
+        if content is None:
+            content = LabFileContent(0, self.clock.now_ms())
+            self.storage.add(path, content)
+        return LabAppendFile(path, content, self)
 
     def exists(self, path: str) -> bool:
         return checked_path(path) in self.storage.files or path in self.storage.folders
@@ -140,6 +250,7 @@ class LabDisk:
 
     def read_whole(self, path: str) -> bytes:
         content = self._content(path)
+        self.read(path, 0, content.size_bytes)
         return content.read(0, content.size_bytes)
 
     def write_whole(self, path: str, data: bytes) -> None:
@@ -148,11 +259,19 @@ class LabDisk:
         content.write(0, memoryview(data))
         content.end_flush(content.begin_flush(0, len(data)))
         self.storage.add(path, content)
+        if self.storage.page_cache is not None:
+            self._wait(self.storage.page_cache.replaced(path))
 
     async def off_loop(self, work: Callable[[], _T]) -> _T:
         """See the port. It takes as long as a flush, and what it does is done at the end of that, in one event."""
         await asyncio.sleep(self.storage.flush_us / 1_000_000)
-        return work()
+        self._is_off_loop = True
+        try:
+            return work()
+        finally:
+            self._is_off_loop = False
+            if self._off_loop_until_us > self._loop.now_us:
+                await asyncio.sleep((self._off_loop_until_us - self._loop.now_us) / 1_000_000)
 
     def modified_ms(self, path: str) -> int:
         return self._content(path).modified_ms

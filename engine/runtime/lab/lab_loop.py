@@ -102,11 +102,27 @@ class LabLoop(asyncio.AbstractEventLoop):
 
     def pause(self, node: LabNode) -> None:
         """As a long garbage collection does: the node's events wait, its timers pile up."""
-        node.paused = True
+        node.paused = node.stands_still = True
 
     def resume(self, node: LabNode) -> None:
         """End a pause; what piled up is ready at once."""
         node.paused = False
+        self._go_on(node)
+
+    def stall(self, node: LabNode, until_us: int, actor: LabActor, context: contextvars.Context) -> None:
+        """Let nothing of the node run before ``until_us``: it waits for its disk, whose event ends that."""
+        if until_us > max(node.stalled_until_us, self.schedule.now_us):
+            node.stalled_until_us, node.stands_still = until_us, True
+            self._add_timer(until_us, self._end_stall, (node, until_us), context, actor, "the disk is done")
+
+    def _end_stall(self, node: LabNode, until_us: int) -> None:
+        # Only the last one ends it, be it that somebody made its time come early.
+        if node.stalled_until_us == until_us:
+            node.stalled_until_us = 0
+        self._go_on(node)
+
+    def _go_on(self, node: LabNode) -> None:
+        node.stands_still = node.paused or node.stalled_until_us > self.schedule.now_us
         self.schedule.unpark()
 
     def hold(self, actor: LabActor, duration_us: int) -> None:

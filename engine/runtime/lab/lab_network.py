@@ -177,6 +177,9 @@ class LabNetwork:
         latency_us = self._latency_us(parcel.source, parcel.target)
         if self.bandwidth is not None and parcel.source != parcel.target:
             latency_us += self.bandwidth.leaves_after_us(parcel, self.loop.schedule.now_us)
+        if sender is not None and sender.node.stalled_until_us > self.loop.schedule.now_us:
+            # The process that sends it waits for its disk first.
+            latency_us += sender.node.stalled_until_us - self.loop.schedule.now_us
         keeps_order = sender is not None and not isinstance(extra_us, OutOfOrder)
         now_us = self.loop.schedule.now_us
         delays: list[int] = []

@@ -54,7 +54,7 @@ class LabRuntime:
         self.clock = LabClock(world.loop)
         #: May be replaced by one around it, before the node starts.
         self.network: Network = LabNodeNetwork(world.network, node)
-        self.disk = LabDisk(storage, node, self.clock)
+        self.disk = LabDisk(storage, node, self.clock, world.loop)
         self._world = world
         self._randoms: dict[str, random.Random] = {}
 

@@ -68,7 +68,7 @@ class LabSchedule:
             if event.is_cancelled:
                 continue
             actor = event.actor
-            if actor.held_until_us or actor.node.paused:
+            if actor.held_until_us or actor.node.stands_still:
                 self._parked.append(event)
                 continue
             if not event.label or self.gate is None or self.gate(event):

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import TypeVar, cast
 
 from engine.runtime.connection_limits import UNSENT_LIMIT_BYTES, UNSENT_UNCOUNTED_BYTES
-from engine.runtime.frame_splitter import FRAME_MIN_LENGTH_BYTES, LENGTH_PREFIX, FrameSplitter
+from engine.runtime.frame_splitter import FRAME_MIN_LENGTH_BYTES, LENGTH_PREFIX, splitter_of
 from engine.runtime.live.frame_turns import TURN_BYTES, TURN_FRAMES, TURN_MS
 from engine.runtime.live.open_connections import OpenConnections
 from engine.runtime.port import FRAME_MAX_LENGTH_BYTES, FrameHandler
@@ -55,7 +55,7 @@ class LiveConnection(asyncio.Protocol):
         self._handler = handler
         self._connections = connections
         self._transport: asyncio.Transport | None = None
-        self._splitter = FrameSplitter()
+        self._splitter = splitter_of(handler)
         #: Frames that wait for their turn, or for the peer to read.
         self._frames: deque[bytes] = deque()
         #: Bytes of these and of an unfinished frame.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import fcntl
 import os
 import shutil
@@ -13,7 +12,10 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from engine.runtime.live.live_disk_file import DiskCondition, LiveDiskFile, disk_faults, sync_folder
+from engine.runtime.live.blocking_calls import BlockingCalls
+from engine.runtime.live.live_append_file import LiveAppendFile
+from engine.runtime.live.live_disk_file import LiveDiskFile
+from engine.runtime.live.live_flushed_file import DiskCondition, disk_faults, sync_folder
 from engine.runtime.port import DiskFault, FolderLocked, checked_path
 
 _T = TypeVar("_T")
@@ -48,17 +50,17 @@ class LiveDisk:
         self._folder = folder.absolute() if folder is not None else None
         self._flusher = ThreadPoolExecutor(_FLUSH_THREADS, thread_name_prefix=f"{node_name}-flush")
         # Of its own: nobody's message shall wait for a table to be written.
-        self._writer = ThreadPoolExecutor(1, thread_name_prefix=f"{node_name}-write")
+        self._writer = BlockingCalls(f"{node_name}-write", 1)
         if self._folder is not None:
             _make_folder(self._folder)
             if not os.access(self._folder, os.W_OK | os.X_OK):
                 raise DiskFault(f"data folder {self._folder} is not writable")
 
     def open_file(self, path: str, size_bytes: int) -> LiveDiskFile:
-        full_path = self._full(path)
-        if not full_path.exists():
-            _make_folder(full_path.parent)
-        return LiveDiskFile(path, full_path, size_bytes, self._flusher, self.condition)
+        return LiveDiskFile(path, self._place_for(path), size_bytes, self._flusher, self.condition)
+
+    def open_append(self, path: str) -> LiveAppendFile:
+        return LiveAppendFile(path, self._place_for(path), self._flusher, self.condition)
 
     def exists(self, path: str) -> bool:
         return self._full(path).exists()
@@ -113,12 +115,7 @@ class LiveDisk:
             sync_folder(full_path.parent)
 
     async def off_loop(self, work: Callable[[], _T]) -> _T:
-        running = asyncio.get_running_loop().run_in_executor(self._writer, work)
-        try:
-            return await asyncio.shield(running)
-        except asyncio.CancelledError:
-            await asyncio.gather(running, return_exceptions=True)
-            raise
+        return await self._writer.run(work)
 
     def modified_ms(self, path: str) -> int:
         return self._status(path).st_mtime_ns // 1_000_000
@@ -150,7 +147,7 @@ class LiveDisk:
     def close(self) -> None:
         """End the threads once what they flush and write is on the disk."""
         self._flusher.shutdown(wait=False)
-        self._writer.shutdown(wait=False)
+        self._writer.close()
 
     def _root(self) -> Path:
         if self._folder is None:
@@ -159,6 +156,12 @@ class LiveDisk:
 
     def _full(self, path: str) -> Path:
         return self._root() / checked_path(path)
+
+    def _place_for(self, path: str) -> Path:
+        full_path = self._full(path)
+        if not full_path.exists():
+            _make_folder(full_path.parent)
+        return full_path
 
     def _status(self, path: str) -> os.stat_result:
         full_path = self._full(path)

@@ -35,6 +35,11 @@ class ConfigFile:
         self._is_damaged = False
         self._saving = asyncio.Lock()
 
+    @property
+    def content(self) -> bytes | None:
+        """What the main file holds, as far as known: the same object as long as nobody changes it."""
+        return self._current
+
     def load(self) -> dict[str, Any] | None:
         """The JSON object in the file, or in its backup; None when neither holds one."""
         self.remarks.clear()

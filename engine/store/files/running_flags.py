@@ -9,6 +9,7 @@ class Refusal(Enum):
     """The reasons, most lasting first: the first one that applies is told to the sender."""
 
     NOT_RUNNING = "the store does not run"
+    SLAVE = "this broker is a slave: send to its master"
     DISK_FAULT = "the disk failed to keep what was written"
     DISK_FULL = "the disk is full"
     DISK_SPACE = "the disk is fuller than allowed"

@@ -16,7 +16,8 @@ from engine.runtime.port import Disk, DiskFile
 
 PATH = "checkpoint"
 SIZE_BYTES = 4096
-_TIMES = struct.Struct(">qqq")
+TIMES = struct.Struct(">qqq")
+TIMES_FIELDS = ("commit_log_timestamp", "consume_queue_timestamp", "index_timestamp")
 
 
 class StoreCheckpoint:
@@ -30,13 +31,13 @@ class StoreCheckpoint:
     def __init__(self, disk: Disk) -> None:
         self.was_missing = not disk.exists(PATH)
         self._file: DiskFile = disk.open_file(PATH, SIZE_BYTES)
-        self.commit_log_timestamp, self.consume_queue_timestamp, self.index_timestamp = _TIMES.unpack(
-            self._file.read_at(0, _TIMES.size)
+        self.commit_log_timestamp, self.consume_queue_timestamp, self.index_timestamp = TIMES.unpack(
+            self._file.read_at(0, TIMES.size)
         )
 
     def _write(self) -> None:
         self._file.write_at(
-            0, _TIMES.pack(self.commit_log_timestamp, self.consume_queue_timestamp, self.index_timestamp)
+            0, TIMES.pack(self.commit_log_timestamp, self.consume_queue_timestamp, self.index_timestamp)
         )
 
     async def flush(self) -> None:

@@ -253,7 +253,32 @@ class CommitLog:
         self._current = new
         return new
 
+    def append_raw(self, offset: int, data: bytes) -> None:
+        """Append what lies at ``offset`` of another log, of which this one is a copy. Raises ``DiskFull``,
+        ``DiskFault``; then nothing was appended.
+        """
+        assert offset == self.max_offset or not self.files.files
+        done = 0
+        while done < len(data):
+            at = offset + done
+            file = self._current
+            if file is None or at >= file.end_offset:
+                file = self._current = self.files.append_file(at)
+            count = min(len(data) - done, file.end_offset - at)
+            file.file.write_at(at - file.start_offset, data[done : done + count])
+            done += count
+        if not self.max_offset:
+            self.flushed_offset = offset
+        self.max_offset = offset + len(data)
+
     # --- reading -----------------------------------------------------------------------------------------------------
+
+    def read_up_to(self, offset: int, limit: int) -> bytes:
+        """At most ``limit`` bytes from ``offset`` on, all of one file; none when it is gone, or not there yet."""
+        file = self.files.find(offset)
+        if file is None:
+            return b""
+        return file.file.read_at(offset - file.start_offset, min(limit, min(file.end_offset, self.max_offset) - offset))
 
     def read_record(self, offset: int, size: int, is_vouched: bool = True) -> bytes | None:
         """The stored message at ``offset``, or None when no whole message of that size lies there.

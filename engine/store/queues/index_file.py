@@ -24,11 +24,13 @@ from engine.runtime.port import Disk
 from engine.store.files.mapping_pool import MappingPool, PooledFile
 from engine.store.queues.index_key import KeyToPut, index_key_hashes
 
-_HEADER = struct.Struct(">qqqqii")
-_ENTRY = struct.Struct(">iqii")
-_SLOT_SIZE_BYTES = 4
-HEADER_SIZE_BYTES = _HEADER.size
-ENTRY_SIZE_BYTES = _ENTRY.size
+HEADER = struct.Struct(">qqqqii")
+HEADER_FIELDS = ("begin_timestamp", "end_timestamp", "begin_offset", "end_offset", "used_slots", "index_count")
+ENTRY = struct.Struct(">iqii")
+ENTRY_FIELDS = ("key_hash", "commit_log_offset", "seconds", "previous")
+SLOT_SIZE_BYTES = 4
+HEADER_SIZE_BYTES = HEADER.size
+ENTRY_SIZE_BYTES = ENTRY.size
 assert (HEADER_SIZE_BYTES, ENTRY_SIZE_BYTES) == (40, 20)
 _MAX_SECONDS = 0x7FFFFFFF
 
@@ -63,9 +65,9 @@ class IndexFile:
         self.path = f"{folder}/{name}"
         self._slot_num = slot_num
         self._index_num = index_num
-        self._entries_at = HEADER_SIZE_BYTES + slot_num * _SLOT_SIZE_BYTES
+        self._entries_at = HEADER_SIZE_BYTES + slot_num * SLOT_SIZE_BYTES
         self._pooled = PooledFile(disk, pool, self.path, index_file_size(slot_num, index_num))
-        header: tuple[int, ...] = _HEADER.unpack(self._pooled.file.read_at(0, HEADER_SIZE_BYTES))
+        header: tuple[int, ...] = HEADER.unpack(self._pooled.file.read_at(0, HEADER_SIZE_BYTES))
         self.begin_timestamp, self.end_timestamp, self.begin_offset, self.end_offset = header[:4]
         self.used_slots = header[4]
         self.index_count = max(1, header[5])
@@ -105,7 +107,7 @@ class IndexFile:
             _, _, self.begin_offset, self.begin_timestamp = keys[0]
         slot_num, begin_ms, used_slots = self._slot_num, self.begin_timestamp, self.used_slots
         entries = []
-        pack = _ENTRY.pack
+        pack = ENTRY.pack
         last_timestamp, seconds = begin_ms, 0
         for key_hash, (_, _, commit_log_offset, store_timestamp) in zip(index_key_hashes(keys), keys, strict=True):
             slot = key_hash % slot_num
@@ -126,15 +128,15 @@ class IndexFile:
         self.is_dirty = True
 
     def _read_slots(self) -> array[int]:
-        slots = array("i", self._pooled.file.read_at(HEADER_SIZE_BYTES, self._slot_num * _SLOT_SIZE_BYTES))
-        assert slots.itemsize == _SLOT_SIZE_BYTES
+        slots = array("i", self._pooled.file.read_at(HEADER_SIZE_BYTES, self._slot_num * SLOT_SIZE_BYTES))
+        assert slots.itemsize == SLOT_SIZE_BYTES
         if sys.byteorder == "little":
             slots.byteswap()
         return slots
 
     def _write_table(self) -> None:
         """Write header and slots."""
-        header = _HEADER.pack(
+        header = HEADER.pack(
             self.begin_timestamp,
             self.end_timestamp,
             self.begin_offset,
@@ -162,7 +164,7 @@ class IndexFile:
         bound = self.index_count
         while 0 < number < bound and len(offsets) < max_count:
             entry = self._pooled.file.read_at(self._entries_at + number * ENTRY_SIZE_BYTES, ENTRY_SIZE_BYTES)
-            found_hash, commit_log_offset, seconds, previous = _ENTRY.unpack(entry)
+            found_hash, commit_log_offset, seconds, previous = ENTRY.unpack(entry)
             stored_ms = self.begin_timestamp + seconds * 1000
             if found_hash == key_hash and stored_ms <= end_ms and stored_ms + 999 >= begin_ms:
                 offsets.append(commit_log_offset)
@@ -173,8 +175,8 @@ class IndexFile:
     def _slot(self, slot: int) -> int:
         if self._slots is not None:
             return self._slots[slot]
-        position = HEADER_SIZE_BYTES + slot * _SLOT_SIZE_BYTES
-        return int.from_bytes(self._pooled.file.read_at(position, _SLOT_SIZE_BYTES), "big", signed=True)
+        position = HEADER_SIZE_BYTES + slot * SLOT_SIZE_BYTES
+        return int.from_bytes(self._pooled.file.read_at(position, SLOT_SIZE_BYTES), "big", signed=True)
 
     def overlaps(self, begin_ms: int, end_ms: int) -> bool:
         """True when it may hold messages stored from ``begin_ms`` to ``end_ms``."""
@@ -203,4 +205,4 @@ class IndexFile:
 
 def index_file_size(slot_num: int, index_num: int) -> int:
     """Size of an index file in bytes."""
-    return HEADER_SIZE_BYTES + slot_num * _SLOT_SIZE_BYTES + index_num * ENTRY_SIZE_BYTES
+    return HEADER_SIZE_BYTES + slot_num * SLOT_SIZE_BYTES + index_num * ENTRY_SIZE_BYTES

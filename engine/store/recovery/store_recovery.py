@@ -35,6 +35,8 @@ commit-log file of another size                   RocketMQ refuses to start. Her
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from engine.store.files.consume_queue_entry import FILLER_ENTRY, FILLER_SIZE
 from engine.store.files.recovery_point import RecoveryPoint, load_recovery_point
 from engine.store.files.store_checkpoint import StoreCheckpoint
@@ -57,12 +59,26 @@ _PLAUSIBLE_LOG_BYTES = 1 << 40
 _QueueKey = tuple[str, int]
 
 
+@dataclass(frozen=True, slots=True)
+class KnownBounds:
+    """What is known of a log from elsewhere: a group of brokers knows what a majority of them has.
+
+    :ivar end_offset: what lies behind it never counted, and is given up. None: all that is whole counts.
+    :ivar in_doubt_offset: from here on a crash may have torn what belongs together, here or on another machine. None:
+        from the end of what was flushed.
+    """
+
+    end_offset: int | None = None
+    in_doubt_offset: int | None = None
+
+
 class StoreRecovery:
     """One recovery. ``run`` is called once."""
 
-    def __init__(self, parts: StoreParts, checkpoint: StoreCheckpoint) -> None:
+    def __init__(self, parts: StoreParts, checkpoint: StoreCheckpoint, known: KnownBounds) -> None:
         self._parts = parts
         self._checkpoint = checkpoint
+        self._known = known
         self._report = RecoveryReport()
         self._places = RecoveredPlaces(parts, self._report, self._is_begun_at_zero)
         self._max_record_size = parts.config.max_message_size + ENVELOPE_MAX_BYTES
@@ -82,6 +98,7 @@ class StoreRecovery:
         report.was_clean = not self._parts.disk.exists(ABORT_PATH)
         self._parts.disk.write_whole(ABORT_PATH, b"")
         report.lines += self._parts.commit_log.files.load()
+        self._give_up_behind(self._known.end_offset)
         point = self._load_point()
         report.lines += self._parts.consume_queues.load()
         self._forget_what_is_not_durable(point)
@@ -98,6 +115,11 @@ class StoreRecovery:
         report.commit_log_min_offset = self._parts.commit_log.min_offset
         report.commit_log_max_offset = end_offset
         return report
+
+    def _give_up_behind(self, end_offset: int | None) -> None:
+        if end_offset is not None and (given_up := self._parts.commit_log.files.clear_from(end_offset)):
+            size = counted(given_up, "byte", "bytes")
+            self._report.say(f"commit log: {size} behind {end_offset}, which never counted, were given up")
 
     # --- step 2 ------------------------------------------------------------------------------------------------------
 
@@ -185,6 +207,8 @@ class StoreRecovery:
         indexed_before = self._parts.index.indexed_offset if self._parts.index is not None else 0
         in_doubt = not report.was_clean
         report.in_doubt_offset = point.flushed_offset if point is not None else 0
+        if self._known.in_doubt_offset is not None:
+            report.in_doubt_offset = min(report.in_doubt_offset, self._known.in_doubt_offset)
         batch: list[DispatchRequest] = []
         times = _StoreTimes()
         for request in scanner.scan(self._first_file(point)):
@@ -238,6 +262,8 @@ class StoreRecovery:
         if point is None or self._report.rebuilt_queues:
             return 0
         first_needed = min(point.dispatched_offset, point.flushed_offset)
+        if self._known.in_doubt_offset is not None:
+            first_needed = min(first_needed, self._known.in_doubt_offset)
         if self._parts.index is not None:
             first_needed = min(first_needed, self._parts.index.indexed_offset)
         number = max(0, len(files) - self._parts.config.files_checked_after_normal_exit)
@@ -283,7 +309,7 @@ class StoreRecovery:
                 f"commit log: {counted(report.bytes_cut, 'byte', 'bytes')} behind its last whole message made up no "
                 f"whole message and were removed; the log ends at {end_offset}"
             )
-        if point is not None and point.flushed_offset > end_offset:
+        if point is not None and point.flushed_offset > end_offset and self._known.end_offset is None:
             self._was_log_damaged = True
             report.say(
                 f"commit log: it was on disk up to {point.flushed_offset} but has whole messages up to {end_offset} "

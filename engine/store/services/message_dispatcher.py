@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
 from engine.runtime.background_tasks import BackgroundTasks
@@ -33,6 +34,8 @@ class MessageDispatcher:
     :ivar dispatched_offset: everything before it is visible.
     :ivar bit_map_of: makes the bit map that a message gets in the extension of its queue; None: it gets none.
     :ivar on_messages_arrived: gets every list of dispatched requests; wakes long polls.
+    :ivar hold_back: given what waits, in the order of the log; what lies behind the offset that it returns stays
+        invisible until :meth:`drain` is called again. None: all become visible.
     """
 
     def __init__(
@@ -52,6 +55,7 @@ class MessageDispatcher:
         self.dispatched_offset = 0
         self.bit_map_of: Callable[[DispatchRequest], bytes] | None = None
         self.on_messages_arrived: MessagesArrived | None = None
+        self.hold_back: Callable[[Sequence[DispatchRequest]], int] | None = None
 
     def start(self, tasks: BackgroundTasks) -> None:
         """Begin; from now on ``add`` schedules the work on the running event loop."""
@@ -90,7 +94,7 @@ class MessageDispatcher:
     def drain(self) -> None:
         """Dispatch everything that waits. A failing disk makes the rest wait for a second attempt."""
         self._is_scheduled = False
-        requests, self._pending = self._pending, []
+        requests = self._take()
         if not requests:
             return
         try:
@@ -110,6 +114,15 @@ class MessageDispatcher:
             self._on_disk_fault(None)
         if self.on_messages_arrived is not None:
             self.on_messages_arrived(requests)
+
+    def _take(self) -> list[DispatchRequest]:
+        """What may become visible of what waits."""
+        requests, self._pending = self._pending, []
+        if self.hold_back is not None and requests:
+            limit = self.hold_back(requests)
+            count = bisect_right(requests, limit, key=lambda request: request.end_offset)
+            requests, self._pending = requests[:count], requests[count:]
+        return requests
 
     def dispatch(self, requests: Sequence[DispatchRequest]) -> None:
         """Write the entries and keys of ``requests``, which lie one after the other in the log.

@@ -5,8 +5,9 @@ import { t } from "../../common/i18n.js";
 import { COMMANDS, commandName, commandText, kindsForNode, switchFacts } from "../commands.js";
 import { bilingual, span } from "../format.js";
 import { labelText, stateText } from "../labels.js";
-import { openWhy } from "../panels/messages/why.js";
-import { command, runUntil, stepActor } from "../session.js";
+import { canAsk, openWhy } from "../panels/messages/why.js";
+import { isSound } from "../nodes/work/guard.js";
+import { command, runUntil, setForAll, stepActor } from "../session.js";
 import { settingFacts, settingOfTimer, settingValue } from "../settings.js";
 import { nodesOfRole, openFrame, openHalf, openRecord, openSetting, runningTimers, view } from "../view.js";
 import { frameName, isUnderWay } from "../frame_words.js";
@@ -37,7 +38,7 @@ const form = (kind, target) => ({
 /** `id` tells the deeds of one thing apart, in tests and lessons too. */
 const look = (id, label, act, hint = "") => ({ id, label, hint, act, changes: false });
 
-const why = (key, group) => key && look("why", t("lab.why.ask_of", { key }), () => openWhy(key, group));
+const why = (key, group) => key && canAsk.value && look("why", t("lab.why.ask_of", { key }), () => openWhy(key, group));
 
 const nodeOf = (name) => view.value.nodes[name] ?? {};
 
@@ -46,7 +47,10 @@ function node({ name }) {
   return {
     title: `${name} · ${t(`lab.role.${role}`)}`,
     text: `${t(`lesson.about.node_${role}`)} ${stateText(nodeOf(name))}`,
-    deeds: kindsForNode(name).map((kind) => (COMMANDS[kind].fields.length > 0 ? form(kind, name) : deed(kind, name))),
+    deeds: [
+      timeOut(name),
+      ...kindsForNode(name).map((kind) => (COMMANDS[kind].fields.length > 0 ? form(kind, name) : deed(kind, name))),
+    ],
   };
 }
 
@@ -165,6 +169,12 @@ function timer({ timer: known }) {
   };
 }
 
+/** A peer of Raft has one timer, for elections or, while it leads, for heartbeats. */
+const timeOut = (name) => {
+  const known = runningTimers.value.find(({ actor }) => actor === `${name}/raft timer`);
+  return known && { ...fireNow(known, t("lab.deeds.time_out")), id: "time-out" };
+};
+
 /** A setting beside what it rules: it can be changed, and the timers that follow it can be fired. */
 function rule({ node: owner, name }) {
   const { unit } = settingFacts(owner, name);
@@ -175,6 +185,7 @@ function rule({ node: owner, name }) {
     text: `${settingValue(owner, name)} ${unit}`,
     deeds: [
       look("setting", t("lab.deeds.change"), () => (openSetting.value = { node: owner, name })),
+      timeOut(owner),
       ...timers.map((one) =>
         fireNow(one, t("lab.deeds.fire_of", { name: labelText(one.label), time: span(one.due_us - now) })),
       ),
@@ -244,7 +255,54 @@ function call({ node: holder, call: running }) {
   };
 }
 
-const OFFERS = { node, lock, link, frame: frameDeeds, timer, rule, call, held: heldMessage, half };
+/** The idempotent listener of a consumer: its strategies, for all of its group; what follows is made anew with it. */
+function guard({ node: owner }) {
+  const { group, idempotence } = nodeOf(owner);
+  const members = nodesOfRole.consumer.value.filter((name) => nodeOf(name).group === group && nodeOf(name).idempotence);
+  const words = (strategy) => t(`lab.guard.strategy_${strategy.replaceAll("-", "_")}`);
+  return {
+    title: `${t("lab.guard.title")} · ${owner}`,
+    text: `${words(idempotence.strategy)} ${t("lab.guard.switch_hint", { names: members.join(", ") })}`,
+    deeds: [
+      ...settingFacts(owner, "idempotence_strategy").choices.map((strategy) => ({
+        id: strategy,
+        kind: "setting",
+        label: `${strategy === idempotence.strategy ? "● " : ""}${isSound(strategy) ? "" : "⚠ "}${strategy}`,
+        hint: `${isSound(strategy) ? "" : `${t("lab.guard.unsound")} `}${words(strategy)}`,
+        changes: true,
+        act: () => setForAll(members, "idempotence_strategy", strategy),
+      })),
+      ...["key", "expiry_ms"].map((name) =>
+        look(name, t(`lab.guard.change_${name}`), () => {
+          openSetting.value = { node: owner, name: `idempotence_${name}` };
+        }),
+      ),
+    ],
+  };
+}
+
+/** A record of idempotence in a database or a Redis. */
+function idempotenceRecord({ node: store, scope, key }) {
+  return {
+    title: `${key} · ${store}`,
+    text: t("lab.work.record_text", { scope }),
+    deeds: [deed("free-record", store, { scope, key }), why(key)],
+  };
+}
+
+const OFFERS = {
+  node,
+  lock,
+  link,
+  frame: frameDeeds,
+  timer,
+  rule,
+  call,
+  held: heldMessage,
+  half,
+  guard,
+  "idempotence-record": idempotenceRecord,
+};
 
 /** { title, text, deeds } of a thing as it is now. Reads signals. */
 export function offersFor({ kind, ...facts }) {

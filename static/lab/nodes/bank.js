@@ -17,7 +17,7 @@ const MOST_ROWS = 5;
 const MOST_REFUSED = 3;
 const SIGNS = { debit: "−", credit: "+", check: "?" };
 
-/** `part` is the view's: see app/lab/views/bank_view.py. */
+/** `part` is the view's: see app/lab/views/money/bank_view.py. */
 export const Bank = memo(({ part, node, switchedOff }) => {
   const isOpen = isFocus("bank");
   const pays = part.way !== null;

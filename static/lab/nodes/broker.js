@@ -16,6 +16,7 @@ import { BrokerLocks, BrokerPill } from "./locks.js";
 import { NodeCard } from "./node_card.js";
 import { Part, Rule } from "./part.js";
 import { Queues } from "./queues.js";
+import { Replication } from "./replication.js";
 import { Transactions } from "./transactions.js";
 
 export const Broker = memo(({ name, node }) => {
@@ -29,6 +30,7 @@ export const Broker = memo(({ name, node }) => {
     <${BrokerLocks} broker=${name} locks=${node.locks ?? NONE} isOff=${isOff} />
     ${node.transactions && html`<${Transactions} broker=${name} part=${node.transactions} />`}
     ${node.delay_levels && html`<${DelayLevels} broker=${name} part=${node.delay_levels} />`}
+    ${node.replication && html`<${Replication} part=${node.replication} end=${node.commit_log?.max ?? 0} />`}
     <${HeldPulls} broker=${name} pulls=${node.held_pulls ?? NONE} />
     ${node.commit_log && html`<${CommitLog} broker=${name} log=${node.commit_log} />`}
   </${NodeCard}>`;

@@ -6,7 +6,7 @@ import { t } from "../../common/i18n.js";
 import { span } from "../format.js";
 import { view } from "../view.js";
 
-/** `part` is the view's: see app/lab/views/xa_nodes_view.py. Reads the time while somebody waits. */
+/** `part` is the view's: see app/lab/views/money/xa_nodes_view.py. Reads the time while somebody waits. */
 export function CashMachine({ part }) {
   const last = part.ended.at(-1);
   const isWaiting = part.since_us !== null && part.holder;

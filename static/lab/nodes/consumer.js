@@ -11,6 +11,7 @@ import { acting, offer } from "../deeds/thing.js";
 import { density, isFocus, togglePart } from "../panels/stage/folding.js";
 import { accused, compare, pointing, view } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
+import { Loss } from "./loss.js";
 import { Bank } from "./bank.js";
 import { OrderLocks } from "./locks.js";
 import { NodeCard } from "./node_card.js";
@@ -18,6 +19,7 @@ import { Rule } from "./part.js";
 import { forgetRoom, keepsRoom } from "./room.js";
 import { Replies, Trace } from "./sending.js";
 import { Held, Tree } from "./tree.js";
+import { Guard } from "./work/guard.js";
 
 /** Room for a tree at 14 px text, by the density of the stage; and where queues stand in two columns. */
 const WIDE_TREE = [250, 250, 230, 186];
@@ -29,6 +31,8 @@ export const Consumer = memo(({ name, node }) => {
   const queues = Object.keys(node.process_queues ?? {}).sort((a, b) => isOwn(a) - isOwn(b) || compare(a, b));
   const isMany = queues.filter((queue) => !isOwn(queue)).length >= MANY_QUEUES;
   const calls = node.listener_calls ?? EMPTY;
+  const isGone = node.status === "crashed" || node.status === "off";
+  const guard = node.idempotence && html`<${Guard} part=${node.idempotence} node=${name} />`;
   return html`<${NodeCard}
     name=${name}
     node=${node}
@@ -43,10 +47,20 @@ export const Consumer = memo(({ name, node }) => {
       }
     </span>`}
     summary=${t("lab.consumer.summary", { n: calls.length, queues: queues.length })}
-    lasting=${node.bank && html`<${Bank} part=${node.bank} node=${name} switchedOff=${node.switched_off} />`}
+    lasting=${html`
+      ${isGone && guard}
+      ${node.bank && html`<${Bank} part=${node.bank} node=${name} switchedOff=${node.switched_off} />`}
+    `}
   >
     <${Calls} calls=${calls} holder=${name} ack=${node.listener?.batch_ack} />
+    ${guard}
     ${node.handed_over && html`<${HandedOver} part=${node.handed_over} />`}
+    ${
+      node.alarm &&
+      html`<p class="node-line" data-part="alarm" title=${t("lab.consumer.alarm_hint", node.alarm)}>
+        <span class="badge badge-bad">${t("lab.consumer.alarm")}</span>
+      </p>`
+    }
     ${node.given_up && html`<${GivenUp} part=${node.given_up} />`}
     ${
       node.moved_aside &&
@@ -59,6 +73,7 @@ export const Consumer = memo(({ name, node }) => {
         ${node.moved_aside.topic}
       </p>`
     }
+    ${node.loss && html`<${Loss} part=${node.loss} />`}
     ${node.replies && html`<${Replies} part=${node.replies} />`}
     ${node.trace && html`<${Trace} part=${node.trace} />`}
     ${node.filter && html`<${Filter} filter=${node.filter} group=${node.group} />`}

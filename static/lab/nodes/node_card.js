@@ -7,6 +7,7 @@ import { stateText } from "../labels.js";
 import { acting } from "../deeds/thing.js";
 import { accused } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
+import { PageCache } from "./page_cache.js";
 import { forgetRoom } from "./room.js";
 import { isFolded, toggleNode } from "../panels/stage/folding.js";
 
@@ -18,6 +19,15 @@ export const ROLE_LETTERS = {
   transaction_coordinator: "TC",
   transaction_manager: "TM",
   resource_manager: "RM",
+  database: "D",
+  redis: "R",
+  service: "S",
+  kafka_producer: "KP",
+  kafka_broker: "KB",
+  kafka_consumer: "KC",
+  kafka_controller: "KQ",
+  raft_peer: "R",
+  raft_client: "RC",
   wire_producer: "P",
   wire_broker: "B",
   wire_consumer: "C",
@@ -82,6 +92,7 @@ export function NodeCard({ name, node, titleExtra, summary, beforehand, lasting,
       html`
         ${isGone ? html`<p class="node-gone">${stateText(node)}</p>` : children}
         ${lasting}
+        ${node.page_cache && html`<${PageCache} node=${name} cache=${node.page_cache} />`}
       `
     }
   </article>`;

@@ -16,7 +16,7 @@ import { LocalTransactions } from "./transactions.js";
 const MOST = 8;
 
 /** Every message that it began to send is acknowledged, certainly not stored, or nobody knows (yet). */
-function Figures({ node }) {
+export function Figures({ node }) {
   const { sent = 0, acknowledged = 0, failed = 0, unknown = 0 } = node;
   const open = Math.max(0, sent - acknowledged - failed);
   const figure = (key, value, isBad = false, title = t(`lab.producer.${key}_hint`)) =>

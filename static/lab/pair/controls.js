@@ -78,6 +78,7 @@ const PARTS = [
   "local_locks",
   "locks",
   "node",
+  "page_cache",
   "permits",
   "process_queues",
   "status",

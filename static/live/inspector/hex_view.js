@@ -14,8 +14,9 @@ const TINTS = 6;
 /** Height of a row, as in styles/inspector.css. */
 const ROW_REM = 1.6;
 
-/** `chosen` is a signal with the index of the field to mark (or null), `cursor` one with a byte (or null). */
-export function HexView({ bytes, owners, fields, chosen, cursor }) {
+/** `chosen` is a signal with the index of the field to mark (or null), `cursor` one with a byte (or null); `base`: the
+    position that is written before the first byte. */
+export function HexView({ bytes, owners, fields, chosen, cursor, base = 0 }) {
   const box = useRef(null);
   const sight = useSignal({ top: 0, height: 400 });
   const rowHeight = ROW_REM * remPx.value;
@@ -67,6 +68,7 @@ export function HexView({ bytes, owners, fields, chosen, cursor }) {
           row=${row}
           bytes=${bytes}
           owners=${owners}
+          base=${base}
           top=${row * rowHeight}
           chosen=${chosen.value}
           cursor=${cursor.value}
@@ -76,7 +78,7 @@ export function HexView({ bytes, owners, fields, chosen, cursor }) {
   </div>`;
 }
 
-function HexRow({ row, bytes, owners, top, chosen, cursor }) {
+function HexRow({ row, bytes, owners, base, top, chosen, cursor }) {
   const start = row * ROW_BYTES;
   const places = Array.from({ length: Math.min(ROW_BYTES, bytes.length - start) }, (_, index) => start + index);
   const classOf = (at) =>
@@ -89,7 +91,7 @@ function HexRow({ row, bytes, owners, top, chosen, cursor }) {
       .filter(Boolean)
       .join(" ");
   return html`<div class="hex-row" style=${{ transform: `translateY(${top}px)` }}>
-    <span class="hex-position">${start.toString(16).padStart(6, "0")}</span>
+    <span class="hex-position">${(base + start).toString(16).padStart(6, "0")}</span>
     <span class="hex-bytes">
       ${places.map((at) => html`<span class=${classOf(at)} data-byte=${at}>${hexOf(bytes[at])}</span>`)}
     </span>

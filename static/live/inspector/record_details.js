@@ -11,32 +11,37 @@ import { HexView } from "./hex_view.js";
 
 /** `view`: what app/observation/record_view.py says of a record. `clock(ms)`: a moment as text. */
 export function RecordDetails({ view, clock = (ms) => clockTime(ms, true) }) {
+  return html`
+    <${Facts} view=${view} clock=${clock} />
+    <${FieldsAndBytes} view=${view} size=${view.record.size} />
+    <div class="inspector-columns inspector-lower">
+      <${Properties} properties=${view.properties} /><${Body} view=${view} />
+    </div>
+  `;
+}
+
+/** `view`: {fields, hex, hex_omitted_bytes}; `size`: of all its bytes; `base`: where they begin in their file. */
+export function FieldsAndBytes({ view, size, base = 0 }) {
   const { fields } = view;
   const chosen = useSignal(null);
   const cursor = useSignal(null);
   const bytes = useMemo(() => bytesOf(view.hex), [view]);
   const owners = useMemo(() => fieldOfByte(fields, bytes.length), [view]);
-  return html`
-    <${Facts} view=${view} clock=${clock} />
-    <div class="inspector-columns">
-      <section class="inspector-fields" aria-labelledby="fields-title">
-        <h3 id="fields-title">${t("inspector.fields")}</h3>
-        <${FieldList} fields=${fields} chosen=${chosen} />
-      </section>
-      <section class="inspector-hex" aria-labelledby="bytes-title">
-        <h3 id="bytes-title">${t("inspector.bytes")} <span class="quiet">${sizeText(view.record.size)}</span></h3>
-        <${HexView} bytes=${bytes} owners=${owners} fields=${fields} chosen=${chosen} cursor=${cursor} />
-        ${
-          view.hex_omitted_bytes > 0 &&
-          html`<p class="quiet">${t("inspector.omitted", { n: view.hex_omitted_bytes })}</p>`
-        }
-        <${Explanation} field=${chosen.value === null ? null : fields[chosen.value]} />
-      </section>
-    </div>
-    <div class="inspector-columns inspector-lower">
-      <${Properties} properties=${view.properties} /><${Body} view=${view} />
-    </div>
-  `;
+  return html`<div class="inspector-columns">
+    <section class="inspector-fields" aria-labelledby="fields-title">
+      <h3 id="fields-title">${t("inspector.fields")}</h3>
+      <${FieldList} fields=${fields} chosen=${chosen} />
+    </section>
+    <section class="inspector-hex" aria-labelledby="bytes-title">
+      <h3 id="bytes-title">${t("inspector.bytes")} <span class="quiet">${sizeText(size)}</span></h3>
+      <${HexView} bytes=${bytes} owners=${owners} fields=${fields} chosen=${chosen} cursor=${cursor} base=${base} />
+      ${
+        view.hex_omitted_bytes > 0 &&
+        html`<p class="quiet">${t("inspector.omitted", { n: view.hex_omitted_bytes })}</p>`
+      }
+      <${Explanation} field=${chosen.value === null ? null : fields[chosen.value]} />
+    </section>
+  </div>`;
 }
 
 function Facts({ view, clock }) {
@@ -91,7 +96,7 @@ function FieldList({ fields, chosen }) {
   >
     ${fields.map(
       (field, index) => html`<li
-        key=${field.name}
+        key=${index}
         role="option"
         id=${`field-${index}`}
         aria-selected=${chosen.value === index}

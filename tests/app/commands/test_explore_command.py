@@ -59,12 +59,20 @@ def test_json_has_the_figures_and_the_finding():
         (["two-consumers", "--without", "x"], "there are: broker-lock, message-queue-lock"),
         (["two-consumers", "--forced-unlock", "C1"], "is not NODE:QUEUE@MS"),
         (["two-consumers", "--max-stalls", "7"], "allowed: 0 to 3"),
+        (["two-consumers", "--losses", "3"], "allowed: 0 to 2"),
+        (["two-consumers", "--lose", "SEND"], "usual are: SEND_MESSAGE_V2"),
+        (
+            ["order-and-stock", "--set", "consumers.idempotence_strategy=x"],
+            "'x' is not allowed; allowed: message-table",
+        ),
+        (["order-and-stock", "--set", "C9.idempotence_strategy=none"], "C9"),
     ],
 )
 def test_what_cannot_be_searched_is_an_error_that_names_it(arguments, problem):
     result = explore(*arguments)
     assert result.exit_code in (1, 2)
     assert problem in result.output
+    assert isinstance(result.exception, SystemExit)
 
 
 def test_processes_find_the_same_after_as_many_schedules():
@@ -76,6 +84,19 @@ def test_processes_find_the_same_after_as_many_schedules():
         return {name: value for name, value in json.loads(result.stdout).items() if name not in left_out}
 
     assert (shared.exit_code, report(shared)) == (1, report(alone))
+
+
+def test_a_lost_frame_is_told_and_replayed_by_the_link():
+    only_losses = ("--max-stalls", "0", "--crashes", "0")
+    result = explore("bank-naive", *only_losses, "--lose", "reply to SEND_MESSAGE_V2")
+    assert result.exit_code == 1, result.output
+    assert "(1 with 0, 1 with 1 stalls or lost frames)" in result.output
+    assert "1. The answer of B1 to SEND_MESSAGE_V2 of P1 is lost on its way." in result.output
+    link = result.output.strip().rsplit("#", 1)[1]
+    assert [timed.command.kind for timed in parse_link(link).commands] == ["drop-next"]
+    nothing = explore("bank-naive", *only_losses, "--losses", "1", "--lose", "END_TRANSACTION")
+    assert nothing.exit_code == 0, nothing.output
+    assert "all schedules with up to 0 stalls and 1 lost frames were run" in nothing.output
 
 
 def test_processes_and_spark_are_not_asked_for_together():

@@ -73,3 +73,8 @@ def test_what_cannot_be_asked_is_refused(arguments, problem):
     assert done.exit_code != 0
     assert problem in done.output
     assert "Traceback" not in done.output
+
+
+def test_where_nobody_consumes_there_is_nothing_to_explain():
+    done = ask("majority-log", "order-3")
+    assert "nobody consumes there" in done.output

@@ -85,7 +85,10 @@ def test_a_trace_record_that_cannot_be_read_hides_no_other_and_commands_no_termi
     glassmq(server, "send", "RMQ_SYS_TRACE_TOPIC", "Pub\x01mine\x02", "--key", "mine")
     good = ["Pub", "1700000000000", "r", "g\x1b[2J", "t", "mine", "", "mine", "h", "1", "1", "0", "o", "true"]
     glassmq(server, "send", "RMQ_SYS_TRACE_TOPIC", "\x01".join(good) + "\x02", "--key", "mine")
+    swallowed = ["SubAfter", "call", "mine", "12", "true", "mine", "100", "1700000000005", "g"]
+    glassmq(server, "send", "RMQ_SYS_TRACE_TOPIC", "\x01".join(swallowed) + "\x02", "--key", "mine")
     trace = glassmq(server, "trace", "mine")
     assert trace.exit_code == 0
+    assert "success: a duplicate, no work was done" in trace.output
     assert "a note is left out: trace record 0 (Pub, 1 fields)" in trace.output
     assert "sent to t at h  g?[2J" in trace.output

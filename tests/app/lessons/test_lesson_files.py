@@ -6,7 +6,9 @@ import os
 import pytest
 
 from app.lessons.errors import LessonError, UnknownLesson
+from app.lessons.judge import judge
 from app.lessons.lesson_files import lesson_names, load_lesson, read_lesson
+from app.lessons.lesson_page import why_wrong_html
 from app.lessons.rehearsal import rehearse
 from app.web_application import WebSettings, create_app
 from tests.app.lessons.lesson_folder import write_lesson
@@ -33,6 +35,28 @@ def test_a_lesson_is_read(tmp_path):
 
 def test_a_small_lesson_can_be_gone_through(tmp_path):
     assert rehearse(read_lesson(write_lesson(tmp_path))).problems() == []
+
+
+def test_each_wrong_answer_is_told_why_it_is_wrong(tmp_path):
+    place = write_lesson(
+        tmp_path,
+        (EN, "- no: No.", "- no: No.\n### Wrong\n- no: Sent."),
+        (ZH, "- no: 否。", "- no: 否。\n### Wrong\n- no: 发了。"),
+        (EN, "How many?", "How many?\n### Wrong\n- less: Fewer.\n- 9: Not {{ 4 + 5 }}.\n- more: More."),
+        (ZH, "多少？", "多少？\n### Wrong\n- less: 太少。\n- 9: 不是 {{ 4 + 5 }}。\n- more: 太多。"),
+    )
+    lesson = read_lesson(place)
+    first, second = rehearse(lesson).steps[:2]
+
+    def why(rehearsed, answer):
+        verdict = judge(rehearsed.step.prediction, answer, rehearsed.after)
+        return why_wrong_html(lesson, rehearsed.step, answer, verdict, rehearsed.after)
+
+    assert why(first, "no") == {"en": "Sent.", "zh": "发了。"}
+    assert why(first, "yes") is None
+    assert why(second, 0) == {"en": "Fewer.", "zh": "太少。"}
+    assert why(second, 8) == {"en": "More.", "zh": "太多。"}
+    assert why(second, 9)["en"] == 'Not <span class="lesson-figure">9</span>.'
 
 
 def test_a_rehearsal_tells_what_a_learner_could_not_do(tmp_path):
@@ -103,7 +127,7 @@ MISTAKES = [
     (EN, "## second: Two", "## first: Two", "## first: Two", ["stands twice"]),
     (EN, "## summary", "## the end", "## the end", ["last section", "summary"]),
     (EN, "The end.", "", "## summary", ["empty"]),
-    (EN, "### Hint", "### Clue", "### Clue", ["Predict, Do, Hint, After"]),
+    (EN, "### Hint", "### Clue", "### Clue", ["Predict, Wrong, Do, Hint, After"]),
     (EN, "### After", "### Do", "### Do\nIt", ["up to 1"]),
     (EN, "Look.", "", "## first", ["no text"]),
     (EN, "Think.", "", "### Hint", ["empty"]),
@@ -116,6 +140,10 @@ MISTAKES = [
     (EN, "### Do\nSend again\n", "", "## second", ["### Do"]),
     (EN, "Read.", "Read.\n### Do\nRead it", "## third", ["### Do"]),
     (EN, "{{ count(history.sent) }}", "{{ cont(history.sent) }}", "cont(", ["'cont'", "count"]),
+    (EN, "- no: No.", "- no: No.\n### Wrong\n- maybe: No.", "## first", ["'maybe'", "yes, no"]),
+    (EN, "- no: No.", "- no: No.\n### Wrong\nNo.", "", ["<choice id>"]),
+    (ZH, "- no: 否。", "- no: 否。\n### Wrong\n- no: 唉。", "## first", ["other answers"]),
+    (EN, "How many?", "How many?\n### Wrong\n- few: No.", "## second", ["'few'", "less, more"]),
     (EN, "Again.", "Again.\n### Hint\n1\n### Hint\n2\n### Hint\n3\n### Hint\n4", "", ["up to 3"]),
     (EN, "## third: Three\nRead.\n", "", "", ["steps first, second;", "first, second, third"]),
     (ZH, "### Hint\n想想。\n", "", "## first", ["0 hints", "lesson.en.md has 1"]),

@@ -72,12 +72,12 @@ def test_the_page_has_every_text_in_both_languages_and_no_answer(lab, name):
 
 #: The shortest that have all kinds of steps between them; the others are walked through by `make test-rest`.
 WALKED_QUICKLY = ("01-first-message", "04-three-locks", "07-half-messages")
+LESSONS_WALKED = [
+    name if name in WALKED_QUICKLY else pytest.param(name, marks=pytest.mark.thorough) for name in lesson_names()
+]
 
 
-@pytest.mark.parametrize(
-    "name",
-    [name if name in WALKED_QUICKLY else pytest.param(name, marks=pytest.mark.thorough) for name in lesson_names()],
-)
+@pytest.mark.parametrize("name", LESSONS_WALKED)
 def test_a_learner_goes_through_the_whole_lesson(lab, name):
     learner = Learner(lab, name)
     data = lesson_data(learner.http, name)
@@ -114,7 +114,7 @@ def any_answer(step):
     return 1
 
 
-@pytest.mark.parametrize("name", lesson_names())
+@pytest.mark.parametrize("name", LESSONS_WALKED)
 def test_the_link_of_a_step_opens_the_world_as_the_step_finds_it(lab, name):
     """One from the middle: where each link leads is looked at without a server, in test_every_lesson.py."""
     learner = Learner(lab, name)

@@ -19,11 +19,14 @@ def scenario():
         "routes N1",
         "sends P1",
         "commit-log B1",
+        "copies B1",
         "record B1 hello-0",
         "queue B1 Greetings 1",
         "entry B1 Greetings 1 17",
         "committed B1 Greetings 0 listeners",
         "held-pulls B1",
+        "page-cache B1",
+        "disk-arm B1",
         "process-queue C1 Greetings@1",
         "waiting-tree C1 Greetings@0",
         "consuming-tree C1 Greetings@1",
@@ -76,3 +79,9 @@ def test_the_queues_of_half_messages_are_there_where_something_is_sent_in_transa
         parse_target("queue B1 RMQ_SYS_TRANS_HALF_TOPIC 0", scenario)
     lesson = load_scenario("07-half-messages")
     assert parse_target("queue B1 RMQ_SYS_TRANS_HALF_TOPIC 0", lesson).words[1] == "RMQ_SYS_TRANS_HALF_TOPIC"
+
+
+def test_the_log_of_a_raft_peer_can_be_pointed_at(scenario):
+    with pytest.raises(WrongTarget):
+        parse_target("raft-log B1", scenario)
+    assert parse_target("raft-log R4", load_scenario("26-majority-and-election")) == StageTarget("raft-log", ("R4",))

@@ -81,11 +81,12 @@ def test_what_a_group_will_get_again_is_listed_with_how_often_it_had_it(live):
 
 
 def answers(monkeypatch, answer):
-    """Let consumers answer 307 with ``answer(request)``. Returns the client ids that were asked."""
+    """Let consumers answer 307 with ``answer(request)``. Returns the client ids that were asked for their insides."""
     asked = []
 
     def answer_instead(self, channel, request):
-        asked.append(request.ext_fields["clientId"])
+        if "insidesEnable" in request.ext_fields:
+            asked.append(request.ext_fields["clientId"])
         return answer(request)
 
     monkeypatch.setattr(ClientRemotingProcessor, "get_consumer_running_info", answer_instead)

@@ -3,12 +3,13 @@
 import asyncio
 import contextlib
 import copy
+import dataclasses
 import json
 import random
 
 import pytest
 
-from app.foundation.live_source import EngineUnavailable
+from app.foundation.live_source import EngineUnavailable, MemberFollows
 from app.foundation.patch import apply_patch, difference
 from app.live.live_host import LiveHost
 from app.live.live_machines import LiveHostSettings, StartFailed
@@ -19,6 +20,9 @@ from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsume
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.enums import ConsumeFromWhere
+from engine.replication.majority.group_config import parse_group
+from tests.interop.harness.ports import free_port
+from tests.interop.harness.waiting import wait_until
 from tests.support.live.fixture_server import FixtureSource
 from tests.support.live.live_server import LiveServer, message
 from tests.support.live.socket_browser import SocketBrowser
@@ -394,3 +398,37 @@ def test_a_stopped_engine_answers_nothing(tmp_path):
         pass
     with pytest.raises(EngineUnavailable):
         live.host.state()
+
+
+def group_host(folder, peers, name):
+    settings = settings_for(folder / name, broker_port=free_port())
+    return LiveHost(dataclasses.replace(settings, group=parse_group(peers, name)))
+
+
+def state_of(host):
+    """None while another leads."""
+    with contextlib.suppress(MemberFollows):
+        return host.state()
+    return None
+
+
+def test_of_a_group_the_leader_shows_its_followers_and_the_others_say_who_leads(tmp_path):
+    names = ("n0", "n1", "n2")
+    peers = ";".join(f"{name}-127.0.0.1:{free_port()}" for name in names)
+    with contextlib.ExitStack() as stack:
+        hosts = {name: group_host(tmp_path, peers, name) for name in names}
+        for host in hosts.values():
+            host.start()
+            stack.callback(host.stop)
+        wait_until(lambda: any(map(state_of, hosts.values())), "a leader")
+        (leader,) = (name for name, host in hosts.items() if state_of(host))
+        view = state_of(hosts[leader])["replication"]
+        assert (view["role"], view["needed"]) == ("LEADER", 1)
+        assert sorted(slave["address"] for slave in view["slaves"]) == [name for name in names if name != leader]
+        follower = next(host for name, host in hosts.items() if name != leader)
+        with pytest.raises(MemberFollows) as absence:
+            follower.state()
+        assert absence.value.told["leader"] == leader
+        assert absence.value.told["term"] == view["term"]
+        families = {family.name: family for family in hosts[leader].metrics()}
+        assert len(families["rocketmq_broker_commitlog_diff"].samples) == 2

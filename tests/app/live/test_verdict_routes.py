@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 from app.command_line import main
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.replication.ha.ha_config import BrokerRole
 from engine.texts import LANGUAGES
 from tests.support.live.live_server import LiveServer, message
 
@@ -49,6 +51,14 @@ def test_the_verdict_of_the_state_is_that_of_the_route_and_names_its_panel(live)
     assert set(clause["text"]) == set(LANGUAGES)
     assert live.host.state()["verdict"]["clauses"][0]["rule"] == "group_offline"
     assert {rule["rule"]: rule["threshold"] for rule in told["rules"]}["group_offline"] == 0
+
+
+def test_a_synchronous_master_without_a_slave_is_found_out_by_the_looks_themselves(tmp_path):
+    broker = BrokerConfig(port=0, broker_role=BrokerRole.SYNC_MASTER, ha_listen_port=0)
+    with LiveServer(tmp_path / "data", broker=broker) as live:
+        live.host.set_thresholds({"slaves_missing": 0, "disk_full": None})
+        (clause,) = live.get("/api/live/verdict")[1]["clauses"]
+        assert (clause["rule"], clause["panel"]) == ("slaves_missing", "replication")
 
 
 def test_a_rule_that_is_switched_off_is_silent_in_the_answer_already(live):

@@ -19,6 +19,7 @@ from app.metrics.broker_metrics import BrokerMetrics
 from app.metrics.broker_runtime_metrics import RATES, SINGLE_VALUES
 from app.metrics.exposition import Family, exposition
 from app.metrics.fault_metrics import fault_families
+from app.metrics.idempotence_metrics import idempotence_families
 from app.metrics.routes import SHARED_FOR_S, create_metrics_route
 from engine.broker.foundation.traffic_samples import SAMPLE_INTERVAL_MS
 from engine.faults.fault_gate import FaultGate
@@ -224,7 +225,7 @@ def test_every_metric_stands_in_the_documentation_and_no_other() -> None:
     )
     with broker_lab() as lab:
         gate = FaultGate(lab.world.node("broker-a").clock)
-        families = [*BrokerMetrics(lab.broker).collect(), *fault_families(gate, 0)]
+        families = [*BrokerMetrics(lab.broker).collect(), *idempotence_families({}), *fault_families(gate, 0)]
     own = {"glassmq_acl_refused_requests_total", "glassmq_acl_rules_usable"}
     assert documented == {family.name for family in families} | own
     assert {f"rocketmq_brokeruntime_{name}" for name in SINGLE_VALUES} <= documented
@@ -246,6 +247,16 @@ def test_what_is_broken_on_purpose_is_counted_where_that_is_allowed(tmp_path: Pa
         assert Page(exposition(live.host.metrics())).value("glassmq_faults_active") == 0
     with LiveServer(tmp_path / "data") as live:
         assert "glassmq_faults_active" not in Page(exposition(live.host.metrics())).families
+
+
+def test_what_idempotent_listeners_told_is_counted_by_group_and_verdict() -> None:
+    told = {"counters": {"first": 7, "swallowed": 2, "store_errors": 1}, "members": {"state-table": 2}, "age_ms": 2_500}
+    page = Page(exposition(idempotence_families({"billing": told})))
+    assert page.value("glassmq_idempotence_deliveries_total", group="billing", verdict="first") == 7
+    assert page.value("glassmq_idempotence_deliveries_total", group="billing", verdict="swallowed") == 2
+    assert page.value("glassmq_idempotence_store_errors_total", group="billing") == 1
+    assert page.value("glassmq_idempotence_members", group="billing", strategy="state-table") == 2
+    assert page.value("glassmq_idempotence_age_seconds", group="billing") == 2.5
 
 
 def test_a_broadcasting_group_has_no_backlog_at_the_broker() -> None:

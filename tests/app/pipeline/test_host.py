@@ -92,7 +92,10 @@ def test_a_stop_ends_the_job_by_its_own_word_and_a_second_stop_changes_nothing(h
 
 
 @pytest.mark.parametrize(("way", "phase"), [("finish", "ended"), ("break", "stopped")])
-def test_a_job_that_has_done_all_when_it_is_stopped_has_ended_and_one_that_fails_then_was_stopped(host, way, phase):
+def test_a_job_that_has_done_all_when_it_is_stopped_has_ended_and_one_that_fails_then_was_stopped(
+    host, monkeypatch, way, phase
+):
+    monkeypatch.setattr(child_process, "STOP_PATIENCE_S", 60)  # on a busy machine its last words take a while
     run_id = host.start("tiny", {"way": way})
     when(host, run_id, lambda state: state["notes"])
     host.stop(run_id)

@@ -74,7 +74,8 @@ def test_a_run_is_started_read_and_stopped(client):
     assert answer.status_code == 201
     run_id = answer.json["id"]
     answer = client.post(f"/api/pipeline/runs/{run_id}/stop", json={})
-    assert (answer.status_code, answer.json["phase"]) == (202, "stopping")
+    assert answer.status_code == 202
+    assert answer.json["phase"] in {"stopping", "stopped"}  # its process may be gone before the answer is written
     run = until_over(client, run_id)
     assert (run["phase"], run["arguments"]["numbers"]) == ("stopped", 7)
     assert [one["id"] for one in client.get("/api/pipeline/runs").json["runs"]] == [run_id]

@@ -116,7 +116,7 @@ def test_growth_is_told_only_where_more_waits_than_before(steps):
         assert told.per_s > 0
         assert lags[second] > min(seen)
     if told.kind is Kind.GONE:
-        assert told.left_ms > 0
+        assert told.left_ms > 0 or lags[second] == 0
         assert lags[second] < max(seen)
     if second - min(at for at in lags if at >= second - 30) < LEAST_MS / 1_000:
         assert told.kind is Kind.UNKNOWN

@@ -15,6 +15,7 @@ from engine.texts import LANGUAGES
 
 START_MS = 1_800_000_000_000
 QUEUE = QueueOf("orders", 2)
+IDEMPOTENCE_TROUBLE = ("late_finishes", "different_bodies", "store_errors")
 
 
 def group(lag: int = 0, members: int = 1, **queues: Progress) -> GroupFacts:
@@ -59,6 +60,20 @@ class Looks:
         return text
 
 
+def test_a_slave_that_does_not_follow_says_so_after_ten_seconds_and_stops_when_it_does():
+    looks = Looks()
+    assert "slave" not in looks.see(5, is_apart=True)
+    assert "this slave has not followed its master for 12 s: nothing can be sent here" in looks.see(8, is_apart=True)
+    assert "slave" not in looks.see()
+
+
+def test_a_synchronous_master_that_lacks_slaves_says_that_its_acknowledgements_mean_little():
+    looks = Looks()
+    said = looks.see(12, slaves=1, slaves_needed=2)
+    assert "a SYNC_MASTER with 1 of 2 slaves for 11 s: what is acknowledged now may lie here only" in said
+    assert "SYNC_MASTER" not in looks.see(slaves=2, slaves_needed=2)
+
+
 def test_a_broker_where_nothing_waits_is_well():
     assert Looks().see() == "All is well: 4 clients, 1 group reads, nothing waits"
 
@@ -68,8 +83,32 @@ def test_a_broker_that_nobody_uses_or_has_looked_at_is_not_called_well():
     assert Looks().see(connections=0) == "Nothing to report: no client is connected"
 
 
+def test_new_trouble_of_idempotent_listeners_is_said_and_old_trouble_is_not():
+    looks = Looks()
+    calm = dict.fromkeys(IDEMPOTENCE_TROUBLE, 3)
+    assert looks.see(idempotence={"billing": calm}).startswith("All is well")
+    line = looks.see(idempotence={"billing": calm | {"late_finishes": 4}})
+    assert line == "1 message of billing was finished after its record had expired: its work may be done twice"
+    looks.see(601, idempotence={"billing": calm | {"late_finishes": 4}})
+    assert looks.line.startswith("All is well")
+    line = looks.see(idempotence={"billing": {"late_finishes": 4, "different_bodies": 5, "store_errors": 3}})
+    assert line == "2 messages for billing use keys of messages with other bodies"
+    line = looks.see(601, idempotence={"billing": {"late_finishes": 4, "different_bodies": 5, "store_errors": 3}})
+    line = looks.see(idempotence={"billing": {"late_finishes": 4, "different_bodies": 5, "store_errors": 4}})
+    assert line == "a store of idempotence records failed billing 1 time"
+
+
 def test_a_lag_below_the_threshold_is_named_in_the_good_news():
     assert Looks().see_lag([3]) == "All is well: 4 clients, 1 group reads, 3 messages wait"
+
+
+def test_numbers_that_are_missing_are_told_by_topic_and_in_the_singular():
+    looks = Looks()
+    assert looks.see(missing_numbers={"orders": 1}) == (
+        "1 number is missing in orders: a message was lost, or never stored"
+    )
+    assert looks.verdict.clauses()[0].rule.panel == "numbers"
+    assert looks.see(missing_numbers={"orders": 0}).startswith("All is well")
 
 
 def test_a_group_that_falls_behind_is_never_caught_up_at_this_rate():
@@ -293,18 +332,30 @@ def test_every_rule_and_every_form_has_its_words(language):
         unsent={"a": 9_000_000},
         disk_used=0.5,
     )
-    looks.see(1, groups=busy, damaged=1, put_failures=1, dead_letters={"behind": 0}, unsent={"a": 9_000_000})
+    looks.see(
+        1,
+        groups=busy,
+        damaged=1,
+        put_failures=1,
+        dead_letters={"behind": 0},
+        idempotence={"behind": dict.fromkeys(IDEMPOTENCE_TROUBLE, 0)},
+        unsent={"a": 9_000_000},
+    )
     looks.see(
         1,
         groups=busy,
         damaged=1,
         put_failures=2,
         dead_letters={"behind": 2},
+        idempotence={"behind": dict.fromkeys(IDEMPOTENCE_TROUBLE, 2)},
+        missing_numbers={"orders": 2},
         undecided=(START_MS - 9_000,),
         given_up=(START_MS,),
         put_p99_us=5_000,
         unsent={"a": 9_000_000},
         disk_used=0.5,
+        is_apart=True,
+        slaves_needed=1,
     )
     assert {clause.rule.name for clause in looks.verdict.clauses()} == {rule.name for rule in RULES}
     for clause in looks.verdict.clauses():
@@ -343,7 +394,9 @@ def test_facts_are_read_from_the_live_state():
         },
         "rates": {"in_messages": 1, "put_p99_us": 70},
         "commit_log": {"damage": {"count": 2}},
+        "numbers": {"topics": {"orders": {"missing": 3}}},
         "put_failures": 1,
+        "idempotence": {"billing": {"counters": {"late_finishes": 1}, "members": {}}},
         "disk_used": 0.25,
     }
     assert facts_of(state) == Facts(
@@ -357,5 +410,7 @@ def test_facts_are_read_from_the_live_state():
         put_failures=1,
         put_p99_us=70,
         unsent={"a:1": 5, "b:2": 0},
+        idempotence={"billing": {"late_finishes": 1}},
+        missing_numbers={"orders": 3},
         disk_used=0.25,
     )

@@ -1,10 +1,11 @@
 """The live stream: ordered, numbered, and indifferent to slow or hostile browsers."""
 
 import copy
+import queue
 
 import pytest
 
-from app.foundation.live_source import EngineUnavailable
+from app.foundation.live_source import EngineUnavailable, MemberFollows
 from app.foundation.patch import apply_patch
 from app.foundation.viewer import BAD_EVENTS_MAX, EVENT_BURST, EVENTS_PER_SECOND, WINDOW
 from app.web.stream import VIEWERS_MAX, LiveStream, TooManyViewers
@@ -265,5 +266,21 @@ def test_the_publisher_thread_survives_an_engine_that_does_not_answer():
     stream.add_viewer("a")
     try:
         assert snapshot_came.wait(60)
+    finally:
+        stream.stop()
+
+
+def test_browsers_of_a_member_that_follows_are_told_who_leads(world):
+    def state():
+        raise MemberFollows("n0", "n2", 7)
+
+    world.source.state = state
+    told = queue.SimpleQueue()
+    world.browsers.send = lambda *event: told.put(event)
+    stream = LiveStream(world.source, world.browsers)
+    stream.start()
+    stream.add_viewer("a")
+    try:
+        assert told.get(timeout=60) == (["a"], "absent", {"name": "n0", "leader": "n2", "term": 7})
     finally:
         stream.stop()

@@ -68,6 +68,25 @@ def test_a_scenario_without_orderly_consumers_says_that_there_is_nothing_to_sear
     expect(page.locator(".explorer-form")).to_have_count(0)
 
 
+def test_a_lost_frame_is_searched_for_named_and_replayed(serve, open_page):
+    page = opened(open_page(f"{serve(empty_scene())}/lab/bank-naive", reduced_motion="reduce"))
+    show_panel(page, "explorer")
+    form = page.locator(".explorer-form")
+    expect(form.locator("select[name=lose]")).to_have_count(0)
+    for name, value in (("max_stalls", "0"), ("max_crashes", "0"), ("max_losses", "1")):
+        form.locator(f"select[name={name}]").select_option(value)
+    form.locator("select[name=lose]").select_option("reply to SEND_MESSAGE_V2")
+    expect(form.locator("input[name=to_ms]")).to_have_attribute("placeholder", "11000")
+    assert findings_in_every_theme(page, "#panel-explorer") == []
+    form.locator("button[type=submit]").click()
+    finding = page.locator(".explorer-finding")
+    expect(finding).to_contain_text("Found: 1 lost frame is enough", timeout=SEARCH_MS)
+    expect(finding.locator(".explorer-holds li")).to_contain_text("B1 → P1")
+    assert findings_in_every_theme(page, "#panel-explorer") == []
+    finding.locator(".button-primary").click()
+    expect(page.locator(".moment-violation")).to_contain_text("no debit", timeout=SEARCH_MS)
+
+
 def test_the_panel_is_accessible(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers", reduced_motion="reduce"))
     show_panel(page, "explorer")

@@ -140,14 +140,38 @@ def test_the_link_of_a_run_rebuilds_it_in_another_browser(page, open_page):
 def test_an_event_of_the_log_shows_its_causes_and_goes_there(page):
     run_to_ms(page, 1500)
     show_panel(page, "log")
+    status, found = page.locator(".event-log [role=status]"), re.compile(r"^[1-9]\d* events? found$")
+    expect(status).to_have_text(found)
+    unfiltered = status.inner_text()
     page.locator("#log-filter").fill("P1")
-    expect(page.locator(".event-log [role=status]")).to_have_text(re.compile(r"^[1-9]\d* events? found$"))
+    expect(status).not_to_have_text(unfiltered)  # a filter is applied only when nobody has typed for a moment
+    expect(status).to_have_text(found)
     row = page.locator(".log-row").last
     number = int(row.locator(".link-button").inner_text().removeprefix("#"))
     row.locator("span").last.click()
     expect(page.locator("#sequence-chosen")).to_contain_text(f"#{number}")
     row.locator(".link-button").click()
     expect_event(page, number)
+
+
+#: From now on: the names of the frames that were crossed out on the stage, however short.
+CROSSED = """() => {
+    window.crossed = [];
+    new MutationObserver(() => {
+        for (const frame of document.querySelectorAll('.flights .frame-lost')) window.crossed.push(frame.ariaLabel);
+    }).observe(document.querySelector('.flights'), { childList: true, subtree: true });
+}"""
+
+
+def test_a_frame_that_is_lost_while_the_world_plays_is_crossed_out(page):
+    run_to_ms(page, 990)
+    page.evaluate(
+        "async () => (await import('/static/lab/session.js'))"
+        ".command('drop-next', 'P1->B1', { frame: 'SEND_MESSAGE_V2' })"
+    )
+    page.evaluate(CROSSED)
+    page.locator("#control-play").click()
+    page.wait_for_function("() => window.crossed.some((label) => label.includes('SEND_MESSAGE_V2'))")
 
 
 def test_a_fault_of_a_link_is_listed_while_it_lasts(page):

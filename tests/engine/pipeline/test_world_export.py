@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from app.command_line import main
 from app.lab.routes.audits import plan_of
+from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Command
 from engine.lab.scenario.scenario_files import load_scenario
@@ -108,6 +109,25 @@ def test_spark_finds_exactly_the_harm_that_was_done(world, folder, spark):
     assert groups["shipping"]["missing"] == len(set(stored) - set(consumed["C2"])) == 9
     found = {(row["kind"], row["first"], row["last"]) for row in rows("findings")}
     assert any((first, last) == (6, 11) for _, first, last in found)
+
+
+@pytest.mark.parametrize(
+    ("strategy", "twice"), [("state-table", [("consumed twice", "shop", "B1:1", 0)]), ("message-table", [])]
+)
+def test_work_that_a_forgetful_store_lets_through_is_found_and_a_duplicate_that_was_swallowed_is_none(
+    spark, tmp_path, strategy, twice
+):
+    with LabRun(load_scenario("forgetful-store")) as run:
+        run.apply(Command("setting", "C1", {"name": "idempotence_strategy", "value": strategy}))
+        run.run_to_time(run.scenario.duration_ms * 1_000)
+        export_messages(run, tmp_path / "export")
+        (consumer,) = run.world.roles(ConsumerRole)
+        counters = consumer.idempotence_counters
+    rows = audit(spark, {"input_folder": str(tmp_path / "export"), "topics": "Orders", "groups": "shop"})
+    found = [(row["kind"], row["who"], row["queue"], row["first"]) for row in rows("findings")]
+    assert [finding for finding in found if finding[0] == "consumed twice"] == twice
+    assert sum(kind == "duplicated" for kind, *_ in found) == 2, "order-1 and order-2 are stored twice"
+    assert counters.swallowed == 2 - len(twice)
 
 
 @pytest.mark.parametrize(

@@ -242,3 +242,38 @@ def test_work_off_the_loop_gives_its_result_or_its_error_and_others_run_meanwhil
             await disk.off_loop(fail)
 
     run(scenario)
+
+
+def test_a_file_that_grows_is_read_by_position_and_can_be_cut(run):
+    async def scenario(disk):
+        file = disk.open_append("Orders-0/00000000000000000000.log")
+        assert (file.size_bytes, file.read_at(0, 10)) == (0, b"")
+        assert [file.append(b"first"), file.append(bytearray(5_000)), file.append(memoryview(b"last"))] == [0, 5, 5_005]
+        assert file.size_bytes == 5_009
+        assert file.read_at(5_003, 100) == b"\0\0last"
+        await file.flush()
+        file.truncate(4_098)
+        assert (file.size_bytes, file.read_at(4_096, 100)) == (4_098, b"\0\0")
+        assert file.append(b"new") == 4_098
+        file.flush_now()
+        file.close()
+        again = disk.open_append("Orders-0/00000000000000000000.log")
+        assert (again.size_bytes, again.read_at(0, 5), again.read_at(4_096, 9)) == (4_101, b"first", b"\0\0new")
+        assert disk.file_size_bytes("Orders-0/00000000000000000000.log") == 4_101
+        again.truncate(0)
+        assert (again.size_bytes, again.read_at(0, 9), again.append(b"x")) == (0, b"", 0)
+        again.close()
+
+    run(scenario)
+
+
+def test_what_was_cut_off_reads_as_zeros_when_the_file_grows_again(run):
+    async def scenario(disk):
+        file = disk.open_append("log")
+        file.append(b"x" * 100)
+        file.truncate(10)
+        file.append(bytes(50))
+        assert file.read_at(0, 100) == b"x" * 10 + bytes(50)
+        file.close()
+
+    run(scenario)

@@ -61,34 +61,17 @@ def start_real_rocketmq(
     ``start_seconds`` covers both processes, from the launch of the name server to the route of TBW102.
     Raises :class:`ClientUnavailable` where there is no Java or no jars.
     """
-    jars = server_jars()
-    java = tool("java")
     name_server_port = name_server_port or free_port()
     broker_port = broker_port or free_broker_port()
-    home = _write_home(folder / "home")
-    environment = {"ROCKETMQ_HOME": str(home), "NAMESRV_ADDR": f"127.0.0.1:{name_server_port}"}
-    common = [java, *_OPENED_PACKAGES, f"-Duser.home={home}", "-cp", jars.class_path]
-
     started = time.monotonic()
     name_server_settings = folder / "namesrv.conf"
     name_server_settings.write_text(f"listenPort={name_server_port}\n", "ascii")
-    name_server = ManagedProcess(
-        "real name server",
-        [*common[:1], *_NAME_SERVER_HEAP, *common[1:], "org.apache.rocketmq.namesrv.NamesrvStartup", "-c",
-         str(name_server_settings)],
-        folder / "namesrv.log",
-        environment,
-    )  # fmt: skip
-    broker_settings = _write_broker_settings(folder, name_server_port, broker_port, settings)
-    broker = ManagedProcess(
-        "real broker",
-        [*common[:1], *_BROKER_HEAP, *common[1:], "org.apache.rocketmq.broker.BrokerStartup", "-c",
-         str(broker_settings)],
-        folder / "broker.log",
-        environment,
-    )  # fmt: skip
+    name_server = _start(
+        "real name server", "namesrv.NamesrvStartup", _NAME_SERVER_HEAP, folder / "namesrv.log", name_server_settings
+    )
+    broker = start_real_broker(folder, f"127.0.0.1:{name_server_port}", broker_port, settings)
     cluster = Cluster(
-        label=f"RocketMQ {jars.version}",
+        label=f"RocketMQ {server_jars().version}",
         name_server_port=name_server_port,
         broker_port=broker_port,
         broker_name=BROKER_NAME,
@@ -105,6 +88,21 @@ def start_real_rocketmq(
         raise
     cluster.start_seconds = time.monotonic() - started
     return cluster
+
+
+def start_real_broker(
+    folder: Path, name_servers: str, broker_port: int, settings: Mapping[str, str] = NO_SETTINGS
+) -> ManagedProcess:
+    """Start a broker alone, on what ``folder`` holds already; ``name_servers`` are joined by semicolons."""
+    broker_settings = _write_broker_settings(folder, name_servers, broker_port, settings)
+    return _start("real broker", "broker.BrokerStartup", _BROKER_HEAP, folder / "broker.log", broker_settings)
+
+
+def _start(name: str, main_class: str, heap: tuple[str, ...], log: Path, settings: Path) -> ManagedProcess:
+    home = _write_home(log.parent / "home")
+    command = [tool("java"), *heap, *_OPENED_PACKAGES, f"-Duser.home={home}", "-cp", server_jars().class_path]
+    command += [f"org.apache.rocketmq.{main_class}", "-c", str(settings)]
+    return ManagedProcess(name, command, log, {"ROCKETMQ_HOME": str(home)})
 
 
 def wait_for_route(cluster: Cluster) -> None:
@@ -127,12 +125,12 @@ def _write_home(home: Path) -> Path:
     return home
 
 
-def _write_broker_settings(folder: Path, name_server_port: int, broker_port: int, further: Mapping[str, str]) -> Path:
+def _write_broker_settings(folder: Path, name_servers: str, broker_port: int, further: Mapping[str, str]) -> Path:
     store = folder / "store"
     settings = {
         **_BROKER_SETTINGS,
         **further,
-        "namesrvAddr": f"127.0.0.1:{name_server_port}",
+        "namesrvAddr": name_servers,
         "listenPort": str(broker_port),
         "haListenPort": str(broker_port + 1),
         "storePathRootDir": str(store),

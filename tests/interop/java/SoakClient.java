@@ -29,6 +29,8 @@ public final class SoakClient {
     private static final long PACE_MS = 20;
     private static final long PAUSE_MS = 200;
     private static final int REFUSES_EVERY = 10;
+    /** How often it asks where the broker is; the client's own default. */
+    private static final int POLL_MS = Integer.getInteger("poll.ms", 30_000);
     private static volatile boolean isEnded;
 
     private final String nameServer;
@@ -66,6 +68,7 @@ public final class SoakClient {
             isTransactional ? transactional() : new DefaultMQProducer(group + "_sender");
         producer.setNamesrvAddr(nameServer);
         producer.setInstanceName(stream);
+        producer.setPollNameServerInterval(POLL_MS);
         producer.start();
         new Thread(() -> sendUntilEnded(producer), "sends " + stream).start();
     }
@@ -135,6 +138,7 @@ public final class SoakClient {
         DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(group);
         consumer.setNamesrvAddr(nameServer);
         consumer.setInstanceName(stream);
+        consumer.setPollNameServerInterval(POLL_MS);
         consumer.setConsumeFromWhere(ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET);
         consumer.subscribe(topic, "*");
         if (kind.equals("orderly")) {

@@ -73,23 +73,23 @@ class LabCluster:
         """The first broker."""
         return self.brokers[broker_name(0)]
 
-    def start_broker(self, name: str) -> Broker:
+    def start_broker(self, name: str, **settings: Any) -> Broker:
         """Start a broker on the node of its name, with whatever files that has. Also after a crash."""
         runtime = self.world.node(name)
         config = BrokerConfig(
             broker_name=name,
             host=runtime.identity.host_ip,
             name_server_addresses=(self.name_server_address,),
-            **self._broker_settings,
+            **{**self._broker_settings, **settings},
         )
         broker = self.brokers[name] = Broker(runtime, config, self._store_config)
         self.world.run(broker.start(), node=name)
         return broker
 
-    def restart_broker(self, name: str) -> Broker:
+    def restart_broker(self, name: str, **settings: Any) -> Broker:
         """A new process of a broker that crashed, or that is crashed now."""
         self.world.restart(name)
-        return self.start_broker(name)
+        return self.start_broker(name, **settings)
 
     # --- clients ---------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,6 @@ from engine.lab.checkers.watch.checker import Checker, has_transactions
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
 from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.history import ConsumeBegan
-from engine.lab.nodes.producer_role import ProducerRole
 from engine.lab.scenario.scenario import TransactionWord
 from engine.texts import Text
 
@@ -48,7 +47,7 @@ class NoHalfMessageConsumed(Checker):
         history, nodes = self.world.history, self.world.nodes
         for send in history.sends_invoked[self._sends_read :]:
             role = nodes[send.node]
-            if isinstance(role, ProducerRole) and role.local_transactions is not None:
+            if role.sends_in_transactions(send.topic):
                 self._said.setdefault(send.key, "")
         self._sends_read = len(history.sends_invoked)
         for answer in history.transactions_ended[self._answers_read :]:

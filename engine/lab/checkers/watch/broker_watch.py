@@ -65,6 +65,7 @@ class BrokerWatch:
 
     def __init__(self, role: BrokerRole, tell: Tell, power_cuts: Mapping[str, None]) -> None:
         self.name = role.name
+        self.spec = role.spec
         self.log: dict[int, LoggedMessage] = {}
         self.messages: list[LoggedMessage] = []
         self.by_place: dict[Place, LoggedMessage] = {}

@@ -43,8 +43,8 @@ class Checker(WatchListener):
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        """Whether the claim means anything in ``scenario``."""
-        return True
+        """Whether the claim means anything in ``scenario``; most are about brokers of RocketMQ."""
+        return bool(scenario.of_role(Role.BROKER))
 
     @property
     def ok(self) -> bool:
@@ -92,14 +92,39 @@ def has_clustering_group(scenario: Scenario) -> bool:
     return any(spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
 
 
+def has_slaves(scenario: Scenario) -> bool:
+    """Whether a broker follows another one."""
+    return any(spec.slave_of for spec in scenario.of_role(Role.BROKER))
+
+
+def has_kafka(scenario: Scenario) -> bool:
+    """Whether there is a broker of Kafka."""
+    return bool(scenario.of_role(Role.KAFKA_BROKER))
+
+
+def has_lone_kafka(scenario: Scenario) -> bool:
+    """Whether there is one, and nobody has copies."""
+    return has_kafka(scenario) and not has_kafka_cluster(scenario)
+
+
+def has_kafka_cluster(scenario: Scenario) -> bool:
+    """Whether brokers of Kafka hold copies of each other's partitions."""
+    return bool(scenario.of_role(Role.KAFKA_CONTROLLER))
+
+
+def has_raft(scenario: Scenario) -> bool:
+    """Whether there is a Raft group."""
+    return bool(scenario.of_role(Role.RAFT_PEER))
+
+
 def has_orderly_group(scenario: Scenario) -> bool:
     """Whether such consumers handle each queue in order."""
     return any(spec.orderly and spec.model == "clustering" for spec in scenario.of_role(Role.CONSUMER))
 
 
 def has_transactions(scenario: Scenario) -> bool:
-    """Whether a producer sends in transactions."""
-    return any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
+    """Whether anybody sends in transactions."""
+    return scenario.sends_in_transactions
 
 
 def consumption_element(entry: ConsumeBegan) -> dict[str, str | int]:

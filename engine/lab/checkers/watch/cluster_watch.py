@@ -14,13 +14,25 @@ from typing import Any, Concatenate, ParamSpec
 
 from engine.lab.checkers.watch.broker_watch import BrokerListener, BrokerWatch
 from engine.lab.checkers.watch.group_watch import GroupWatch
+from engine.lab.checkers.watch.kafka_watch import KafkaWatch, RecordListener
 from engine.lab.checkers.watch.logged_message import LoggedMessage
+from engine.lab.checkers.watch.raft_watch import RaftListener, RaftWatch
 from engine.lab.checkers.watch.violation import Violation
+from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
-from engine.lab.nodes.history import BankEntry, BranchChanged, ConsumeBegan, ConsumeEnded, SendReturned
+from engine.lab.nodes.history import (
+    BankEntry,
+    BranchChanged,
+    ConsumeBegan,
+    ConsumeEnded,
+    DeliveryJudged,
+    SendReturned,
+    WorkDone,
+)
+from engine.lab.raft.raft_peer_role import RaftPeerRole
 from engine.lab.scenario.listener_spec import ListenerResult
-from engine.lab.scenario.scenario import Role
+from engine.lab.scenario.scenario import KAFKA_ROLES, RAFT_ROLES, Role
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.names import group_of_retry_or_dlq_topic, is_dlq_topic
 from engine.runtime.lab.lab_failures import LabFailure
@@ -36,11 +48,13 @@ CHANNEL_EXPIRED_US = 130 * _SECOND_US
 #: After so long without any fault everything has to go its usual way again: heartbeat 30 s, rebalance 20 s, a pull
 #: whose answer was lost 30 s.
 CALM_US = 80 * _SECOND_US
+#: All is calm only while they run.
+_SERVERS = (Role.BROKER, Role.NAME_SERVER, Role.KAFKA_BROKER, Role.KAFKA_CONTROLLER)
 #: What may have been damaged long after it was written is looked at again bit by bit, every so many events.
 _EVENTS_PER_AUDIT = 16
 
 
-class WatchListener(BrokerListener):
+class WatchListener(BrokerListener, RecordListener, RaftListener):
     """What is told of a world, of its brokers too. Nothing happens: who wants to know overrides the method."""
 
     def send_returned(self, entry: SendReturned) -> None:
@@ -52,11 +66,29 @@ class WatchListener(BrokerListener):
     def consume_ended(self, entry: ConsumeEnded) -> None:
         """A listener is done with a message."""
 
+    def command_returned(self, entry: SendReturned) -> None:
+        """A client of a Raft group learns how a command ended."""
+
+    def record_send_returned(self, entry: SendReturned) -> None:
+        """A producer of Kafka learns how a send ended."""
+
+    def record_consume_began(self, entry: ConsumeBegan) -> None:
+        """An application begins with a record that its consumer of Kafka has given it."""
+
+    def record_consumed(self, entry: ConsumeEnded) -> None:
+        """It is done with it."""
+
     def bank_entered(self, entry: BankEntry) -> None:
         """A bank has done something."""
 
     def branch_changed(self, entry: BranchChanged) -> None:
         """A branch of a global transaction is in another state."""
+
+    def work_done(self, entry: WorkDone) -> None:
+        """A store or a service has changed for good."""
+
+    def delivery_judged(self, entry: DeliveryJudged) -> None:
+        """An idempotent listener is done with a delivery."""
 
     def code_failed(self, failure: LabFailure) -> None:
         """An exception that nobody caught."""
@@ -77,17 +109,27 @@ NEWS: tuple[Callable[..., None], ...] = tuple(method for _, method in getmembers
 
 @dataclass(slots=True)
 class _Reading:
-    """How far a list of the history was read, and what a further entry is told as."""
+    """How far a list of the history was read, and what a further entry is told as, of a node of Kafka and of others."""
 
     entries: Sequence[Any]
     news: Callable[..., None]
+    news_of_kafka: Callable[..., None] | None = None
+    news_of_raft: Callable[..., None] | None = None
     count: int = 0
+
+    def news_for(self, role: Role) -> Callable[..., None]:
+        """What an entry of a node of that role is told as."""
+        special = self.news_of_kafka if role in KAFKA_ROLES else self.news_of_raft if role in RAFT_ROLES else None
+        return special or self.news
 
 
 class ClusterWatch:
     """See the module.
 
     :ivar brokers: by node name.
+    :ivar slaves: the same of brokers that follow another one. Nobody is told what they hold: it is their masters'.
+    :ivar kafka_brokers: the same of Kafka's.
+    :ivar raft_peers: the same of the peers of a Raft group.
     :ivar groups: the consumer groups by name.
     :ivar found: violations not yet fetched.
     :ivar calm_since_us: since when nothing has been wrong: no command, every broker and name server up, no node paused,
@@ -97,6 +139,9 @@ class ClusterWatch:
     def __init__(self, world: ScenarioWorld) -> None:
         self.world = world
         self.brokers: dict[str, BrokerWatch] = {}
+        self.slaves: dict[str, BrokerWatch] = {}
+        self.kafka_brokers: dict[str, KafkaWatch] = {}
+        self.raft_peers: dict[str, RaftWatch] = {}
         self.groups: dict[str, GroupWatch] = {}
         self.found: list[Violation] = []
         self.event_number = 0
@@ -109,11 +154,18 @@ class ClusterWatch:
         self._node_count = 0
         history = world.history
         self._readings = [
-            _Reading(history.sends_returned, WatchListener.send_returned),
-            _Reading(history.consumes_began, WatchListener.consume_began),
-            _Reading(history.consumes_ended, WatchListener.consume_ended),
+            _Reading(
+                history.sends_returned,
+                WatchListener.send_returned,
+                WatchListener.record_send_returned,
+                WatchListener.command_returned,
+            ),
+            _Reading(history.consumes_began, WatchListener.consume_began, WatchListener.record_consume_began),
+            _Reading(history.consumes_ended, WatchListener.consume_ended, WatchListener.record_consumed),
             _Reading(history.bank_entries, WatchListener.bank_entered),
             _Reading(history.branches_changed, WatchListener.branch_changed),
+            _Reading(history.work_done, WatchListener.work_done),
+            _Reading(history.deliveries_judged, WatchListener.delivery_judged),
         ]
         self._commands = self._failures = 0
         self._power_cuts: dict[str, None] = {}
@@ -143,11 +195,15 @@ class ClusterWatch:
         loop, history = self._loop, self._history
         now_us = self.now_us = loop.schedule.now_us
         # Nobody but its own actors can change what a node holds or saw, except for commands.
-        acting = self.brokers.get(loop.last_actor.node.name)
+        name = loop.last_actor.node.name
+        acting = (
+            self.brokers.get(name) or self.slaves.get(name) or self.kafka_brokers.get(name) or self.raft_peers.get(name)
+        )
         if len(history.commands) != self._commands:
             self._read_commands()
-            for broker in self.brokers.values():
-                broker.look()
+            watches: list[BrokerWatch | KafkaWatch | RaftWatch] = [*self.brokers.values(), *self.slaves.values()]
+            for watch in (*watches, *self.kafka_brokers.values(), *self.raft_peers.values()):
+                watch.look()
         elif acting is not None:
             acting.look()
         if acting is None:
@@ -172,7 +228,7 @@ class ClusterWatch:
                 new = reading.entries[reading.count :]
                 reading.count += len(new)
                 for entry in new:
-                    self._tell(reading.news, entry)
+                    self._tell(reading.news_for(self.world.nodes[entry.node].role), entry)
 
     def _note_consumed(self, entry: ConsumeEnded) -> None:
         group = self.groups.get(entry.group)
@@ -204,8 +260,14 @@ class ClusterWatch:
         nodes = self.world.nodes
         for name in list(nodes)[self._node_count :]:
             role = nodes[name]
-            if isinstance(role, BrokerRole):
+            if isinstance(role, BrokerRole) and role.spec.slave_of:
+                self.slaves[name] = BrokerWatch(role, _tell_nobody, self._power_cuts)
+            elif isinstance(role, BrokerRole):
                 self.brokers[name] = BrokerWatch(role, self._tell, self._power_cuts)
+            elif isinstance(role, KafkaBrokerRole):
+                self.kafka_brokers[name] = KafkaWatch(role, self._tell, self._power_cuts)
+            elif isinstance(role, RaftPeerRole):
+                self.raft_peers[name] = RaftWatch(role, self._tell)
             elif isinstance(role, ConsumerRole):
                 self.groups.setdefault(role.spec.group, GroupWatch(role.spec.group)).add(role.spec)
         self._node_count = len(nodes)
@@ -239,7 +301,7 @@ class ClusterWatch:
             if role.spec.bank is not None and self.world.disk_of(role.name).occupied_bytes:
                 return False
             status = role.status
-            if status == "paused" or (status != "running" and role.role in (Role.BROKER, Role.NAME_SERVER)):
+            if status == "paused" or (status != "running" and role.role in _SERVERS):
                 return False
         # A member that vanished without a word is on the brokers' lists until its channel expires.
         return self.now_us > self._last_command_us + CHANNEL_EXPIRED_US or self._members_are_known()
@@ -292,3 +354,7 @@ class ClusterWatch:
     def _group_of_copy(self, message: LoggedMessage) -> GroupWatch | None:
         name = group_of_retry_or_dlq_topic(message.destination)
         return self.groups.get(name) if name is not None else None
+
+
+def _tell_nobody(news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
+    """Of slaves."""

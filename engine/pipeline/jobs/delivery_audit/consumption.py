@@ -90,6 +90,9 @@ class _Join:
         #: Message -> the row of its first copy; -1: it is not stored.
         self._row_of = np.full(len(self._unique_ids), -1, np.int64)
         self._row_of[self._message[self._stored_rows]] = self._stored_rows
+        self._told_rows: Numbers = np.concatenate((self._rows("consumed"), self._rows("swallowed")))
+        self._is_swallowed = np.zeros(len(self._message), bool)
+        self._is_swallowed[self._rows("swallowed")] = True
         self._calls = self._distinct_calls()
 
     def _rows(self, kind: str) -> Numbers:
@@ -97,11 +100,10 @@ class _Join:
 
     def _distinct_calls(self) -> Numbers:
         """Rows of listener calls about messages that are stored; a note that was sent twice counts once."""
-        rows = self._rows("consumed")
-        rows = rows[self._row_of[self._message[rows]] >= 0]
+        rows = self._told_rows[self._row_of[self._message[self._told_rows]] >= 0]
         group, call = _encoded(self._table, "client_group")[1], _encoded(self._table, "call")[1]
         fresh = ~_column(self._table, "is_counted").astype(bool)
-        rows = rows[np.lexsort((fresh[rows], call[rows], group[rows], self._message[rows]))]
+        rows = rows[np.lexsort((fresh[rows], self._is_swallowed[rows], call[rows], group[rows], self._message[rows]))]
         keys = np.stack((self._message[rows], group[rows], call[rows]))
         is_first = np.ones(len(rows), bool)
         is_first[1:] = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
@@ -123,7 +125,7 @@ class _Join:
             "judged": told,
             "groups": list(self._group_facts()),
             "not_stored": self._not_stored(),
-            "unmatched": int((self._row_of[self._message[self._rows("consumed")]] < 0).sum()),
+            "unmatched": int((self._row_of[self._message[self._told_rows]] < 0).sum()),
             "unreadable": len(self._rows("unreadable")),
         }
 
@@ -142,9 +144,10 @@ class _Join:
         keys = np.stack((group[calls], topic[places], queue[places]))
         for begin, end in _stretches(keys):
             some, at = calls[begin:end], places[begin:end]
-            good = offset[at[is_ok[some]]]
-            consumed, times = np.unique(good, return_counts=True)
-            fresh = is_ok[some] & ~is_counted[some]
+            consumed = np.unique(offset[at[is_ok[some]]])
+            is_worked = is_ok[some] & ~self._is_swallowed[some]
+            worked, times = np.unique(offset[at[is_worked]], return_counts=True)
+            fresh = is_worked & ~is_counted[some]
             latency = LatencyHistogram()
             latency.add(self._at_ms[some[fresh]] - self._at_ms[at[fresh]])
             yield {
@@ -152,7 +155,7 @@ class _Join:
                 "topic": topics[keys[1, begin]],
                 "queue": queues[keys[2, begin]],
                 "consumed": NumberSet.of(consumed).encode(),
-                "twice": NumberSet.of(consumed[times > 1]).encode(),
+                "twice": NumberSet.of(worked[times > 1]).encode(),
                 "failed": NumberSet.of(offset[at[~is_ok[some]]]).encode(),
                 "latency": latency.encode(),
             }
@@ -196,7 +199,7 @@ class _Join:
         keep[self._calls] = True
         keep &= keeps_message[self._message]
         # Notes about messages that have not been seen, or never will: they are of other topics, perhaps.
-        loose = np.concatenate((self._unstored(), self._rows("consumed")))
+        loose = np.concatenate((self._unstored(), self._told_rows))
         loose = loose[~stored[self._message[loose]] & (self._at_ms[loose] > rules.judge_until_ms)]
         keep[loose] = True
         is_counted = np.zeros(len(self._message), bool)

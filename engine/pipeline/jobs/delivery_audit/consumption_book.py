@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
-from engine.pipeline.jobs.delivery_audit.number_set import NumberRange, NumberSet, count_of
+from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
+from engine.protocol.number_ranges import NumberRange, count_of
 
 #: Acknowledged messages that are not stored and are remembered by name.
 SAMPLES_MAX = 500

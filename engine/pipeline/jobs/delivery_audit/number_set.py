@@ -13,14 +13,14 @@ from __future__ import annotations
 import base64
 import itertools
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
 
-#: First and last, both included. Lists of ranges ascend and do not touch.
-NumberRange = tuple[int, int]
+from engine.protocol.number_ranges import NumberRange, without
+
 Numbers = npt.NDArray[np.int64]
 _Bits = npt.NDArray[np.uint8]
 
@@ -205,25 +205,3 @@ def _by_chunk(numbers: Numbers) -> Iterator[tuple[int, Numbers]]:
     starts = [0, *(np.flatnonzero(np.diff(chunks)) + 1).tolist(), len(numbers)]
     for begin, end in itertools.pairwise(starts):
         yield int(chunks[begin]), numbers[begin:end]
-
-
-def without(ranges: Iterable[NumberRange], taken: Iterable[NumberRange]) -> Iterator[NumberRange]:
-    """What of ``ranges`` lies in none of ``taken``. Both are walked once; those of ``taken`` may touch."""
-    rest = iter(taken)
-    hole = next(rest, None)
-    for first, last in ranges:
-        start = first
-        while hole is not None and hole[0] <= last:
-            if hole[0] > start:
-                yield start, hole[0] - 1
-            start = max(start, hole[1] + 1)
-            if hole[1] >= last:
-                break
-            hole = next(rest, None)
-        if start <= last:
-            yield start, last
-
-
-def count_of(ranges: Iterable[NumberRange]) -> int:
-    """How many numbers."""
-    return sum(last - first + 1 for first, last in ranges)

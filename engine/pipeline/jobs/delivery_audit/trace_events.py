@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pyarrow as pa
 from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
+from engine.client.trace.trace_context import SWALLOWED_CODE
 from engine.pipeline.jobs.arrow_columns import arrow_schema_of
 from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: kind: "stored", "acknowledged" (the group is the producer's), "consumed", or "unreadable".
+#: kind: "stored", "acknowledged" (the group is the producer's), "consumed", "swallowed" (a duplicate, on which nobody
+#: has worked), or "unreadable".
 #: call: the id of a listener call. is_counted: it was told of before.
 EVENT_SCHEMA = (
     "unique_id string, kind string, topic string, queue string, queue_offset bigint, at_ms bigint, "
@@ -109,7 +111,8 @@ def _acknowledged(fields: list[str]) -> TraceEvent | None:
 
 def _consumed(fields: list[str]) -> TraceEvent | None:
     # Clients before 4.7 write neither time nor group: nobody can tell then whose note it is.
-    return TraceEvent(fields[2], "consumed", "", _milliseconds(fields[7]), fields[8], fields[1], fields[4] == "true")
+    kind = "swallowed" if fields[6] == str(SWALLOWED_CODE) else "consumed"
+    return TraceEvent(fields[2], kind, "", _milliseconds(fields[7]), fields[8], fields[1], fields[4] == "true")
 
 
 def _milliseconds(text: str) -> int:

@@ -137,11 +137,13 @@ def _line(fields: Mapping[str, Any]) -> bytes:
 
 
 def _header(task: SeedTask, python: str) -> dict[str, Any]:
+    # A scenario with other settings is another one.
+    text = task.text + (json.dumps(task.settings) if task.settings else "")
     return {
         "format": _FORMAT,
         "version": _VERSION,
         "scenario": task.scenario,
-        "text": hashlib.sha256(task.text.encode()).hexdigest()[:16],
+        "text": hashlib.sha256(text.encode()).hexdigest()[:16],
         "faults": "random" if task.random_faults else "none",
         "engine": engine_digest(),
         "python": python,

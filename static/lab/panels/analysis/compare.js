@@ -7,6 +7,7 @@ import { computed, signal } from "@preact/signals";
 import { language, t } from "../../../common/i18n.js";
 import { isRecording, openLink } from "../../session.js";
 import { calmView } from "../../view.js";
+import { FILE as OF_REPLICATION, ReplicationCompare } from "./replication_compare.js";
 
 /** Scenario -> the comparisons that come with the page, each with the figures that tell of it. */
 const COMPARISONS = {
@@ -23,8 +24,14 @@ const tables = signal({});
 
 const fileOf = (scenario, assignment) => `/static/lab/comparisons/${scenario}.${assignment}.json`;
 
+/** Its table is of policies and faults, not of a setting's values. */
+const isOfReplication = (scenario) => scenario === "replication-compare";
+
 /** Whether there is anything to compare in the world that is shown. */
-export const canCompare = computed(() => calmView.value.scenario in COMPARISONS && !isRecording());
+export const canCompare = computed(() => {
+  const { scenario } = calmView.value;
+  return (scenario in COMPARISONS || isOfReplication(scenario)) && !isRecording();
+});
 
 async function load(file) {
   if (tables.peek()[file]) return;
@@ -40,11 +47,17 @@ async function load(file) {
 export function Compare() {
   const { scenario } = calmView.value;
   const comparisons = COMPARISONS[scenario] ?? {};
-  const files = Object.keys(comparisons).map((assignment) => fileOf(scenario, assignment));
+  const files = isOfReplication(scenario)
+    ? [OF_REPLICATION]
+    : Object.keys(comparisons).map((assignment) => fileOf(scenario, assignment));
   useEffect(() => files.forEach(load), [scenario]);
+  const isMissing = files.some((file) => tables.value[file] === "missing");
+  const missing = isMissing && html`<p class="quiet">${t("lab.compare.missing")}</p>`;
+  if (isOfReplication(scenario))
+    return html`<div class="compare">${missing}<${ReplicationCompare} table=${tables.value[OF_REPLICATION]} /></div>`;
   return html`<div class="compare">
     <p class="quiet">${t("lab.compare.about")}</p>
-    ${files.some((file) => tables.value[file] === "missing") && html`<p class="quiet">${t("lab.compare.missing")}</p>`}
+    ${missing}
     <div class="compare-tables">
       ${Object.entries(comparisons).map(
         ([assignment, figures]) =>

@@ -1,5 +1,5 @@
-// What a crash at each point of a transfer does: a table that was computed before (engine/lab/sweep/crash_points.py);
-// each row leads to its run, as it stood right after the crash.
+// What a crash at each point of a transfer, or of work, does: a table that was computed before
+// (engine/lab/sweep/crash_points.py); each row leads to its run, as it stood right after the crash.
 
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
@@ -8,8 +8,7 @@ import { bilingual, span } from "../../format.js";
 import { isRecording, openLink } from "../../session.js";
 
 /** Scenarios whose table comes with the page. */
-const WITH_TABLE = ["xa-two-phase"];
-const WAYS = ["two-phase", "message"];
+const WITH_TABLE = { "xa-two-phase": ["two-phase", "message"], "six-steps": ["work"], "sub-messages": ["work"] };
 
 /** Scenario -> its table, as soon as somebody wanted to see it; "missing" when it cannot be had. */
 const tables = signal({});
@@ -25,8 +24,10 @@ async function load(scenario) {
   }
 }
 
-export function CrashPoints({ scenario }) {
-  if (!WITH_TABLE.includes(scenario) || isRecording()) return null;
+/** `isWork`: that of work is wanted, else that of transfers. */
+export function CrashPoints({ scenario, isWork = false }) {
+  const ways = WITH_TABLE[scenario] ?? [];
+  if (ways.includes("work") !== isWork || ways.length === 0 || isRecording()) return null;
   const table = tables.value[scenario];
   return html`<details class="crash-points" onToggle=${(event) => event.currentTarget.open && load(scenario)}>
     <summary>${t("lab.crash.title")}</summary>
@@ -35,8 +36,10 @@ export function CrashPoints({ scenario }) {
       table &&
       table !== "missing" &&
       html`
-        <p class="quiet">${t("lab.crash.about", { time: span(table.restart_after_ms * 1000) })}</p>
-        ${WAYS.map(
+        <p class="quiet">
+          ${t(isWork ? "lab.crash.about_work" : "lab.crash.about", { time: span(table.restart_after_ms * 1000) })}
+        </p>
+        ${ways.map(
           (way) =>
             html`<${Points} key=${way} way=${way} points=${table.points.filter((point) => point.way === way)} />`,
         )}
@@ -51,15 +54,20 @@ function Points({ way, points }) {
     html`<span class="crash-bar" aria-hidden="true">
       <span class=${`xa-bar xa-bar-${kind}`} style=${{ width: `${(100 * us) / most}%` }}></span>
     </span>`;
+  const isWork = way === "work";
   return html`<table class="xa-table crash-table">
-    <caption>${t(`lab.xa.side_${way.replaceAll("-", "_")}`)}</caption>
+    <caption>${t(isWork ? "lab.crash.work" : `lab.xa.side_${way.replaceAll("-", "_")}`)}</caption>
     <thead>
       <tr>
         <th scope="col">${t("lab.crash.col_point")}</th>
         <th scope="col">${t("lab.crash.col_outcome")}</th>
-        <th scope="col" colspan="2">${t("lab.xa.col_locked")}</th>
-        <th scope="col" colspan="2">${t("lab.xa.col_window")}</th>
-        <th scope="col">${t("lab.crash.col_conserved")}</th>
+        ${
+          isWork
+            ? html`<th scope="col">${t("lab.crash.col_times")}</th>`
+            : html`<th scope="col" colspan="2">${t("lab.xa.col_locked")}</th>
+                <th scope="col" colspan="2">${t("lab.xa.col_window")}</th>`
+        }
+        <th scope="col">${t(isWork ? "lab.crash.col_holds" : "lab.crash.col_conserved")}</th>
       </tr>
     </thead>
     <tbody>
@@ -80,10 +88,14 @@ function Points({ way, points }) {
               ${t(`lab.crash.outcome_${point.outcome.replaceAll("-", "_")}`)}
             </span>
           </td>
-          <td class="number">${point.locked_us === 0 ? "–" : span(point.locked_us)}</td>
-          <td>${bar(point.locked_us, way === "message" ? "executing" : "prepared")}</td>
-          <td class="number">${point.window_us === null ? "–" : span(point.window_us)}</td>
-          <td>${bar(point.window_us ?? 0, "window")}</td>
+          ${
+            isWork
+              ? html`<td class="number">${point.times}</td>`
+              : html`<td class="number">${point.locked_us === 0 ? "–" : span(point.locked_us)}</td>
+                  <td>${bar(point.locked_us, way === "message" ? "executing" : "prepared")}</td>
+                  <td class="number">${point.window_us === null ? "–" : span(point.window_us)}</td>
+                  <td>${bar(point.window_us ?? 0, "window")}</td>`
+          }
           <td>
             ${point.is_conserved ? "✓" : "✕"}
             <span class="sr-only"> ${t(point.is_conserved ? "lab.crash.conserved" : "lab.crash.not_conserved")}</span>

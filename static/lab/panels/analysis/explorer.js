@@ -6,7 +6,8 @@ import { signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { anomalyName, bilingual, span, virtualTime } from "../../format.js";
 import { openLink, replayTo } from "../../session.js";
-import { tell, view } from "../../view.js";
+import { calmView, tell, view } from "../../view.js";
+import { CrashPoints } from "./crash_points.js";
 import { ExplorerForm } from "./explorer_form.js";
 import { Icon } from "../controls/icons.js";
 
@@ -74,6 +75,7 @@ export function Explorer() {
     ${state !== null && html`<${Progress} state=${state} />`}
     ${state?.finding && html`<${Finding} finding=${state.finding} />`}
     ${state !== null && !isRunning(state) && !state.finding && html`<${Nothing} state=${state} />`}
+    <${CrashPoints} scenario=${calmView.value.scenario} isWork />
   </div>`;
 }
 
@@ -84,7 +86,7 @@ function Progress({ state }) {
     figures.push(t("lab.explorer.rate", { rate: Math.round(state.schedules / state.cpu_seconds) }));
   if (state.planned > 1)
     figures.push(
-      t(state.max_crashes ? "lab.explorer.depth_mixed" : "lab.explorer.depth", {
+      t(state.max_crashes || state.max_losses ? "lab.explorer.depth_mixed" : "lab.explorer.depth", {
         n: state.depth,
         done: state.done,
         planned: state.planned,
@@ -104,16 +106,15 @@ function Progress({ state }) {
   </section>`;
 }
 
+/** What is enough, by its kind; a paused process counts as a stall. */
+const FOUND = { hold: "lab.explorer.found", crash: "lab.explorer.found_crash", loss: "lab.explorer.found_loss" };
+
 function Finding({ finding }) {
   const { violation, holds, link, end_link: endLink, later } = finding;
   const now = view.value.time_us;
-  const crashes = holds.filter((hold) => hold.kind === "crash").length;
-  const title =
-    crashes === 0
-      ? t("lab.explorer.found", { n: holds.length })
-      : t(crashes === holds.length ? "lab.explorer.found_crash" : "lab.explorer.found_mixed", { n: holds.length });
-  const isNow = (hold) =>
-    now >= hold.time_us && (now < hold.time_us + hold.ms * 1000 || (hold.kind === "crash" && hold.ms === 0));
+  const kinds = new Set(holds.map(({ kind }) => (kind in FOUND ? kind : "hold")));
+  const title = t(kinds.size > 1 ? "lab.explorer.found_mixed" : FOUND[[...kinds][0] ?? "hold"], { n: holds.length });
+  const isNow = (hold) => now >= hold.time_us && (hold.ms === 0 || now < hold.time_us + hold.ms * 1000);
   return html`<section class="explorer-finding">
     <h3><span class="badge badge-bad">${anomalyName(violation.anomaly)}</span> ${title}</h3>
     <p>${bilingual(violation.text)}</p>
@@ -126,12 +127,18 @@ function Finding({ finding }) {
               <span class="explorer-when">
                 <span class="number quiet">${virtualTime(hold.time_us)} s</span>${" "}
                 <span class="chip">
-                  ${hold.kind === "hold" ? hold.actor : hold.actor.split("/")[0]}
+                  ${hold.kind === "hold" ? hold.actor : hold.actor.split("/")[0].replace("->", " → ")}
                 </span>
-                <span class=${hold.kind === "crash" ? "badge badge-bad" : "badge"}>
+                <span class=${hold.kind === "crash" || hold.kind === "loss" ? "badge badge-bad" : "badge"}>
                   ${t(`lab.explorer.kind_${hold.kind}`)}
                 </span>${" "}
-                <span class="badge">${hold.ms === 0 ? t("lab.explorer.for_ever") : span(hold.ms * 1000)}</span>
+                ${
+                  hold.kind === "loss"
+                    ? html`<span class="chip mono">${bilingual(hold.label)}</span>`
+                    : html`<span class="badge">
+                        ${hold.ms === 0 ? t("lab.explorer.for_ever") : span(hold.ms * 1000)}
+                      </span>`
+                }
               </span>
               <span>${bilingual(hold.caption)}</span>
               ${bilingual(hold.meanwhile) && html`<span class="quiet">${bilingual(hold.meanwhile)}</span>`}
@@ -162,7 +169,8 @@ function Nothing({ state }) {
       ${t(state.phase === "failed" ? "lab.explorer.failed" : "lab.explorer.was_cancelled")}${" "}
       ${state.depth > 0 && t("lab.explorer.got_to", { n: state.depth - 1 })}
     </p>`;
-  const all = state.is_order ? "lab.explorer.all_run" : "lab.explorer.all_run_sound";
+  const sound = state.is_order ? "lab.explorer.all_run" : "lab.explorer.all_run_sound";
+  const all = state.max_losses ? "lab.explorer.all_run_lossy" : sound;
   const outcome = state.is_complete ? all : state.unconfirmed ? "lab.explorer.unconfirmed" : "lab.explorer.incomplete";
   return html`<section class="explorer-finding">
     <h3>${t("lab.explorer.nothing")}</h3>
@@ -171,6 +179,7 @@ function Nothing({ state }) {
         n: state.schedules,
         stalls: state.max_stalls,
         crashes: state.max_crashes,
+        losses: state.max_losses,
         from: state.from_ms / 1000,
         to: state.to_ms / 1000,
       })}

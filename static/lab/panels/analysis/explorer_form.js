@@ -1,5 +1,5 @@
-// What to search: what is off, who stands still or dies, for how long, and in which part of the story. What is left
-// empty is as the server's plan says, which is shown in its place.
+// What to search: what is off, who stands still or dies, for how long, which frames are lost, and in which part of the
+// story. What is left empty is as the server's plan says, which is shown in its place.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -26,9 +26,11 @@ function requestOf(form) {
   const number = (name) => (fields.get(name) ? Number(fields.get(name)) : undefined);
   request[fields.get("who") === "node" ? "pause_ms" : "hold_ms"] = [number("ms") ?? DEFAULT_HOLD_MS];
   if (fields.get("crash")) request.crash = [fields.get("crash")];
+  if (fields.get("lose")) request.lose = [fields.get("lose")];
   Object.assign(request, {
     max_stalls: number("max_stalls"),
     max_crashes: number("max_crashes"),
+    max_losses: number("max_losses"),
     from_ms: number("from_ms"),
     to_ms: number("to_ms"),
   });
@@ -65,13 +67,15 @@ export function ExplorerForm({ running, planOf, onBegin }) {
   // Nothing can be searched, or nothing is known yet.
   if (plan.value === null)
     return html`<p class="quiet">${problem.value || t(world.value ? "live.waiting" : "lab.explorer.not_yours")}</p>`;
-  const { is_order: isOrder } = plan.value;
+  const { is_order: isOrder, is_work: isWork } = plan.value;
+  const hint = isOrder ? "hint" : isWork ? "hint_work" : "hint_money";
   return html`
-    <p class="quiet">${t(isOrder ? "lab.explorer.hint" : "lab.explorer.hint_money")}</p>
+    <p class="quiet">${t(`lab.explorer.${hint}`)}</p>
     <form class="explorer-form" ref=${form} onSubmit=${submit} onInput=${refreshSoon} onChange=${refreshSoon}>
       <${Switches} names=${plan.value.switches} />
       <${Stalls} plan=${plan.value} />
       <${Crashes} plan=${plan.value} />
+      <${Losses} plan=${plan.value} />
       <${Window} plan=${plan.value} />
       <${ChangedSettings} settings=${plan.value.settings} />
       ${problem.value && html`<p class="panel-note explorer-problem" role="alert">${problem.value}</p>`}
@@ -99,8 +103,8 @@ function Switches({ names }) {
 }
 
 const Row = ({ label, children }) => html`<label class="form-row"><span>${label}</span>${children}</label>`;
-const Choice = ({ name, value, options }) =>
-  html`<select name=${name} key=${`${name} ${value}`}>
+const Choice = ({ name, value, options, onChange }) =>
+  html`<select name=${name} key=${`${name} ${value}`} onChange=${onChange}>
     ${options.map(
       (option) => html`<option key=${option} value=${option} selected=${option === value}>${option}</option>`,
     )}
@@ -140,11 +144,12 @@ function Crashes({ plan }) {
   const count = useSignal(usual);
   return html`
     <${Row} label=${t("lab.explorer.max_crashes")}>
-      <select name="max_crashes" onChange=${(event) => (count.value = Number(event.currentTarget.value))}>
-        ${[0, 1, 2].map(
-          (option) => html`<option key=${option} value=${option} selected=${option === usual}>${option}</option>`,
-        )}
-      </select>
+      <${Choice}
+        name="max_crashes"
+        value=${usual}
+        options=${[0, 1, 2]}
+        onChange=${(event) => (count.value = Number(event.currentTarget.value))}
+      />
     </${Row}>
     ${
       count.value > 0 &&
@@ -170,6 +175,30 @@ function Crashes({ plan }) {
           />
         </${Row}>
       `
+    }
+  `;
+}
+
+function Losses({ plan }) {
+  const usual = useRef(plan.max_losses).current;
+  const count = useSignal(usual);
+  return html`
+    <${Row} label=${t("lab.explorer.max_losses")}>
+      <${Choice}
+        name="max_losses"
+        value=${usual}
+        options=${[0, 1, 2]}
+        onChange=${(event) => (count.value = Number(event.currentTarget.value))}
+      />
+    </${Row}>
+    ${
+      count.value > 0 &&
+      html`<${Row} label=${t("lab.explorer.lose")}>
+        <select name="lose">
+          <option value="">${t("lab.explorer.lose_all")}</option>
+          ${plan.frames.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
+        </select>
+      </${Row}>`
     }
   `;
 }

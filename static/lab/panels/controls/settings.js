@@ -64,6 +64,10 @@ function Setting({ node, name }) {
 function Field({ node, name, value, facts, ...rest }) {
   const options = { disabled: isRecording(), "data-setting": `${node} ${name}`, ...rest };
   if (typeof value === "boolean") return html`<input type="checkbox" checked=${value} ...${options} />`;
+  if (facts?.choices)
+    return html`<select class="input" ...${options}>
+      ${facts.choices.map((choice) => html`<option key=${choice} selected=${choice === value}>${choice}</option>`)}
+    </select>`;
   if (typeof value !== "number")
     return html`<input class="input" type="text" maxlength="200" value=${value} ...${options} />`;
   return html`<input
@@ -130,7 +134,7 @@ function Editor({ node, name, onDone }) {
   const value = settingValue(node, name);
   const submit = (event) => {
     event.preventDefault();
-    if (change(node, name, value, event.currentTarget.querySelector("input"))) onDone();
+    if (change(node, name, value, event.currentTarget.querySelector("input, select"))) onDone();
   };
   const fact = (key, text) =>
     html`<div class="fact"><dt>${t(`lab.settings.${key}`)}</dt><dd class="mono">${text}</dd></div>`;

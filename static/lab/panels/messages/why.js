@@ -8,7 +8,7 @@ import { t } from "../../../common/i18n.js";
 import { bilingual, virtualTime } from "../../format.js";
 import { Roving } from "../../roving.js";
 import { askWhy, isRecording, runUntil, scrub } from "../../session.js";
-import { calmView, chosenEvent, mine, pointing, view } from "../../view.js";
+import { calmView, chosenEvent, mine, nodesOfRole, pointing, view } from "../../view.js";
 import { showPanel } from "../controls/dock.js";
 import { WhyStep } from "./why_step.js";
 import { WalkButton } from "./why_walk.js";
@@ -17,6 +17,11 @@ import { WalkButton } from "./why_walk.js";
 const asked = signal(null);
 /** Which of its answers is shown. */
 const shown = signal(0);
+
+/** What is explained is how messages came to consumers: where there are none, there is nothing to ask. */
+export const canAsk = computed(() =>
+  ["consumer", "kafka_consumer", "wire_consumer"].some((role) => nodesOfRole[role].value.length > 0),
+);
 
 const SIGNS = { lost: "∅", twice: "2×", "not-yet": "…", late: "◷" };
 
@@ -37,6 +42,7 @@ export async function openWhy(key, group = null) {
 
 /** The button that asks, wherever a message is named. */
 export const WhyButton = ({ of: key, group, kind = "" }) =>
+  canAsk.value &&
   html`<button
     type="button"
     class=${`button small-button why-button ${kind}`}
@@ -184,7 +190,7 @@ export function AskWhy() {
     if (key) openWhy(key);
   };
   const keys = Object.keys(calmView.value.life?.messages ?? {});
-  if (keys.length === 0) return null;
+  if (keys.length === 0 || !canAsk.value) return null;
   return html`<form class="why-ask" onSubmit=${ask}>
     <label for="why-key">${t("lab.why.title")}</label>
     <input

@@ -54,10 +54,10 @@ const Try = () => html`<section class="try-card" aria-label=${t("lab.list.try")}
   }
 </section>`;
 
-/** What it has broken it mends. */
+/** What it has broken it mends, as long as the run goes on: in the next one nothing is broken. */
 function TryButton({ button }) {
   const { label, command: deed, run_until: condition, search } = button;
-  const undo = deed && undoOf(deed);
+  const undo = deed && !isOver() && undoOf(deed);
   const press = () => {
     // Over the stage the drawer would hide what is about to happen.
     if (shape.peek() === "narrow" && !search) setDrawer(false);

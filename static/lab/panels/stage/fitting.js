@@ -40,14 +40,19 @@ export function layOut(inner, width, height, isFresh = false) {
   const all = layouts(rem);
   const cards = inner.querySelector(".column-consumer")?.childElementCount ?? 0;
   const most = Math.min(Math.max(cards, 1), COLUMNS_MOST);
-  const isWhole = ([scale, dense], columns) => {
+  // Lays the cards out so; by how many pixels they reach beyond the frame.
+  const excess = ([scale, dense], columns) => {
     inner.style.setProperty("--consumer-columns", columns);
     inner.dataset.density = dense;
     inner.style.width = `${(width / scale).toFixed(1)}px`;
     inner.style.height = `${(height / scale).toFixed(1)}px`;
-    const { offsetLeft, offsetWidth } = inner.lastElementChild;
-    if (offsetLeft + offsetWidth > inner.clientWidth + 1) return false;
-    return [...inner.querySelectorAll(".column")].every((each) => each.scrollHeight <= each.clientHeight + 1);
+    const beyond = (end, room) => Math.max(0, end - room - 1);
+    return [...inner.querySelectorAll(".column")]
+      .map(
+        (each) =>
+          beyond(each.offsetLeft + each.offsetWidth, inner.clientWidth) + beyond(each.scrollHeight, each.clientHeight),
+      )
+      .reduce((sum, one) => sum + one, 0);
   };
   const last = chosen.get(key) ?? { index: 0, columns: null };
   const choose = (index, columns) => {
@@ -62,9 +67,12 @@ export function layOut(inner, width, height, isFresh = false) {
   for (const tries of last.columns ? [[last.columns], others] : [others])
     for (let { index } = last; index < all.length; index += 1) {
       if (tries !== others && all[index][1] > 1) break;
-      const columns = tries.find((n) => isWhole(all[index], n));
+      const columns = tries.find((n) => excess(all[index], n) === 0);
       if (columns) return choose(index, columns);
     }
-  isWhole(all.at(-1), Math.min(most, 3));
-  return choose(all.length - 1, Math.min(most, 3));
+  // Nothing fits: what reaches out least, and then it stays.
+  const sorted = () => others.map((n) => [excess(all.at(-1), n), n]).sort(([one], [other]) => one - other);
+  const best = last.index === all.length - 1 ? last.columns : sorted()[0][1];
+  excess(all.at(-1), best);
+  return choose(all.length - 1, best);
 }

@@ -21,8 +21,13 @@ export { frameName } from "../../frame_words.js";
 const MOST_BUTTONS = 32;
 const MOST_TRACES = 24;
 const TRACE_MS = 420;
-/** A lost frame stays to be seen for so long, in virtual time. */
+/** A lost frame stays to be seen for so long in virtual time, and where a playing world is past that in an instant, for
+    so long on the watcher's clock. */
 const LOST_US = 30_000;
+const LOST_MS = 1_500;
+const MOST_LOST = 6;
+/** Of more frames of one name on one way only the first says it. */
+const MOST_NAMES = 3;
 /** Requests and responses fly beside each other, not over each other; pixels. */
 const ASIDE = 5;
 
@@ -31,8 +36,12 @@ export function Flights({ stage }) {
   const pairs = useRef(new Set());
   const traces = useRef(null);
   const buttons = useRef(new Map());
-  const flying = useComputed(() => [...lostFrames(view.value), ...framesInFlight.value].slice(0, MOST_BUTTONS));
+  const lost = useLostFrames();
+  const flying = useComputed(() => [...lost.value, ...framesInFlight.value].slice(0, MOST_BUTTONS));
   const hidden = useComputed(() => Math.max(0, framesInFlight.value.length - MOST_BUTTONS));
+
+  const counts = useComputed(() => countBy(flying.value, wayOf));
+  const named = useComputed(() => new Map(flying.value.toReversed().map((frame) => [wayOf(frame), frame.id])));
 
   useEffect(() => {
     let wanted = 0;
@@ -64,7 +73,7 @@ export function Flights({ stage }) {
             if (!element.isConnected) buttons.current.delete(id);
             continue;
           }
-          const [x, y] = placeOn(line, frame, frame.dropped ? 0.5 : shareOf(frame, time));
+          const [x, y] = placeOn(line, frame, shareOf(frame, time));
           element.style.transform = `translate(${x.toFixed(1)}px, ${y.toFixed(1)}px)`;
           element.style.setProperty("--aside", asideOf(line, x));
         }
@@ -84,6 +93,7 @@ export function Flights({ stage }) {
             key=${frame.id}
             frame=${frame}
             line=${lines.value.get(pairOf(frame))}
+            isNamed=${counts.value.get(wayOf(frame)) <= MOST_NAMES || named.value.get(wayOf(frame)) === frame.id}
             buttons=${buttons.current}
           />`,
       )}
@@ -92,20 +102,29 @@ export function Flights({ stage }) {
   `;
 }
 
-/** Where the name stands: over the sign in the middle of the gap, and on the gap's side of it near a node. */
+/** Where the name stands: over the sign in the middle of the gap, and on the gap's side of it near a node; of a line
+    between two nodes above each other, which is at their left, at its left. */
 function asideOf(line, x) {
   const [[left], [right]] = endsOf(line);
-  const share = right - left < 20 ? 0.5 : Math.min(1, Math.max(0, (x - left) / (right - left)));
+  const share = right - left < 20 ? 1 : Math.min(1, Math.max(0, (x - left) / (right - left)));
   return `${(-100 * share).toFixed(0)}%`;
 }
 
-function FrameButton({ frame, line, buttons }) {
+const wayOf = (frame) => `${frame.source} ${frame.target} ${shortName(frame)}`;
+
+const countBy = (list, keyOf) => {
+  const counts = new Map();
+  for (const one of list) counts.set(keyOf(one), (counts.get(keyOf(one)) ?? 0) + 1);
+  return counts;
+};
+
+function FrameButton({ frame, line, isNamed, buttons }) {
   const element = useRef(null);
   useEffect(() => {
     buttons.set(frame.id, { element: element.current, frame });
     repaint();
   }, [frame]);
-  const [x, y] = placeOn(line, frame, frame.dropped ? 0.5 : shareOf(frame, view.peek().time_us));
+  const [x, y] = placeOn(line, frame, shareOf(frame, view.peek().time_us));
   const label = t(frame.dropped ? "lab.flights.lost" : "lab.flights.frame", {
     name: frameName(frame),
     source: frame.source,
@@ -125,15 +144,41 @@ function FrameButton({ frame, line, buttons }) {
     ...${acting("frame", { frame })}
   >
     <span class="frame-sign" aria-hidden="true">${frame.dropped ? "✕" : ""}</span>
-    <span class="frame-name">${shortName(frame)}</span>
+    ${isNamed && html`<span class="frame-name">${shortName(frame)}</span>`}
   </button>`;
 }
 
 const pairOf = ({ source, target }) => (source < target ? `${source} ${target}` : `${target} ${source}`);
+/** How far it has come on its way, or had when it was lost. */
 const shareOf = (frame, time) =>
-  Math.min(1, Math.max(0, (time - frame.sent_us) / Math.max(1, frame.arrives_us - frame.sent_us)));
-const lostFrames = ({ frames, time_us: now }) =>
-  frames.filter((frame) => frame.dropped && frame.source !== frame.target && now - frame.sent_us < LOST_US).slice(-6);
+  frame.dropped
+    ? (frame.lost_share ?? 0.5)
+    : Math.min(1, Math.max(0, (time - frame.sent_us) / Math.max(1, frame.arrives_us - frame.sent_us)));
+
+/** A signal: the frames that were lost just now, the last of them last. */
+function useLostFrames() {
+  const lost = useSignal([]);
+  useEffect(() => {
+    const until = new Map();
+    let [before, timer] = [view.peek().time_us, 0];
+    const look = () => {
+      const { frames, playing, time_us: now } = view.peek();
+      const clock = performance.now();
+      const dropped = frames.filter((frame) => frame.dropped && frame.source !== frame.target && frame.sent_us <= now);
+      if (now < before) until.clear();
+      for (const { id, sent_us: sent } of dropped)
+        if (playing && sent > before && !until.has(id)) until.set(id, clock + LOST_MS);
+      before = now;
+      for (const [id, end] of until) if (end <= clock) until.delete(id);
+      lost.value = dropped.filter(({ id, sent_us: sent }) => now - sent < LOST_US || until.has(id)).slice(-MOST_LOST);
+      clearTimeout(timer);
+      if (until.size > 0) timer = setTimeout(look, LOST_MS);
+    };
+    const stop = view.subscribe(look);
+    return () => (stop(), clearTimeout(timer));
+  }, []);
+  return lost;
+}
 
 function placeOn(line, frame, share) {
   const isForward = frame.source < frame.target;

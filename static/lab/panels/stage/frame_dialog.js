@@ -1,4 +1,5 @@
-// One frame down to its bytes: what it is, its header's fields, its body, and every byte with the part it belongs to.
+// One frame down to its bytes: what it is, its header's fields, its body, and every byte with the part it belongs to;
+// one of Kafka as the tree of its fields.
 
 import { html } from "htm/preact";
 import { useEffect, useMemo } from "preact/hooks";
@@ -13,6 +14,7 @@ import { openFrame, view } from "../../view.js";
 import { Dialog } from "../controls/dialog.js";
 import { frameName, frameShape } from "../../frame_words.js";
 import { frameStore } from "../../journal/window_store.js";
+import { FrameTree, leavesOf } from "./frame_tree.js";
 
 export function FrameDialog() {
   const id = openFrame.value;
@@ -53,7 +55,8 @@ export function FrameDialog() {
 
 function Details({ frame }) {
   const data = useMemo(() => bytesOf(frame.hex ?? ""), [frame]);
-  const parts = useMemo(() => partsOf(frame, data.length), [frame]);
+  const { tree } = frame;
+  const parts = useMemo(() => (tree ? leavesOf(tree) : partsOf(frame, data.length)), [frame]);
   const owners = useMemo(() => fieldOfByte(parts, data.length), [parts]);
   const chosen = useSignal(null);
   const cursor = useSignal(null);
@@ -67,11 +70,12 @@ function Details({ frame }) {
     ? t("lab.frame.dropped")
     : `${virtualTime(sent)} → ${virtualTime(arrives)} s (${span(arrives - sent)})`;
   const fields = Object.entries(frame.fields ?? {});
+  const statement = frame.name === "SQL_EXECUTE" && statementOf(frame.body_text);
   return html`
     <dl class="facts">
       ${fact("flight", flight)}
       ${fact("code", frame.code)}
-      ${fact("opaque", frame.opaque)}
+      ${fact("opaque", frame.opaque)} ${fact("correlation_id", frame.correlation_id)}
       ${fact("flag", frame.flag === undefined ? undefined : flagText(frame.flag))}
       ${fact("serialize", frame.serialize_type)}
       ${fact("remark", frame.remark)}
@@ -82,9 +86,13 @@ function Details({ frame }) {
     <div class="frame-actions"><${Actions} frame=${frame} /></div>
     <div class="inspector-columns">
       <section class="inspector-fields" aria-labelledby="frame-fields-title">
-        <h3 id="frame-fields-title">${t("lab.frame.fields")} <span class="quiet number">${fields.length}</span></h3>
+        <h3 id="frame-fields-title">
+          ${t(tree ? "lab.frame.all_fields" : "lab.frame.fields")}${" "}
+          <span class="quiet number">${tree ? parts.length : fields.length}</span>
+        </h3>
         <div class="field-list" tabindex="0" role="group" aria-labelledby="frame-fields-title">
-          ${fields.length === 0 && html`<p class="panel-empty quiet">${t("lab.frame.no_fields")}</p>`}
+          ${tree && html`<${FrameTree} fields=${tree} leaves=${parts} chosen=${chosen} cursor=${cursor} />`}
+          ${!tree && fields.length === 0 && html`<p class="panel-empty quiet">${t("lab.frame.no_fields")}</p>`}
           <dl class="frame-fields">
             ${fields.map(
               ([name, value]) =>
@@ -97,6 +105,7 @@ function Details({ frame }) {
         ${
           frame.body_bytes > 0 &&
           html`
+            ${statement && html`<h3>${t("lab.frame.statement")}</h3><p class="mono frame-statement">${statement}</p>`}
             <h3>${t("lab.frame.body")} <span class="quiet">${sizeText(frame.body_bytes)}</span></h3>
             <pre class="message-body" tabindex="0" aria-label=${t("lab.frame.body")}>${printable(frame.body_text)}</pre>
           `
@@ -110,7 +119,7 @@ function Details({ frame }) {
             : html`<p class="quiet">${t("lab.frame.no_bytes")}</p>`
         }
         <ul class="part-legend">
-          ${parts.map(
+          ${(tree ? [] : parts).map(
             (part, index) =>
               html`<li
                 key=${part.name}
@@ -123,12 +132,27 @@ function Details({ frame }) {
           )}
         </ul>
         <p class="field-explanation" id="hex-announce" aria-live="polite">
-          ${chosen.value === null ? t("lab.frame.point") : t(`lab.frame.part_${parts[chosen.value].name}_text`)}
+          ${chosen.value === null ? t("lab.frame.point") : explained(parts[chosen.value])}
         </p>
       </section>
     </div>
   `;
 }
+
+const explained = ({ name, field, start, length }) =>
+  field ? t("lab.frame.field", { name, value: field.value, start, length }) : t(`lab.frame.part_${name}_text`);
+
+/** The SQL in a body, with its parameters in their places; null where it is cut off. */
+function statementOf(body) {
+  try {
+    const { sql, parameters } = JSON.parse(body);
+    return sql.replace(/:(\w+)/g, (all, name) => (name in parameters ? literal(parameters[name]) : all));
+  } catch {
+    return null;
+  }
+}
+
+const literal = (value) => (typeof value === "string" ? `'${value.replaceAll("'", "''")}'` : `${value}`);
 
 /** The same kind of frame on the same way, the next time it is sent. */
 function Actions({ frame }) {

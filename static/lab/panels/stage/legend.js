@@ -4,6 +4,7 @@ import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { ROLE_LETTERS } from "../../nodes/node_card.js";
+import { RAFT_SIGNS } from "../../nodes/raft/peer.js";
 import { Dialog } from "../controls/dialog.js";
 import { Icon } from "../controls/icons.js";
 
@@ -13,6 +14,10 @@ const role = (name) => html`<span class=${`role-sign role-${name}`}>${ROLE_LETTE
 const frame = (shape, sign = "") =>
   html`<span class=${`frame-${shape}`}><span class="frame-sign">${sign}</span></span>`;
 const cell = (kind) => html`<span class=${`cell tone-orange ${kind}`}>4</span>`;
+const entry = (kind, sign = "") =>
+  html`<span class=${`block raft-entry tone-sky ${kind}`}>
+    <span class="block-code">2${sign}</span><span class="block-offset">7</span>
+  </span>`;
 const pill = (letter, state) =>
   html`<span class=${`pill is-${state}`}><span class="order-letter">${letter}</span></span>`;
 const link = (state) =>
@@ -53,6 +58,12 @@ const SIGNS = {
     ["lock_flag", pill("↻", "held")],
     ["lock_off", pill("B", "off")],
     ["lock_expired", pill("B", "expired")],
+  ],
+  raft: [
+    ["raft_committed", entry("")],
+    ["raft_open", entry("is-open")],
+    ["raft_no_op", entry("", RAFT_SIGNS.no_op)],
+    ["raft_membership", entry("", RAFT_SIGNS.membership)],
   ],
   others: [
     ["timer", html`<${Icon} name="timer" />`],

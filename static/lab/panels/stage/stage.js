@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
-import { useComputed } from "@preact/signals";
+import { computed, useComputed } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { Broker } from "../../nodes/broker.js";
 import { Consumer } from "../../nodes/consumer.js";
@@ -10,6 +10,15 @@ import { NameServer } from "../../nodes/name_server.js";
 import { Producer } from "../../nodes/producer.js";
 import { ResourceManager, TransactionCoordinator, TransactionManager } from "../../nodes/xa.js";
 import { WireNode } from "../../nodes/wire_node.js";
+import { KafkaBroker } from "../../nodes/kafka/broker.js";
+import { KafkaConsumer } from "../../nodes/kafka/consumer.js";
+import { KafkaController } from "../../nodes/kafka/controller.js";
+import { KafkaProducer } from "../../nodes/kafka/producer.js";
+import { RaftClient } from "../../nodes/raft/client.js";
+import { RaftPeer } from "../../nodes/raft/peer.js";
+import { Database } from "../../nodes/work/database.js";
+import { Redis } from "../../nodes/work/redis.js";
+import { Service } from "../../nodes/work/service.js";
 import { accused, nodes, nodesOfRole } from "../../view.js";
 import { shape } from "../controls/dock.js";
 import { Flights } from "./flights.js";
@@ -25,10 +34,32 @@ const CARDS = {
   transaction_coordinator: TransactionCoordinator,
   transaction_manager: TransactionManager,
   resource_manager: ResourceManager,
+  database: Database,
+  redis: Redis,
+  service: Service,
+  kafka_producer: KafkaProducer,
+  kafka_broker: KafkaBroker,
+  kafka_consumer: KafkaConsumer,
+  kafka_controller: KafkaController,
+  raft_peer: RaftPeer,
+  raft_client: RaftClient,
   wire_producer: WireNode,
   wire_broker: WireNode,
   wire_consumer: WireNode,
 };
+
+const CALLERS = ["producer", "kafka_producer", "raft_client", "transaction_manager", "wire_producer"];
+const SERVERS = [
+  "name_server",
+  "transaction_coordinator",
+  "broker",
+  "kafka_controller",
+  "kafka_broker",
+  "raft_peer",
+  "wire_broker",
+];
+const STORES = ["database", "redis", "service"];
+const hasStores = computed(() => STORES.some((role) => nodesOfRole[role].value.length > 0));
 
 /** `children` lie over the stage: captions, banners. `isFilm`: on a phone others see to what is in view. */
 export function Stage({ children, isFilm = false }) {
@@ -60,9 +91,10 @@ export function Stage({ children, isFilm = false }) {
     >
       <div class="lab-stage-inner" ref=${inner} data-focus=${[...focus.value].join(" ")}>
         <${Flights} stage=${inner} />
-        <${Column} roles=${["producer", "transaction_manager", "wire_producer"]} name="producer" />
-        <${Column} roles=${["name_server", "transaction_coordinator", "broker", "wire_broker"]} name="broker" />
-        <${Column} roles=${["resource_manager", "consumer", "wire_consumer"]} name="consumer" />
+        <${Column} roles=${CALLERS} name="producer" />
+        <${Column} roles=${SERVERS} name="broker" />
+        <${Column} roles=${["resource_manager", "consumer", "kafka_consumer", "wire_consumer"]} name="consumer" />
+        ${hasStores.value && html`<${Column} roles=${STORES} name="store" />`}
       </div>
     </section>
     ${isMap ? html`<${MapTools} map=${map} />` : html`<div class="map-tools"><${Legend} /></div>`}${children}

@@ -31,6 +31,7 @@ export function Member({ group, member, now, holders, isOpen, isTrees }) {
       ${factsOf(member, now)}${" "}
       <${Bolt} kind="client" facts=${{ client: id, name: id, isConsumer: true }} name=${nameOf(group, id)} />
     </p>
+    ${member.idempotence && html`<${Guard} guard=${member.idempotence} />`}
     <div class="inside-queues">
     ${queues.map(
       (queue) =>
@@ -47,6 +48,24 @@ export function Member({ group, member, now, holders, isOpen, isTrees }) {
     </div>
     ${lines.filter(Boolean).map((words) => html`<p key=${words} class="inside-line quiet">${words}</p>`)}
   </details>`;
+}
+
+/** Counts of an idempotent listener that want somebody to look. */
+const TROUBLE = ["store_errors", "unguarded", "late_finishes", "different_bodies", "unusable_keys"];
+
+/** How the member sees to it that no work is done twice, and what came of it. */
+function Guard({ guard }) {
+  const { strategy, key, expiry_ms: expiry, counters } = guard;
+  const shown = Object.entries(counters).filter(([name, n]) => n > 0 || name === "first");
+  return html`<p class="inside-line inside-guard">
+    ${t("live.insides.guard", { strategy, key, time: span(expiry) })}
+    ${shown.map(
+      ([name, n]) =>
+        html` <span key=${name} class=${TROUBLE.includes(name) ? "badge badge-warning" : "badge"}>
+            ${t(`live.insides.guard_${name}`, { n: count(n) })}
+          </span>`,
+    )}
+  </p>`;
 }
 
 function Answer({ member, now }) {

@@ -72,8 +72,9 @@ function GroupDetails({ group }) {
 
 function Members({ members }) {
   const ids = Object.keys(members).sort(compare);
-  return html`<div class="table-block">
-    <h3>${t("live.groups.members", { n: ids.length })}</h3>
+  const title = t("live.groups.members", { n: ids.length });
+  return html`<div class="table-block" tabindex="0" role="group" aria-label=${title}>
+    <h3>${title}</h3>
     ${
       ids.length === 0
         ? html`<p class="quiet">${t("live.groups.offline")}</p>`
@@ -106,8 +107,9 @@ function Members({ members }) {
 
 function Subscriptions({ subscriptions }) {
   const topics = Object.keys(subscriptions).sort(compare);
-  return html`<div class="table-block">
-    <h3>${t("live.groups.subscriptions", { n: topics.length })}</h3>
+  const title = t("live.groups.subscriptions", { n: topics.length });
+  return html`<div class="table-block" tabindex="0" role="group" aria-label=${title}>
+    <h3>${title}</h3>
     ${
       topics.length === 0
         ? html`<p class="quiet">${t("live.groups.no_subscriptions")}</p>`
@@ -151,8 +153,9 @@ function QueueTable({ group, details }) {
   const locks = useComputed(() => state.value.locks[group] ?? {});
   const rows = queueRows(group, details, locks.value, state.value.topics);
   const shown = whole.value ? rows : rows.slice(0, MOST_ROWS);
-  return html`<div class="table-block">
-    <h3>${t("live.groups.queues", { n: rows.length })}</h3>
+  const title = t("live.groups.queues", { n: rows.length });
+  return html`<div class="table-block" tabindex="0" role="group" aria-label=${title}>
+    <h3>${title}</h3>
     ${
       rows.length === 0
         ? html`<p class="quiet">${t("live.groups.no_queues")}</p>`

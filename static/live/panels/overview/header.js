@@ -36,6 +36,8 @@ export function ConnectionState({ stream }) {
 const OPTIONAL = [
   ["transactions", ({ transactions }) => Boolean(transactions)],
   ["delay-levels", ({ delay_levels: levels }) => Boolean(levels)],
+  ["replication", ({ replication }) => Boolean(replication)],
+  ["numbers", ({ numbers }) => Boolean(numbers)],
   [
     "dead-letters",
     ({ topics }) => Object.values(topics).some((topic) => topic.kind === "dlq" && (topic.queues["0"]?.max ?? 0) > 0),

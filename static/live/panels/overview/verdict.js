@@ -5,17 +5,19 @@ import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";
 import { language, t } from "../../../common/i18n.js";
 import { goTo } from "../../keys.js";
-import { chosenGroup, state } from "../../view.js";
+import { absent, chosenGroup, state } from "../../view.js";
 import { Thresholds } from "./thresholds.js";
 
 /** The space before a unit, at which no line may break. */
 const UNIT = /(?<=\d) (?=(?:s|min|h|ms|MB|%|秒|分钟|小时|条)(?!\p{L}))/gu;
 const UNKNOWN = { level: "unknown", text: {}, clauses: [], omitted: 0 };
 
+const absence = (told) => told && t(`live.absent.${told.leader ? "follows" : "leaderless"}`, told);
+
 export function Verdict() {
   const verdict = useComputed(() => state.value.verdict ?? UNKNOWN);
   const isOpen = useSignal(false);
-  const { level, text, clauses, omitted } = verdict.value;
+  const { level, text, clauses, omitted } = absent.value ? UNKNOWN : verdict.value;
   const n = clauses.length + omitted;
   return html`<section class="verdict" id="verdict" data-level=${level} aria-labelledby="verdict-title">
     <h2 class="sr-only" id="verdict-title">${t("live.verdict.title")}</h2>
@@ -23,7 +25,7 @@ export function Verdict() {
     <p class="sr-only" role="status">${n === 0 ? t("live.verdict.none") : t("live.verdict.some", { n })}</p>
     ${
       n === 0
-        ? html`<p class="verdict-words">${text[language] ?? t("live.waiting")}</p>`
+        ? html`<p class="verdict-words">${absence(absent.value) ?? text[language] ?? t("live.waiting")}</p>`
         : html`<ul class="verdict-words" role="list" tabindex="0" aria-labelledby="verdict-title">
           ${clauses.map((clause) => html`<${Clause} key=${`${clause.rule} ${clause.subject}`} ...${clause} />`)}
           ${omitted > 0 && html`<li class="quiet">${t("live.verdict.omitted", { n: omitted })}</li>`}

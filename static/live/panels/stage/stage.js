@@ -7,6 +7,7 @@ import { t } from "../../../common/i18n.js";
 import { Bolt } from "../../faults/bolt.js";
 import { Cover, isCovered } from "../../faults/cover.js";
 import { loaded, state } from "../../view.js";
+import { followState } from "../overview/replication.js";
 import { CommitLogStrip } from "./commit_log.js";
 import { Consumers } from "./consumers.js";
 import { Links } from "./links.js";
@@ -32,6 +33,24 @@ export function Stage() {
   </section>`;
 }
 
+// That it is one of several copies, and whether it has its others.
+function Copies() {
+  const found = useComputed(() => state.value.replication);
+  const part = found.value;
+  if (!part) return null;
+  const isSlave = part.role === "SLAVE";
+  const isWell = isSlave ? part.waits_for === "follows" : part.slaves.length >= part.needed;
+  const text = isSlave
+    ? t(`lab.replication.slave_${followState(part)}`)
+    : t(part.role === "LEADER" ? "live.replication.leads" : "live.replication.head", {
+        role: part.role,
+        term: part.term,
+        n: part.slaves.length,
+      });
+  const looks = isWell ? "badge" : "badge badge-warning";
+  return html`<a class=${looks} href="#replication" title=${t("live.replication.link")}>${text}</a>`;
+}
+
 function BrokerHead() {
   const name = useComputed(() => state.value.cluster.broker_name);
   const address = useComputed(() => state.value.cluster.broker_address);
@@ -51,6 +70,7 @@ function BrokerHead() {
         ${t(`live.stage.flush_${flush.value}`)}
       </span>`
     }
+    <${Copies} />
     <span class="legend" aria-hidden="true">
       <span class="legend-dot legend-in"></span>${t("live.stage.legend_in")}
       <span class="legend-dot legend-out"></span>${t("live.stage.legend_out")}

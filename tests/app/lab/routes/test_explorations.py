@@ -196,6 +196,9 @@ def test_a_page_searches_its_own_world(lab, browser):
         ({"nonsense": 1}, "nonsense"),
         ({"max_crashes": 3}, "max_crashes"),
         ({"crash": ["B9"]}, "B9"),
+        ({"max_losses": 3}, "max_losses"),
+        ({"max_losses": 1, "lose": ["SEND"]}, "no frame 'SEND'"),
+        ({"lose": "SEND_MESSAGE_V2"}, "lose"),
         ({"restart_ms": [-1]}, "restart_ms"),
         ({"from_ms": 5_000, "to_ms": 4_000}, "begin at 5000 ms"),
         ({"keeps_settings": 1}, "keeps_settings"),
@@ -218,6 +221,9 @@ def test_a_page_is_told_what_a_search_would_do_before_it_begins(lab, browser):
     assert (plan["from_ms"], plan["to_ms"]) == (400, 9_400)
     assert (plan["max_stalls"], plan["max_crashes"]) == (2, 0)
     assert plan["clients"] == ["P1", "C1", "C2"]
+    assert plan["max_losses"] == 0
+    assert plan["frames"][:2] == ["SEND_MESSAGE_V2", "reply to SEND_MESSAGE_V2"]
+    assert plan_of(lab, browser, lose=["PULL_MESSAGE"])["max_losses"] == 1
     assert "broker-lock" in plan["switches"]
     assert plan_of(lab, browser, from_ms=1_000, max_stalls=1)["to_ms"] == 8_000
     assert "no lock 'x'" in plan_of(lab, browser, without=["x"])["problem"]["en"]
@@ -252,6 +258,17 @@ def test_a_search_for_money_says_who_died(lab):
     (crash,) = state["finding"]["holds"]
     assert (crash["kind"], crash["ms"]) == ("crash", 0)
     assert "P1 dies here" in crash["caption"]["en"]
+
+
+def test_a_search_for_lost_frames_says_which_one_was_lost(explorations):
+    request = ExplorationRequest(
+        load_scenario("bank-naive"), max_stalls=0, max_crashes=0, max_losses=1, lose=("reply to SEND_MESSAGE_V2",)
+    )
+    identity = explorations.start("me", request)
+    state = wait_until(explorations, identity, lambda state: state["phase"] in ENDS)
+    assert state["max_losses"] == 1
+    (loss,) = state["finding"]["holds"]
+    assert (loss["kind"], loss["actor"], loss["label"]["en"]) == ("loss", "B1->P1", "reply to SEND_MESSAGE_V2")
 
 
 def test_a_stranger_and_a_world_that_is_gone_are_refused(lab, browser):

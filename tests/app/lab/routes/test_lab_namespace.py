@@ -2,6 +2,8 @@
 
 import pytest
 
+from engine.lab.scenario.command import parse_command
+
 
 def test_a_scenario_opens_at_event_0_paused(lab):
     browser = lab.browser()
@@ -229,6 +231,14 @@ def test_a_control_that_means_nothing_is_refused_and_changes_nothing(lab, reques
     assert browser.view == before
 
 
+def test_a_command_may_come_with_all_of_its_fields(lab):
+    browser = lab.browser()
+    browser.open(scenario="general")
+    command = {"kind": "fault", "target": "B1", "what": "drop", "frame": "HEART_BEAT", "direction": "in", "times": 1}
+    browser.send("command", parse_command(command).to_dict())
+    assert browser.refused == []
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -241,7 +251,7 @@ def test_a_control_that_means_nothing_is_refused_and_changes_nothing(lab, reques
         {"kind": "link-loss", "target": "P1->B1", "ratio": 2},
         {"kind": "setting", "target": "B1", "name": "data_folder", "value": "/etc"},
         {"kind": "restart", "target": "B1"},
-        {f"field{n}": n for n in range(20)},
+        {f"field{n}": n for n in range(21)},
     ],
 )
 def test_a_command_that_cannot_be_is_refused_with_what_is_allowed(lab, command):

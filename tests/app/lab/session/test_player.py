@@ -83,6 +83,18 @@ def test_a_changed_setting_is_brought_to_the_same_time_in_slices(lab, browser, s
         assert again.journal_hash != session.player.run.journal_hash, "the setting has changed what happens"
 
 
+def test_a_world_that_is_played_while_a_setting_changes_stops_at_violations_as_any_other(lab, browser, short_slices):
+    session = begin(lab, browser, "command", SETTING)
+    old = session.player.run
+    begin(lab, browser, "control", {"action": "play"})
+    while session.player.has_job:
+        lab.serve(5)
+    run = session.player.run
+    assert run is not old
+    assert session.player.playing
+    assert (run.stops_at_violations, run.stops_at_breakpoints) == (True, True)
+
+
 def test_pause_gives_a_changed_setting_up(lab, browser, short_slices):
     session = begin(lab, browser, "command", SETTING)
     old = session.player.run
@@ -139,6 +151,17 @@ def test_what_cannot_be_done_after_a_far_fork_is_told_by_the_view(lab, browser, 
     assert view["stopped_by"]["kind"] == "failure"
     assert view["event"] == 899
     assert not view["in_past"]
+
+
+def test_whoever_goes_on_by_steps_in_the_past_never_sees_what_lies_before(lab, browser):
+    """As if he dragged: a view nearby, and the right one when the hand rests."""
+    browser.control("scrub", event=900)
+    shown = []
+    for _ in range(10):
+        lab.clock.now += 0.05
+        browser.control("step")
+        shown.append(browser.view["event"])
+    assert shown == list(range(901, 911))
 
 
 def test_forking_near_a_copy_needs_no_job(lab, browser):

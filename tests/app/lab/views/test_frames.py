@@ -20,7 +20,7 @@ def run():
 
 
 def test_whoever_looks_late_sees_the_same_as_who_looked_all_the_time(run):
-    often, late = FrameRecorder(run.world.lab.network), FrameRecorder(run.world.lab.network)
+    often, late = FrameRecorder(run.world), FrameRecorder(run.world)
     for _ in range(300):
         run.run_events(5)
         shown = often.view(run.now_us)
@@ -29,7 +29,7 @@ def test_whoever_looks_late_sees_the_same_as_who_looked_all_the_time(run):
 
 
 def test_a_reply_names_its_request_even_when_that_was_sent_long_ago(run):
-    recorder = FrameRecorder(run.world.lab.network)
+    recorder = FrameRecorder(run.world)
     found = None
     while found is None:
         assert run.step()
@@ -50,7 +50,7 @@ def detail_of(recorder: FrameRecorder, number: Any) -> JsonObject:
 
 
 def test_frames_in_flight_are_shown_however_many_have_arrived_since(run):
-    recorder = FrameRecorder(run.world.lab.network)
+    recorder = FrameRecorder(run.world)
     run.run_to_time(2_000_000)
     run.world.link_faults.poor_link("P1", "B1").delay_us = 3_000_000
     while not (slow := [frame for frame in recorder.view(run.now_us) if frame["source"] == "P1"][-1:]) or (
@@ -65,11 +65,14 @@ def test_frames_in_flight_are_shown_however_many_have_arrived_since(run):
 
 def test_a_frame_that_a_cut_has_lost_on_its_way_is_shown_as_dropped():
     with LabRun(load_scenario("batch-trade-offs")) as run:
-        recorder = FrameRecorder(run.world.lab.network)
+        recorder = FrameRecorder(run.world)
         run.run_to_time(3_299_999)
         frames: list[Any] = recorder.view(run.now_us)
         under_way = [frame for frame in frames if frame["source"] == "B1" and frame["arrives_us"] > 3_310_000]
         assert under_way
         assert not any(frame["dropped"] for frame in under_way)
         run.run_to_time(3_305_000)
-        assert all(detail_of(recorder, frame["id"])["dropped"] for frame in under_way)
+        lost = [detail_of(recorder, frame["id"]) for frame in under_way]
+        assert all(frame["dropped"] for frame in lost)
+        assert all(0 < frame["lost_share"] < 1 for frame in lost), "where the cut has met it, not in the middle"
+        assert {frame["lost_share"] for frame in lost} != {0.5}

@@ -63,7 +63,7 @@ def test_time_goes_on_when_the_deeds_are_closed_but_not_against_who_stopped_it(p
 def test_a_frame_is_still_there_when_one_has_decided_to_drop_it(page):
     run_until(page, "frame", "SEND_MESSAGE", node="P1")
     page.locator("#control-play").click()
-    page.locator(".flights .frame-request[aria-label*='SEND_MESSAGE']").first.click()
+    page.locator(".flights .frame-request[aria-label*='SEND_MESSAGE']").first.dispatch_event("click")  # it never rests
     page.locator("#deeds [data-kind=drop-frame]").click()
     expect(page.locator(".flights .frame-lost[aria-label*='SEND_MESSAGE']")).to_be_visible()
 
@@ -94,6 +94,19 @@ def test_the_suggestions_button_plays_and_turns_into_its_opposite(page):
     button.click()
     expect(button).to_have_text("Switch the broker lock off")
     expect(page.locator("[data-node=B1] .pill.is-off")).to_have_count(0)
+
+
+def test_in_a_run_that_is_over_a_suggestion_does_not_mend_but_offers_to_break_again(address, open_page):
+    page = opened(open_page(f"{address}/lab/hello"))
+    run_to_ms(page, 1_000)
+    button = page.locator(".try-buttons button").last
+    expect(button).to_have_text("Crash B1")
+    button.click()
+    expect(button).not_to_have_text("Crash B1")
+    page.locator("#control-play").click()
+    run_until(page, "frame", "END_TRANSACTION")  # which never comes
+    expect(page.locator("#begin-again")).to_be_visible()
+    expect(button).to_have_text("Crash B1")
 
 
 def test_the_suggestion_comes_to_a_moment_that_is_past(page):

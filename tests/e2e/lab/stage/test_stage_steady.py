@@ -23,31 +23,42 @@ def address(serve) -> str:
 
 
 @pytest.mark.parametrize(
-    ("scenario", "size", "time_ms", "least_px"),
+    ("scenario", "size", "times_ms", "least_px"),
     [
-        ("three-locks", "small", 7_000, 11),
-        ("xa-two-phase", "desk", 30_000, 11),
-        ("big-stage", "desk", 4_000, 11),
-        ("big-stage", "projector", 4_000, 12.8),
-        ("retry-to-dead-letter", "small", 600_000, 11),
+        ("three-locks", "small", [7_000], 11),
+        ("xa-two-phase", "desk", [30_000], 11),
+        ("big-stage", "desk", [4_000], 11),
+        ("big-stage", "projector", [4_000], 12.8),
+        # A run shows some of its moments only; the layout that the fullest one needs is kept. Here all three
+        # consumers, and then two of them, hold what failed.
+        ("retry-to-dead-letter", "small", [1_658, 11_660, 600_000], 11),
         # What cannot be folded any more may be smaller, and is never smaller than this.
-        ("xa-two-phase", "small", 30_000, 9),
+        ("xa-two-phase", "small", [30_000], 9),
     ],
 )
-def test_all_nodes_are_whole_in_letters_that_can_be_read(address, open_page, scenario, size, time_ms, least_px):
+def test_all_nodes_are_whole_in_letters_that_can_be_read(address, open_page, scenario, size, times_ms, least_px):
     page = opened_at(open_page, address, scenario, size)
-    run_to_ms(page, time_ms)
-    all_are_whole(page)
-    settled(page)
+    for time_ms in times_ms:
+        run_to_ms(page, time_ms)
+        all_are_whole(page)
+        settled(page)
     assert letters(page) >= (least_px, "")
 
 
 @pytest.mark.parametrize(
-    ("scenario", "from_ms"), [("three-locks", 3_900), ("big-stage", 2_000), ("xa-two-phase", 6_000)]
+    ("scenario", "times_ms"),
+    [
+        ("three-locks", [3_900]),
+        ("big-stage", [2_000]),
+        # Cards keep the room that they once needed: for local transactions, of which a run shows some moments only.
+        ("xa-two-phase", [2_100, 6_100, 10_100, 14_000]),
+    ],
 )
-def test_no_card_moves_while_one_steps(address, open_page, scenario, from_ms):
+def test_no_card_moves_while_one_steps(address, open_page, scenario, times_ms):
     page = opened_at(open_page, address, scenario, "desk")
-    run_to_ms(page, from_ms)
+    for time_ms in times_ms:
+        run_to_ms(page, time_ms)
+        all_are_whole(page)
     settled(page)
     before, start = page.evaluate(PLACES), event_number(page)
     for number in range(start + 1, start + 61):

@@ -271,6 +271,8 @@ def test_only_who_asks_for_them_is_told_trees_and_local_locks_and_of_large_trees
             return loads_json(consumer_running_info(impl, consumer.config, settings, 0, **options))["properties"]
 
         assert INSIDES_PROPERTY not in told()
+        consumer.tell("MINE", lambda: "as it is now")
+        assert told()["MINE"] == "as it is now"
         insides = loads_json(told(with_insides=True)[INSIDES_PROPERTY].encode())
         busy, calm = insides["T@broker-a@0"], insides["T@broker-a@1"]
         levels, level = [], [busy["msgTreeMap"]]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from engine.lab.checkers import Violation
-from engine.lab.explorer.exploration import Counterexample, Exploration
 from engine.lab.explorer.plan import ExplorationRefused, ExplorationRequest, make_plan, useful_switches
 from engine.lab.explorer.stage import ORDER_CHECKERS, ends_when_consumed
 from engine.lab.explorer.stall import FOR_EVER_MS, StallKind
@@ -14,6 +13,7 @@ from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Scenario
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.scenario.scenario_text import parse_scenario
+from tests.support.lab.exploring import explore, found_by
 
 NAIVE = load_scenario("bank-naive")
 TRANSACTION = load_scenario("bank-transaction")
@@ -41,26 +41,13 @@ def short(way: str) -> Scenario:
     return parse_scenario(SHORT.replace("WAY", way), "short")
 
 
-def explore(scenario: Scenario, **wishes: object) -> Exploration:
-    exploration = Exploration(make_plan(ExplorationRequest(scenario, **wishes)))  # type: ignore[arg-type]  # fields
-    for _ in exploration.steps():
-        pass
-    return exploration
-
-
-def found_by(scenario: Scenario, **wishes: object) -> Counterexample:
-    finding = explore(scenario, **wishes).state.finding
-    assert finding is not None
-    return finding
-
-
 def balances(run: LabRun) -> dict[str, int]:
     """What the last commits left on the accounts that moved."""
     return {entry.account: entry.balance for entry in run.world.history.bank_entries}
 
 
 def test_sending_first_gives_b_money_that_a_never_loses_when_the_producer_dies_after_send_ok() -> None:
-    state = explore(NAIVE).state
+    state = explore(NAIVE)
     finding = state.finding
     assert finding is not None
     assert state.bounded.schedules == 2, "the story as it is, then the first crash"
@@ -111,9 +98,7 @@ def test_debiting_first_loses_money_which_shows_at_the_end_of_the_story() -> Non
 
 @pytest.mark.thorough
 def test_by_transactional_message_no_crash_and_no_hold_breaks_anything() -> None:
-    state = explore(
-        short("transaction"), max_stalls=1, hold_ms=(50,), max_crashes=1, restart_ms=(100,), to_ms=1_100
-    ).state
+    state = explore(short("transaction"), max_stalls=1, hold_ms=(50,), max_crashes=1, restart_ms=(100,), to_ms=1_100)
     assert state.finding is None
     assert state.is_complete
     one, two = state.bounded.by_depth[1:]

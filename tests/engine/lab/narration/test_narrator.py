@@ -106,6 +106,30 @@ def test_a_caption_does_not_depend_on_when_one_asks(told, scenario):
             assert narrator.caption == (at_the_time[-1] if at_the_time else None)
 
 
+def use(strategy, *nodes):
+    """The commands that give all of them that strategy."""
+    return [{"kind": "setting", "target": node, "name": "idempotence_strategy", "value": strategy} for node in nodes]
+
+
+def test_each_delivery_of_an_idempotent_listener_is_told_with_its_verdict(told):
+    captions, _ = told("order-and-stock", to_ms=1_300)
+    texts = [str(caption.text) for caption in captions if caption is not None]
+    assert "C2 has done the work of order-0." in texts
+    assert "C1 swallows again-0: order-0 is done." in texts
+    assert "D1 refuses C1's INSERT: there is such a record already." in texts
+    assert "C2 commits its work in D1." in texts
+    captions, _ = told("order-and-stock", *use("state-table", "C1", "C2"), to_ms=1_300)
+    texts = [str(caption.text) for caption in captions if caption is not None]
+    assert "C1 bounces again-0: its record says that somebody is at order-0. It comes again later." in texts
+
+
+def test_work_that_is_done_once_more_is_told_at_its_commit(told):
+    captions, run = told("order-and-stock", *use("check-then-act", "C1", "C2"), to_ms=1_300)
+    (again,) = sentences(captions, "violation")
+    assert again == "C1 takes order-0 from the stock in D1 once more: that is 2 times for one order."
+    assert run.world.history.work_done[1].by == "C1"
+
+
 def test_what_matters_is_a_table():
     assert event_matters("C1/worker-0", "calls the listener")
     assert event_matters("P1->B1#2", "frame arrives")

@@ -1,5 +1,6 @@
 """What the lab refuses is said in both languages."""
 
+import pickle
 import re
 
 import pytest
@@ -32,6 +33,16 @@ def test_a_malformed_command_is_refused_in_both_languages(command):
     assert str(caught.value) == caught.value.text["en"]
     assert CHINESE.search(caught.value.text["zh"])
     assert not CHINESE.search(caught.value.text["en"])
+
+
+@pytest.mark.parametrize(
+    "error", [CommandRefused("refusal.line", line=7), ScenarioError(7, "nodes.C1", "no such role")]
+)
+def test_a_refusal_in_another_process_arrives_as_it_is(error):
+    arrived = pickle.loads(pickle.dumps(error))
+    assert type(arrived) is type(error)
+    assert vars(arrived) == vars(error)
+    assert str(arrived) == str(error)
 
 
 def test_a_refusal_inside_another_one_keeps_its_languages():

@@ -213,6 +213,8 @@ MISTAKES = [
     ("  N1: {", "  N0: {role: name_server}\n  N1: {", "nodes", "nodes", ["2 nodes with role name_server"]),
     ("    role: broker", "    role: broker\n    flush: later", "flush", "nodes.B1.flush", ["async, sync"]),
     ("    role: broker", "    role: broker\n    disk: {ms: 1}", "disk", "nodes.B1.disk.ms", ["fsync_ms"]),
+    ("    role: broker", "    role: broker\n    disk: {cache_pages: 7}", "disk", "nodes.B1.disk.cache_pages", ["8 to"]),
+    ("    role: broker", "    role: broker\n    disk: {seek_us: 1}", "disk", "nodes.B1.disk.seek_us", ["cache_pages"]),
     ("    role: broker", "    role: broker\n    master: B2", "master", "nodes.B1.master", ["not supported by this"]),
     ("messageDelayLevel", "messageDelayLevels", "Delay", "nodes.B1.settings.messageDelayLevels", ["delay_level"]),
     ('"1s 1s 1s 1s"', "1x", "messageDelay", "nodes.B1.settings", ["'1x'"]),

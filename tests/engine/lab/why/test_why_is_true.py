@@ -4,6 +4,11 @@ import random
 
 import pytest
 
+from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
+from engine.lab.kafka.kafka_consumer_role import KafkaConsumerRole
+from engine.lab.kafka.kafka_producer_role import KafkaProducerRole
+from engine.lab.raft.raft_client_role import RaftClientRole
+from engine.lab.raft.raft_peer_role import RaftPeerRole
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command
 from engine.lab.scenario.errors import LabError
@@ -46,8 +51,10 @@ MOVED = ("moved-before-commit", "moved-while-running", "kept-queue", "unlocked-e
 
 def deeds_of(world, chance):
     """Two random deeds, and what undoes them: (milliseconds, command)."""
-    nodes = [role.name for role in (*world.consumers(), *world.brokers(), *world.producers())]
-    brokers = [role.name for role in world.brokers()]
+    servers = (*world.roles(KafkaBrokerRole), *world.roles(RaftPeerRole))
+    others = (*servers, *world.roles(KafkaProducerRole), *world.roles(KafkaConsumerRole), *world.roles(RaftClientRole))
+    nodes = [role.name for role in (*world.consumers(), *world.brokers(), *world.producers(), *others)]
+    brokers = [role.name for role in (*world.brokers(), *servers)]
     for _ in range(2):
         node, at_ms = chance.choice(nodes), chance.randrange(300, min(world.end_us // 2_000, 60_000))
         broken, mended = chance.choice(

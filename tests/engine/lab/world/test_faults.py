@@ -101,6 +101,16 @@ def test_a_process_that_cannot_start_says_why(started):
     assert (role.status, role.failure) == ("running", "")
 
 
+def test_dropped_caches_leave_only_what_is_dirty_and_memory_without_end_cannot_be_dropped(started):
+    run = started(("role: broker\n", "role: broker\n    disk: {cache_pages: 64}\n"))
+    cache = run.world.disk_of("B1").page_cache
+    assert len(cache) > len(cache.dirty)
+    apply(run, "drop-caches", "B1")
+    assert len(cache) == len(cache.dirty)
+    with pytest.raises(CommandRefused, match=r"B1 has memory without end.*cache_pages"):
+        apply(started(), "drop-caches", "B1")
+
+
 # ------------------------------------------------------------------------------------------------------- consumers
 
 

@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from engine.runtime.lab.lab_file_content import PAGE_BYTES, SECTOR_BYTES
 from engine.runtime.lab.lab_runtime import LabMachines
-from engine.runtime.lab.lab_storage import PAGE_BYTES, SECTOR_BYTES
 from engine.runtime.port import DiskFault, DiskFull, FolderLocked
 
 FILE_BYTES = 5 * PAGE_BYTES
@@ -95,6 +95,33 @@ def test_a_slow_flush_does_not_undo_a_quicker_one_that_began_later(world, later)
     assert file.read_at(0, 3) == b"new"
     world.crash("broker", keep_page_cache=False)
     assert world.restart("broker").disk.read_whole("log")[:3] == b"new"
+
+
+def test_a_flush_that_runs_brings_nothing_back_that_was_cut_off(world):
+    runtime = world.node("broker")
+    file = runtime.disk.open_append("log")
+    file.append(b"x" * (PAGE_BYTES + 100))
+
+    async def work():
+        flush = asyncio.create_task(file.flush())
+        await asyncio.sleep(0.001)
+        file.truncate(10)
+        await flush
+
+    runtime.run(work())
+    assert runtime.disk.storage.used_bytes == PAGE_BYTES
+    file.append(bytes(PAGE_BYTES))
+    assert file.read_at(0, 2 * PAGE_BYTES) == b"x" * 10 + bytes(PAGE_BYTES)
+
+
+def test_a_power_cut_leaves_zeros_where_a_growing_file_was_not_flushed(world):
+    runtime = world.node("broker")
+    file = runtime.disk.open_append("log")
+    file.append(b"x" * PAGE_BYTES)
+    runtime.run(file.flush())
+    file.append(b"y" * PAGE_BYTES)
+    world.crash("broker", keep_page_cache=False)
+    assert world.restart("broker").disk.read_whole("log") == b"x" * PAGE_BYTES + bytes(PAGE_BYTES)
 
 
 def test_a_flush_makes_only_its_range_durable(world):

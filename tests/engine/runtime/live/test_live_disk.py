@@ -375,7 +375,7 @@ def test_a_disk_that_is_slow_on_purpose_does_not_stop_whoever_stands_still_for_a
     def never(seconds):
         raise AssertionError("the node's loop would stand still, and nobody could mend the disk")
 
-    monkeypatch.setattr("engine.runtime.live.live_disk_file.time.sleep", never)
+    monkeypatch.setattr("engine.runtime.live.live_flushed_file.time.sleep", never)
     disk.condition.flush_ms = 30_000
     file = disk.open_file("log", 10_000)
     file.write_at(0, b"x")

@@ -164,6 +164,11 @@ def consumed(unique_id: str, group: str = "G", call: str = "call", ok: bool = Tr
     return TraceContext(TraceType.SUB_AFTER, at_ms, group, (bean,), request_id=call + unique_id, success=ok)
 
 
+def swallowed(unique_id: str):
+    bean = TraceBean(message_id=unique_id, is_swallowed=True)
+    return TraceContext(TraceType.SUB_AFTER, EPOCH_MS + 50, "G", (bean,), request_id=f"again {unique_id}")
+
+
 def acknowledged(unique_id: str, kind: MessageType = MessageType.NORMAL_MSG, topic: str = "T"):
     bean = TraceBean(message_id=unique_id, topic=topic, message_type=kind)
     return TraceContext(TraceType.PUB, EPOCH_MS, "senders", (bean,))
@@ -175,6 +180,8 @@ def test_groups_are_audited_by_what_their_members_noted(spark, tmp_path):
     notes_of_group += [consumed("id3", call="again"), consumed("id5", call="first", ok=False)]
     # A note that was sent twice is one note; one about a message of another topic is none of ours.
     notes_of_group += [consumed("id6"), consumed("elsewhere")]
+    # Nobody has worked on a duplicate that was swallowed; that it was tells that the work is done.
+    notes_of_group += [swallowed("id8"), swallowed("id9"), swallowed("id4")]
     begun_late = [consumed(f"id{number}", group="Late") for number in range(10, 20) if number != 14]
     sent = [acknowledged(f"id{number}") for number in range(20)]
     sent += [acknowledged("gone"), acknowledged("half", MessageType.TRANS_MSG_HALF), acknowledged("x", topic="Other")]
@@ -184,13 +191,12 @@ def test_groups_are_audited_by_what_their_members_noted(spark, tmp_path):
     report = audit(spark, input_folder=write(tmp_path / "all", message_table(messages + traces)))
     groups = {row["group"]: row for row in rows(report, "groups")}
     assert groups["G"] == {
-        "group": "G", "topic": "T", "stored": 20, "consumed": 18, "missing": 2, "twice": 1, "failed": 1, "findings": 3,
+        "group": "G", "topic": "T", "stored": 20, "consumed": 19, "missing": 1, "twice": 1, "failed": 1, "findings": 2,
     }  # fmt: skip
     # It began behind the first messages: what lies before is not its business.
     assert (groups["Late"]["consumed"], groups["Late"]["missing"]) == (9, 1)
     findings = {(row["kind"], row["who"], row["queue"], row["first"]) for row in rows(report, "findings")}
     assert findings == {
-        ("not consumed", "G", "broker-a:0", 2),
         ("not consumed", "G", "broker-a:1", 3),
         ("not consumed", "Late", "broker-a:0", 7),
         ("consumed twice", "G", "broker-a:1", 1),

@@ -15,11 +15,12 @@ from engine.client.producer.numbering_ledger import NumberingLedger
 from engine.pipeline.jobs.delivery_audit import delivery_book, number_set, results
 from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
-from engine.pipeline.jobs.delivery_audit.number_set import NumberSet, count_of, without
+from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditTeller, findings_of
 from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicTimes, summariser
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
+from engine.protocol.number_ranges import count_of
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import EPOCH_MS, Model, Stored, message_table
 from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.tiers import examples
@@ -88,21 +89,6 @@ def test_a_set_without_gaps_takes_no_room_and_its_runs_are_one():
     assert list(made.runs()) == [(0, 999_999)]
     assert len(json.dumps(made.encode())) < 300
     assert list(made.missing(0, 1_000_002)) == [(1_000_000, 1_000_002)]
-
-
-ranges = st.lists(st.integers(0, 60), unique=True).map(
-    lambda numbers: list(NumberSet.of(np.array(numbers, np.int64)).runs())
-)
-
-
-@given(ranges, ranges)
-def test_ranges_can_be_taken_from_ranges(some, taken):
-    def members(of):
-        return {number for first, last in of for number in range(first, last + 1)}
-
-    rest = list(without(some, taken))
-    assert members(rest) == members(some) - members(taken)
-    assert count_of(rest) == len(members(rest))
 
 
 @given(st.lists(st.integers(-5, 50) | st.integers(0, 1 << 40), min_size=1), st.sampled_from([0.5, 0.95, 0.99, 1.0]))

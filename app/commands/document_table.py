@@ -1,0 +1,28 @@
+"""Puts the table that a command has computed into a document, where a comment of the command's name and one of "end"
+mark its place.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import click
+
+
+def read_with_place(path: Path, command: str) -> str:
+    """The document. Raises ``click.UsageError`` when it has no place for the table of ``command``."""
+    text = path.read_text(encoding="utf-8")
+    if not _place(command).search(text):
+        raise click.UsageError(f"{path} has no <!-- {command} --> with an <!-- end --> after it")
+    return text
+
+
+def write_table(path: Path, command: str, table: str) -> None:
+    """Replace what stands there. Raises as :func:`read_with_place`."""
+    text = read_with_place(path, command)
+    path.write_text(_place(command).sub(lambda found: found[1] + table + found[2], text), encoding="utf-8")
+
+
+def _place(command: str) -> re.Pattern[str]:
+    return re.compile(rf"(<!-- {re.escape(command)} -->\n).*?(<!-- end -->)", re.DOTALL)

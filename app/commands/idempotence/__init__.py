@@ -1,0 +1,1 @@
+"""``glassmq idempotence`` and its parts."""

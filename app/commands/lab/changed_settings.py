@@ -1,0 +1,31 @@
+"""``--set NODE.NAME=VALUE``: a setting that counts from the beginning, of one node or of all nodes of a role."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from engine.lab.scenario.scenario import NodeSetting, Scenario
+
+
+def settings_of(scenario: Scenario, text: str) -> list[NodeSetting]:
+    """What ``C1.pull_interval_ms=100`` means; NODE may be ``producers``, ``consumers`` or ``raft_peers``.
+
+    Raises ``click.UsageError``.
+    """
+    from engine.lab.scenario.errors import LabError
+    from engine.lab.scenario.scenario import Role
+    from engine.lab.sweep.comparison import parse_values
+
+    place, _, value = text.partition("=")
+    node, _, name = place.partition(".")
+    if not (node and name and value):
+        raise click.UsageError(f"--set {text!r} is not NODE.NAME=VALUE, for example C1.pull_interval_ms=100")
+    roles = {"producers": Role.PRODUCER, "consumers": Role.CONSUMER, "raft_peers": Role.RAFT_PEER}
+    nodes = [spec.name for spec in scenario.of_role(roles[node])] if node in roles else [node]
+    try:
+        return [(one, name, each) for one in nodes for each in parse_values(scenario, one, name, value)]
+    except LabError as error:
+        raise click.UsageError(f"--set {text!r}: {error}") from None

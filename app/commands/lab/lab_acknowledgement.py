@@ -1,0 +1,86 @@
+"""``glassmq lab acknowledgement``: what each way to acknowledge a message may lose."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from engine.lab.sweep.acknowledgement import PolicyFigures
+
+#: Its broker acknowledges forty orders, four a second, and flushes every 5 s or after each.
+SCENARIO = "broker-crash-async-flush"
+#: As documents name it.
+_COMMAND = "glassmq lab acknowledgement"
+
+
+@click.command("acknowledgement")
+@click.option(
+    "--write",
+    "path",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help='Put the table into this document, where a comment of this command\'s name and one of "end" mark its place.',
+)
+def acknowledgement(path: Path | None) -> None:
+    """Tell what an acknowledgement is worth: in memory, on disk, by slaves, with the loss that each allows.
+
+    The story of broker-crash-async-flush is run again for each of its acknowledgements, and right after it the broker
+    is killed, or its power is cut, or cut in the middle of a write, or its machine burns. What was acknowledged and is
+    neither there when the broker is back nor on a slave is lost. Everything is virtual: the figures are the same on
+    every machine.
+
+    \b
+    Examples:
+      glassmq lab acknowledgement
+      glassmq lab acknowledgement --write docs/semantics/acknowledgement.md
+    """
+    from app.commands.document_table import read_with_place, write_table
+    from engine.lab.run.spread import be_quiet
+    from engine.lab.scenario.scenario_files import load_scenario
+    from engine.lab.sweep.acknowledgement import POLICIES, figures_of
+
+    if path is not None:
+        read_with_place(path, _COMMAND)
+    be_quiet()
+    scenario = load_scenario(SCENARIO)
+    with click.progressbar(POLICIES, label=scenario.name, show_pos=True, file=sys.stderr) as bar:
+        table = table_of([figures_of(scenario, acknowledged) for acknowledged in bar])
+    if path is None:
+        click.echo(table, nl=False)
+    else:
+        write_table(path, _COMMAND, table)
+
+
+def table_of(figures: Iterable[PolicyFigures]) -> str:
+    """As Markdown, with a row for each way there is."""
+    from engine.lab.sweep.acknowledgement import POLICIES, Blow
+
+    lines = [
+        "| acknowledged | a killed process loses | a power cut | cut while it writes | machine gone | a send takes |",
+        "|---|---|---|---|---|---|",
+    ]
+    for row in figures:
+        cells = [_loss_of(row, blow) for blow in Blow]
+        policy = POLICIES[row.acknowledged]
+        copies = f", {policy.slaves + 1} copies" if policy.slaves else ""
+        name = f"{row.acknowledged} ({policy.flush} flush{copies})"
+        lines.append(f"| {' | '.join((name, *cells, f'{row.send_us / 1_000:.1f} ms'))} |")
+    return "\n".join(lines) + "\n"
+
+
+def _loss_of(row: PolicyFigures, blow: str) -> str:
+    from engine.lab.sweep.acknowledgement import Blow
+
+    damage = row.damages[Blow(blow)]
+    if not damage.runs_with_loss:
+        return f"nothing, in {damage.runs} runs"
+    return (
+        f"something in {damage.runs_with_loss} of {damage.runs} runs, at most {damage.lost_max} messages, "
+        f"the last {damage.back_us_max / 1_000_000:.1f} s"
+    )

@@ -1,0 +1,1 @@
+"""``glassmq storage``: what the two ways of storing cost on this machine."""

@@ -1,0 +1,193 @@
+"""``glassmq storage``: measures this machine's disk, and how both kinds of storage grow on it; shows Kafka's files."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from app.storage.progress import Step
+
+_MEASURE, _GROW = "glassmq storage measure", "glassmq storage grow"
+_TOPICS, _MESSAGES = (1, 10, 100, 1_000), (1_000, 10_000, 100_000, 1_000_000)
+_TOPICS_MAX, _MESSAGES_MAX = 10_000, 10_000_000
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_DOCUMENT = click.Path(exists=True, dir_okay=False, path_type=Path)
+_FOLDER = click.Path(exists=True, file_okay=False, writable=True, path_type=Path)
+
+
+@click.group("storage")
+def command() -> None:
+    """Measure what storing costs on this machine, and look into Kafka's files.
+
+    \b
+    Examples:
+      glassmq storage measure --size-mb 64
+      glassmq storage grow --topics 1,100 --messages 10000 --topic-messages 10000
+      glassmq storage dump ./Orders-0
+    """
+
+
+@command.command("measure")
+@click.option("--folder", type=_FOLDER, help="On the disk to measure.  [default: where temporary files go]")
+@click.option("--size-mb", type=click.IntRange(1, 16_384), default=256, show_default=True, help="Of the file, in MiB.")
+@click.option(
+    "--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help="Everything so often, in turn."
+)
+@click.option("--json", "json_path", type=_FILE, help="Write all figures there.")
+@click.option("--svg", "svg_path", type=_FILE, help="Draw the rates there.")
+@click.option("--write", "document", type=_DOCUMENT, help="Put the tables into this document, at its place for them.")
+def measure(
+    folder: Path | None, size_mb: int, rounds: int, json_path: Path | None, svg_path: Path | None, document: Path | None
+) -> None:
+    """Read, send and append on this machine's disk, and say what each way costs.
+
+    Reads in order and by chance, with the page cache empty and full; sends a file with read and send, with mmap, and
+    with sendfile; appends with and without flushing. The file is removed at the end.
+
+    \b
+    Examples:
+      glassmq storage measure
+      glassmq storage measure --folder ./data --size-mb 1024 --svg rates.svg
+    """
+    from app.commands.document_table import read_with_place, write_table
+    from app.storage.measure.measure import Measurement
+    from app.storage.measure.report import picture, tables
+
+    if document is not None:
+        read_with_place(document, _MEASURE)
+    try:
+        result = Measurement(folder or Path(tempfile.gettempdir()), size_mb << 20, rounds, _tell).run()
+    except OSError as error:
+        raise click.ClickException(f"cannot measure: {error}") from None
+    if json_path is not None:
+        json_path.write_text(json.dumps(result.to_dict(), indent=1) + "\n", encoding="utf-8")
+    if svg_path is not None:
+        svg_path.write_text(picture(result), encoding="utf-8")
+    if document is not None:
+        write_table(document, _MEASURE, tables(result))
+    click.echo(tables(result), nl=False)
+
+
+@command.command("grow")
+@click.option("--folder", type=_FOLDER, help="Where the stores are made.  [default: where temporary files go]")
+@click.option("--topics", default=",".join(map(str, _TOPICS)), show_default=True, help="Numbers of topics, in turn.")
+@click.option(
+    "--messages", default=",".join(map(str, _MESSAGES)), show_default=True, help="Numbers of messages, over ten topics."
+)
+@click.option(
+    "--topic-messages",
+    type=click.IntRange(1, _MESSAGES_MAX),
+    default=100_000,
+    show_default=True,
+    help="So many messages while the topics grow.",
+)
+@click.option("--json", "json_path", type=_FILE, help="Write all figures there.")
+@click.option("--csv", "csv_path", type=_FILE, help="Write a line for each point there.")
+@click.option("--svg", "svg_path", type=_FILE, help="Draw the figures there.")
+@click.option("--pattern", "pattern_path", type=_FILE, help="Draw there where each write went.")
+@click.option("--write", "document", type=_DOCUMENT, help="Put the table into this document, at its place for it.")
+def grow(
+    folder: Path | None,
+    topics: str,
+    messages: str,
+    topic_messages: int,
+    json_path: Path | None,
+    csv_path: Path | None,
+    svg_path: Path | None,
+    pattern_path: Path | None,
+    document: Path | None,
+) -> None:
+    """Write the same messages into RocketMQ's store and Kafka's, more and more of them, over more and more topics.
+
+    What is written is looked up, and both are opened again after a clean end and after a kill. Ten million messages
+    take some ten minutes and three gigabytes.
+
+    \b
+    Examples:
+      glassmq storage grow --topics 1,100 --messages 10000 --topic-messages 10000
+      glassmq storage grow --messages 1000000,10000000 --svg growth.svg --csv growth.csv
+    """
+    from app.commands.document_table import read_with_place, write_table
+    from app.storage.growth.growth import Size, grow
+    from app.storage.growth.report import comma_separated, picture, table, write_pattern
+    from engine.runtime.port import DiskFault
+
+    sizes = [Size(count, topic_messages) for count in _counts("--topics", topics, _TOPICS_MAX)]
+    sizes += [Size(10, count) for count in _counts("--messages", messages, _MESSAGES_MAX)]
+    if document is not None:
+        read_with_place(document, _GROW)
+    try:
+        result = grow(folder or Path(tempfile.gettempdir()), list(dict.fromkeys(sizes)), _tell)
+    except (OSError, DiskFault) as error:
+        raise click.ClickException(f"cannot go on: {error}") from None
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    outputs = (
+        (json_path, json.dumps(result.to_dict(), indent=1) + "\n"),
+        (csv_path, comma_separated(result)),
+        (svg_path, picture(result)),
+        (pattern_path, write_pattern(result)),
+    )
+    for path, text in outputs:
+        if path is not None:
+            path.write_text(text, encoding="utf-8")
+    if document is not None:
+        write_table(document, _GROW, table(result))
+    click.echo(table(result), nl=False)
+
+
+@command.command("dump")
+@click.argument("path", type=click.Path(exists=True, path_type=Path))
+@click.option("--quiet", is_flag=True, help="Show only what is wrong, and the counts.")
+def dump(path: Path, quiet: bool) -> None:
+    """Show the batches and index entries in a partition of Kafka, a folder or one file, and what is wrong in them.
+
+    Checksums are compared, offsets followed, and entries of indexes compared with the batches that they lead to.
+    Nothing is changed. The exit code is 0 when everything is whole, 1 when something is wrong.
+
+    \b
+    Examples:
+      glassmq storage dump ./Orders-0
+      glassmq storage dump ./Orders-0/00000000000000000000.index --quiet
+    """
+    from app.foundation.terminal_text import clean
+    from app.storage.dump import dump, files_of
+
+    wrong = 0
+    try:
+        for file in files_of(path):
+            click.echo(clean(file))
+            count = 0
+            for line in dump(file):
+                count += 1
+                wrong += line.fault is not None
+                if line.fault is not None or not quiet:
+                    click.echo(f"  {line.text}" + (f": WRONG: {line.fault}" if line.fault else ""))
+            click.echo(f"  {count} looked at")
+    except (OSError, ValueError) as error:
+        raise click.ClickException(str(error)) from None
+    click.echo(f"{wrong} wrong." if wrong else "Nothing is wrong.")
+    if wrong:
+        raise click.exceptions.Exit(1)
+
+
+def _counts(option: str, text: str, largest: int) -> list[int]:
+    counts = [int(word) if word.strip().isascii() and word.strip().isdigit() else 0 for word in text.split(",")]
+    if not all(1 <= count <= largest for count in counts):
+        raise click.UsageError(f"{option} {text!r} is not allowed: numbers from 1 to {largest:,}, with commas between")
+    return counts
+
+
+def _tell(step: Step) -> None:
+    """How far it is, on one line of a terminal that is rewritten."""
+    if not sys.stderr.isatty():
+        return
+    click.echo(f"\r\x1b[K{step.number + 1} of {step.total}: {step.doing}", nl=False, err=True)
+    if step.number + 1 == step.total:
+        click.echo("\r\x1b[K", nl=False, err=True)

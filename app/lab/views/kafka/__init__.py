@@ -1,0 +1,1 @@
+"""Pictures of the nodes and frames of Kafka."""

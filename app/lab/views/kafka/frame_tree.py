@@ -1,0 +1,40 @@
+"""The fields of a frame of Kafka as a tree, for the frame's dialog: name, value, position among the frame's bytes (-1:
+it was packed and has none), length, children.
+"""
+
+from __future__ import annotations
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.lab.foundation.bounds import TREE_FIELDS_SHOWN
+from engine.kafka.wire.api_key import ApiKey
+from engine.kafka.wire.frames import request_tree, response_tree
+from engine.kafka.wire.records_tree import FieldTree
+from engine.runtime.frame_splitter import LENGTH_PREFIX
+
+
+def frame_tree(frame: bytes, api_key: int, *, is_request: bool) -> list[JsonValue]:
+    """All of ``frame``, which begins with its length; ``api_key``: what it asks, or what was asked that it answers.
+
+    Raises :class:`~engine.kafka.records.error_code.KafkaRefusal`.
+    """
+    content = frame[LENGTH_PREFIX.size :]
+    fields = request_tree(content) if is_request else response_tree(content, ApiKey(api_key))
+    length = FieldTree("length", str(len(content)), -LENGTH_PREFIX.size, LENGTH_PREFIX.size)
+    return [_view(field) for field in (length, *fields)]
+
+
+def _view(field: FieldTree) -> JsonObject:
+    children: list[JsonValue] = [_view(child) for child in field.children[:TREE_FIELDS_SHOWN]]
+    return {
+        "name": field.name,
+        "value": field.value,
+        # The tree does not count the length, before which nothing stands.
+        "position": field.position if _is_packed(field) else field.position + LENGTH_PREFIX.size,
+        "length": field.length,
+        "children": children,
+        "omitted": max(0, len(field.children) - TREE_FIELDS_SHOWN),
+    }
+
+
+def _is_packed(field: FieldTree) -> bool:
+    return field.position == -1

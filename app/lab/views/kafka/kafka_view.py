@@ -1,0 +1,266 @@
+"""What the nodes of Kafka hold, for their cards on the stage.
+
+kafka_broker    partitions: topic, partition, start, end (offsets), size_bytes, committed (by group), segments: name,
+                base_offset, size_bytes, batch_count, index_entries, torn_bytes (behind the last batch that is whole),
+                batches (the newest: offset, records, size_bytes, codec, is_indexed, is_unflushed); as they lie on the
+                disk, also while no process runs. held: how many fetches wait for records
+                In a cluster a partition has replica: state, leader (a name or empty), epoch, high_watermark,
+                replicas, isr, asked_isr (names; null: nothing is asked for), followers (of a leader: name, end: -1 when
+                unknown); null while no process runs
+kafka_controller  brokers: name, heard_us (null: it counts as dead); session_us; partitions: topic, partition, leader,
+                epoch, replicas, isr
+kafka_producer  sent, acknowledged, failed, unknown, in_flight (as of a producer of RocketMQ)
+                accumulator: batch_bytes, linger_us, memory_bytes, used_bytes, partitions: topic, partition, batches
+                (the next to be sent first: records, size_bytes, since_us, attempts, is_closed)
+                requests (without an answer: number, name, records, since_us: null while unsent), max_in_flight,
+                producer_id (-1: none)
+kafka_consumer  group, topic, consumed; fetcher: unsent, in_flight (as requests), completed (topic, partition, records,
+                records_left, size_bytes); polled: keys (the first ones), count, at (the one that is worked on, or
+                null);
+                positions: topic, partition, position, committed (each a number or null)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import groupby, islice
+from typing import TYPE_CHECKING
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.lab.foundation.bounds import BATCHES_SHOWN, IN_FLIGHT_SHOWN, PARTITIONS_SHOWN, RECORDS_SHOWN, SEGMENTS_SHOWN
+from engine.kafka.records.record_batch import read_header
+from engine.kafka.records.topic_partition import TopicPartition
+from engine.kafka.wire.frames import key_of
+from engine.kafka.wire.produce import ProduceRequest
+from engine.lab.kafka.kafka_controller_role import node_ids
+from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
+
+if TYPE_CHECKING:
+    from engine.kafka.client.fetcher import CompletedFetch
+    from engine.kafka.client.in_flight_requests import ClientRequest
+    from engine.kafka.client.kafka_producer import KafkaProducer
+    from engine.kafka.replication.replica import Replica
+    from engine.kafka.wire.fields import KafkaMessage
+    from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
+    from engine.lab.kafka.kafka_consumer_role import KafkaConsumerRole
+    from engine.lab.kafka.kafka_controller_role import KafkaControllerRole
+    from engine.lab.kafka.kafka_producer_role import KafkaProducerRole
+    from engine.lab.kafka.stored_log import StoredSegment
+    from engine.lab.nodes.node_role import LabNodeRole
+
+
+def kafka_broker_view(role: KafkaBrokerRole) -> JsonObject:
+    """See the module."""
+    committed: dict[tuple[str, int], JsonObject] = {}
+    for (group, topic, partition), offset in role.committed_offsets():
+        committed.setdefault((topic, partition), {})[group] = offset
+    partitions: list[JsonValue] = []
+    for (topic, partition), found in groupby(role.stored.segments(), lambda one: (one.topic, one.partition)):
+        segments = list(found)
+        replica = role.replicas.get(TopicPartition(topic, partition))
+        partitions.append(
+            {
+                "topic": topic,
+                "partition": partition,
+                "start": segments[0].base_offset,
+                "end": segments[-1].next_offset,
+                "size_bytes": sum(segment.size_bytes for segment in segments),
+                "committed": committed.get((topic, partition), {}),
+                "segments": [_segment_view(segment) for segment in segments[-SEGMENTS_SHOWN:]],
+                "replica": None if replica is None else _replica_view(replica, _names(role)),
+            }
+        )
+    held = 0 if role.broker is None else role.broker.partitions.purgatory.waiting_count
+    return {"partitions": partitions, "held": held}
+
+
+def _names(role: LabNodeRole) -> dict[int, str]:
+    return {number: name for name, number in node_ids(role.world).items()}
+
+
+def _replica_view(replica: Replica, names: dict[int, str]) -> JsonObject:
+    isr: list[JsonValue] = [names[node] for node in replica.isr]
+    replicas: list[JsonValue] = [names[node] for node in replica.nodes]
+    asked: list[JsonValue] = [names[node] for node in replica.asked_isr or ()]
+    followers: list[JsonValue] = [
+        {"name": names[node], "end": progress.end_offset} for node, progress in replica.followers.items()
+    ]
+    return {
+        "state": replica.state.value,
+        "leader": names.get(replica.leader, ""),
+        "epoch": replica.leader_epoch,
+        "high_watermark": replica.log.high_watermark,
+        "replicas": replicas,
+        "isr": isr,
+        "asked_isr": asked if replica.asked_isr is not None else None,
+        "followers": followers,
+    }
+
+
+def kafka_controller_view(role: KafkaControllerRole) -> JsonObject:
+    """See the module."""
+    controller = role.controller
+    if controller is None:
+        return {}
+    names = _names(role)
+    brokers: list[JsonValue] = [
+        {
+            "name": name,
+            "heard_us": _world_us(role, controller.heard_ms[node]) if node in controller.heard_ms else None,
+        }
+        for node, name in names.items()
+    ]
+    partitions: list[JsonValue] = [
+        {
+            "topic": one.topic,
+            "partition": one.partition,
+            "leader": names.get(one.leader, ""),
+            "epoch": one.leader_epoch,
+            "replicas": [names[node] for node in one.replicas],
+            "isr": [names[node] for node in one.isr],
+        }
+        for one in islice(controller.image.partitions.values(), PARTITIONS_SHOWN)
+        if not one.topic.startswith("__")
+    ]
+    session_us = controller.config.broker_session_timeout_ms * 1_000
+    return {"brokers": brokers, "session_us": session_us, "partitions": partitions}
+
+
+def _segment_view(segment: StoredSegment) -> JsonObject:
+    indexed = {position for _, position in segment.index_entries}
+    batches: list[JsonValue] = [
+        {
+            "offset": batch.header.base_offset,
+            "records": batch.header.record_count,
+            "size_bytes": batch.header.size_bytes,
+            "codec": batch.header.codec.name.lower(),
+            "is_indexed": batch.position in indexed,
+            "is_unflushed": not batch.is_flushed,
+        }
+        for batch in segment.batches[-BATCHES_SHOWN:]
+    ]
+    return {
+        "name": segment.name,
+        "base_offset": segment.base_offset,
+        "size_bytes": segment.size_bytes,
+        "batch_count": len(segment.batches),
+        "index_entries": len(segment.index_entries),
+        "torn_bytes": segment.torn_bytes,
+        "batches": batches,
+    }
+
+
+def kafka_producer_view(role: KafkaProducerRole) -> JsonObject:
+    """See the module."""
+    in_flight: list[JsonValue] = [
+        {"key": key, "since_us": since_us} for key, since_us in islice(role.in_flight.items(), IN_FLIGHT_SHOWN)
+    ]
+    view: JsonObject = {
+        "sent": role.sent,
+        "acknowledged": role.acknowledged,
+        "failed": role.refused,
+        "unknown": role.unknown,
+        "in_flight": in_flight,
+    }
+    producer = role.producer
+    if producer is not None:
+        view["accumulator"] = _accumulator_view(role, producer)
+        view["requests"] = _requests_view(role, (*producer.client.unsent, *producer.client.in_flight))
+        view["max_in_flight"] = producer.config.max_in_flight
+        view["producer_id"] = producer.sender.owner.producer_id
+    return view
+
+
+def _accumulator_view(role: KafkaProducerRole, producer: KafkaProducer) -> JsonObject:
+    config = producer.config
+    partitions: list[JsonValue] = []
+    for place, row in sorted(producer.accumulator.rows.items()):
+        batches: list[JsonValue] = [
+            {
+                "records": len(batch.records),
+                "size_bytes": batch.size_bytes,
+                "since_us": _world_us(role, batch.created_ms),
+                "attempts": batch.tries,
+                "is_closed": batch is not row[-1] or batch.size_bytes >= config.batch_size,
+            }
+            for batch in islice(row, IN_FLIGHT_SHOWN)
+        ]
+        partitions.append({"topic": place.topic, "partition": place.partition, "batches": batches})
+    return {
+        "batch_bytes": config.batch_size,
+        "linger_us": config.linger_ms * 1_000,
+        "memory_bytes": config.buffer_memory,
+        "used_bytes": producer.accumulator.used_bytes,
+        "partitions": partitions,
+    }
+
+
+def kafka_consumer_view(role: KafkaConsumerRole) -> JsonObject:
+    """See the module."""
+    keys: list[JsonValue] = [*role.polled[:RECORDS_SHOWN]]
+    view: JsonObject = {
+        "group": role.spec.group,
+        "topic": role.spec.topic,
+        "consumed": role.consumed,
+        "polled": {"keys": keys, "count": len(role.polled), "at": role.polled[role.at] if role.at >= 0 else None},
+    }
+    consumer = role.consumer
+    if consumer is not None:
+        clients = (consumer.client, consumer.coordinator)
+        completed: list[JsonValue] = [_completed_view(fetch) for fetch in consumer.fetcher.completed_fetches]
+        view["fetcher"] = {
+            "unsent": _requests_view(role, [one for client in clients for one in client.unsent]),
+            "in_flight": _requests_view(role, [one for client in clients for one in client.in_flight]),
+            "completed": completed,
+        }
+        positions: list[JsonValue] = [
+            {
+                "topic": place.topic,
+                "partition": place.partition,
+                "position": consumer.position(place),
+                "committed": consumer.committed.get(place),
+            }
+            for place in role.partitions
+        ]
+        view["positions"] = positions
+    return view
+
+
+def _completed_view(fetch: CompletedFetch) -> JsonObject:
+    counts: list[tuple[int, int]] = []
+    position = 0
+    while position < len(fetch.data):
+        header = read_header(fetch.data, position)
+        counts.append((position, header.record_count))
+        position += header.size_bytes
+    unopened = sum(count for start, count in counts if start >= fetch.read_bytes)
+    return {
+        "topic": fetch.place.topic,
+        "partition": fetch.place.partition,
+        "records": sum(count for _, count in counts),
+        "records_left": len(fetch.records) + unopened,
+        "size_bytes": len(fetch.data),
+    }
+
+
+def _requests_view(role: LabNodeRole, requests: Iterable[ClientRequest]) -> list[JsonValue]:
+    return [
+        {
+            "number": one.correlation_id,
+            "name": key_of(one.request).name,
+            "records": _record_count(one.request),
+            "since_us": _world_us(role, one.sent_ms) if one.sent_ms else None,
+        }
+        for one in islice(requests, IN_FLIGHT_SHOWN)
+    ]
+
+
+def _record_count(request: KafkaMessage) -> int:
+    """How many it brings: each partition of a produce request has one batch."""
+    topics = request.topics if isinstance(request, ProduceRequest) else ()
+    return sum(read_header(one.records or b"").record_count for topic in topics for one in topic.partitions)
+
+
+def _world_us(role: LabNodeRole, time_ms: int) -> int:
+    """A time by the node's own clock as one of the world."""
+    return (time_ms - WORLD_BEGIN_MS - role.runtime.clock.skew_ms) * 1_000

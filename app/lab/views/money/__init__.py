@@ -1,0 +1,1 @@
+"""Views of banks and of the two-phase commits between them."""

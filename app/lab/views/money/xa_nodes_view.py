@@ -1,0 +1,190 @@
+"""The nodes of a two-phase commit, for their cards on the stage.
+
+coordinator  of a coordinator: process (its number), log (end, flushed, size in bytes), open, ended (counts),
+             transactions (those that are open: xid, key, state, reason, begun_us, branches: resource, vote)
+manager      of a transaction manager: under_way (key, xid, phase, since_us) or null, counts (outcome -> number), ended
+             (the newest: key, xid, outcome, reason, time_us), total (how many transfers it will make)
+resource     of a resource manager: branches (open, then the newest that are over: xid, key, doing, state, reason,
+             since_us), holder and held_us (who has the lock on its account, since when) or null, waiting (who waits for
+             it: waiter, since_us); bank as in app.lab.views.money.bank_view, way "two-phase-commit"
+cash_machine of a node with one: since_us and holder while it waits, else null; ended (the newest: began_us, time_us,
+             balance or null, holder)
+"""
+
+from __future__ import annotations
+
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.lab.foundation.bounds import IN_FLIGHT_SHOWN
+from app.lab.views.money.bank_view import posting_rows
+from engine.bank.accounts import Accounts
+from engine.bank.bank_deed import Doing
+
+if TYPE_CHECKING:
+    from engine.lab.nodes.cash_machine import CashMachine
+    from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
+    from engine.xa.resource_manager import Branch, ResourceManager
+
+#: Branches that are over and still on the card.
+_ENDED_SHOWN = 4
+
+
+def coordinator_view(role: CoordinatorRole) -> JsonObject:
+    """See the module."""
+    coordinator = role.coordinator
+    if coordinator is None or coordinator.log is None:
+        return {"coordinator": None}
+    log = coordinator.log
+    transactions: list[JsonValue] = [
+        {
+            "xid": transaction.xid,
+            "key": transaction.key,
+            "state": transaction.state.value,
+            "reason": transaction.reason,
+            "begun_us": transaction.begun_us,
+            "branches": [
+                {"resource": branch.resource, "vote": branch.vote.value} for branch in transaction.branches.values()
+            ],
+        }
+        for transaction in islice(coordinator.open.values(), IN_FLIGHT_SHOWN)
+    ]
+    return {
+        "coordinator": {
+            "process": coordinator.process,
+            "log": {"end": log.end, "flushed": log.flushed, "size": log.size_bytes},
+            "open": len(coordinator.open),
+            "ended": coordinator.ended_count,
+            "transactions": transactions,
+        }
+    }
+
+
+def manager_view(role: ManagerRole) -> JsonObject:
+    """See the module."""
+    under_way, transfers = role.under_way, role.spec.transfers
+    ended: list[JsonValue] = [
+        {
+            "key": entry.key,
+            "xid": entry.xid,
+            "outcome": entry.outcome,
+            "reason": entry.reason,
+            "time_us": entry.time_us,
+        }
+        for entry in role.ended
+    ]
+    return {
+        "manager": {
+            "under_way": None if under_way is None else under_way._asdict(),
+            "counts": {outcome.value: count for outcome, count in role.counts.items()},
+            "ended": ended,
+            "total": 0 if transfers is None else transfers.count,
+        }
+    }
+
+
+def resource_manager_view(role: ResourceManagerRole) -> JsonObject:
+    """See the module."""
+    manager = role.resource_manager
+    return {
+        "resource": None if manager is None else _resource(manager, role.node_bank.spec.account),
+        "bank": _bank(role),
+        "cash_machine": cash_machine_view(role.cash_machine),
+    }
+
+
+def _resource(manager: ResourceManager, account: str) -> JsonObject:
+    branches: list[JsonValue] = [_branch(branch) for branch in islice(manager.open.values(), IN_FLIGHT_SHOWN)]
+    branches += [_branch(branch) for branch in list(manager.ended)[: -_ENDED_SHOWN - 1 : -1]]
+    held = manager.locks.holders.get(account)
+    waiting: list[JsonValue] = [
+        {"waiter": wait.waiter, "since_us": wait.since_us} for wait in manager.locks.waits if wait.until_us is None
+    ]
+    return {
+        "branches": branches,
+        "holder": None if held is None else held[0],
+        "held_us": None if held is None else held[1],
+        "waiting": waiting,
+    }
+
+
+def _branch(branch: Branch) -> JsonObject:
+    return {
+        "xid": branch.xid,
+        "key": branch.work.transfer.key,
+        "doing": branch.work.doing.value,
+        "state": branch.state.value,
+        "reason": branch.reason,
+        "since_us": branch.since_us,
+    }
+
+
+def _bank(role: ResourceManagerRole) -> JsonObject:
+    node_bank = role.node_bank
+    spec, bank = node_bank.spec, node_bank.bank
+    refused: list[JsonValue] = [
+        {
+            "key": entry.key,
+            "amount": entry.amount,
+            "time_us": entry.time_us,
+            "doing": entry.doing,
+            "reason": entry.outcome,
+        }
+        for entry in node_bank.refused
+    ]
+    view: JsonObject = {
+        "name": spec.name,
+        "account": spec.account,
+        "opening": spec.opening,
+        "way": "two-phase-commit",
+        "idempotent": None,
+        "refused": refused,
+        "duplicates_ignored": 0,
+        "balance": None,
+        "committed_balance": None,
+        "is_locked": False,
+        "waiters": [],
+        "open": [],
+        "rows": [],
+    }
+    database = bank.accounts.database if bank is not None else node_bank.at_rest()
+    if database is None:
+        return view
+    accounts = Accounts(database)
+    view["balance"] = view["committed_balance"] = accounts.committed_balance(spec.account)
+    view["rows"] = _rows(role, accounts)
+    if bank is None:
+        database.close()
+        return view
+    manager = role.resource_manager
+    if manager is not None:
+        view["is_locked"] = manager.locks.holder_of(spec.account) is not None
+        view["waiters"] = [wait.waiter for wait in manager.locks.waits if wait.until_us is None]
+    view["open"] = [
+        {"key": deed.key, "amount": deed.amount, "since_us": deed.since_us, "doing": deed.doing.value}
+        for deed in islice(bank.open.values(), IN_FLIGHT_SHOWN)
+    ]
+    return view
+
+
+def _rows(role: ResourceManagerRole, accounts: Accounts) -> list[JsonValue]:
+    """The newest of both tables, oldest first; each says of which it is."""
+    rows: list[JsonObject] = []
+    for doing, table in ((Doing.DEBIT, "transfer"), (Doing.CREDIT, "credit")):
+        for row in posting_rows(role, accounts, table):
+            assert isinstance(row, dict), "a row is an object"
+            rows.append({**row, "doing": doing.value})
+    return [*sorted(rows, key=lambda row: int(row["time_us"]))]
+
+
+def cash_machine_view(machine: CashMachine | None) -> JsonObject | None:
+    """See the module."""
+    if machine is None:
+        return None
+    ended: list[JsonValue] = [
+        {"began_us": entry.began_us, "time_us": entry.time_us, "balance": entry.balance, "holder": entry.holder}
+        for entry in machine.ended
+    ]
+    holder, since_us = machine.waits if machine.waits is not None else (None, None)
+    return {"since_us": since_us, "holder": holder, "ended": ended}

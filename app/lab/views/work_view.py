@@ -1,0 +1,300 @@
+"""What listeners work with, and how they are kept from working twice: databases, Redis, services, and their guards.
+
+database     null while nothing was ever committed, or: orders (the newest: key, status, times: how often what was done
+             most often for it was done, by: who did something for it, is_open: not committed yet), order_count, twice
+             (what was done more than once), stock (null where nobody takes from it, or item, opening, left, version),
+             records, record_count, open (transactions: node or null: the administrator, number, since_us, statement:
+             the last one, state: "writes" | "waits" | "reads")
+redis        keys (as records, or of something else name and value), key_count, forgotten (keys that the last failover
+             has lost), replica_lag_ms
+service      calls (the newest: operation, key, times), call_count, twice, is_idempotent
+records      the newest: scope, key, state, is_lock (of another record), owner (the beginning of its token), by (the
+             consumer that is at it; null: nobody is), message_id, taken_us, expires_us (null: never); of Redis also
+             replica_us (from when on a failover keeps it)
+idempotence  of a consumer with work, else null: strategy, key, expiry_ms, store (the node that guards it, or null),
+             checks_owner, counters (over all its processes), under_way (keys of the business), judged (the newest:
+             key, order, verdict, is_acknowledged, time_us), alarm (null, or of which message: key, deliveries)
+
+While no process runs: what lies on the disk, or what Redis begins with. Times are the world's; a consumer
+whose clock is ahead writes them ahead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.lab.foundation.bounds import IN_FLIGHT_SHOWN, WORK_ROWS_SHOWN
+from engine.idempotence.foundation.record import Record, RecordKey, RecordState
+from engine.idempotence.idempotence_config import IdempotenceConfig
+from engine.idempotence.stores.redis_record_store import PREFIX, key_in, record_in
+from engine.idempotence.strategies.state_table import StateTable
+from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, NoStrategy
+from engine.lab.nodes.store_roles import DatabaseRole, RedisRole, ServiceRole
+from engine.lab.scenario.settings import of_class
+from engine.lab.work.work_spec import StepKind, WorkStep
+from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+
+    from engine.bank.database import BankDatabase
+    from engine.lab.nodes.consumer_role import ConsumerRole
+    from engine.lab.nodes.node_role import LabNodeRole, Surroundings
+    from engine.lab.work.sql_server import OpenTransaction, SqlServer
+    from engine.lab.work.work_spec import WorkSpec
+    from engine.lab.world.world import ScenarioWorld
+
+#: Owner's token -> the consumer that is at it.
+Owners = dict[str, str]
+
+TAKE = WorkStep(StepKind.TAKE)
+#: Letters of an owner's token that are shown.
+_OWNER_LETTERS = 4
+#: Each time that something was done for an order.
+_DONE = (
+    "WITH done AS (SELECT order_no, 'take' AS effect, by_node, number FROM stock_move "
+    "UNION ALL SELECT order_no, effect, by_node, number FROM order_event) "
+)
+#: What was taken or noted without an order has no status in a column.
+_ORDERS = (
+    f"{_DONE}SELECT order_no, status, "
+    "(SELECT count(*) FROM done WHERE order_no = o.order_no GROUP BY effect ORDER BY 1 DESC LIMIT 1) AS times, "
+    "(SELECT group_concat(by_node) FROM "
+    "(SELECT by_node FROM done WHERE order_no = o.order_no GROUP BY by_node ORDER BY min(number))) AS by_nodes "
+    "FROM (SELECT rowid AS place, order_no, status FROM orders UNION ALL "
+    "SELECT min(number), order_no, iif(effect = 'take', 'taken', 'noted') FROM done WHERE effect IN ('take', 'note') "
+    "AND order_no NOT IN (SELECT order_no FROM orders) GROUP BY order_no) o "
+    "ORDER BY place DESC LIMIT :most"
+)
+_STOCK = "SELECT item, opening, opening - (SELECT count(*) FROM stock_move) AS left, version FROM stock"
+_TWICE = f"{_DONE}SELECT count(*) AS n FROM (SELECT 1 FROM done GROUP BY order_no, effect HAVING count(*) > 1)"
+_RECORDS = "SELECT * FROM idempotence_record ORDER BY rowid DESC LIMIT :most"
+
+
+def owners_of(world: ScenarioWorld) -> Owners:
+    """Who is at what now."""
+    return {
+        owner: role.name
+        for role in world.consumers()
+        if role.guard is not None
+        for owner in role.guard.listener.under_way
+    }
+
+
+def service_view(role: ServiceRole) -> JsonObject:
+    """See the module."""
+    calls: list[JsonValue] = [
+        {"operation": operation, "key": key, "times": times}
+        for (operation, key), times in islice(reversed(role.calls.items()), WORK_ROWS_SHOWN)
+    ]
+    return {
+        "service": {
+            "calls": calls,
+            "call_count": sum(role.calls.values()),
+            "twice": sum(times > 1 for times in role.calls.values()),
+            "is_idempotent": bool(role.settings.get("service_is_idempotent", False)),
+        }
+    }
+
+
+def idempotence_view(role: ConsumerRole) -> JsonObject | None:
+    """See the module."""
+    if role.spec.work is None:
+        return None
+    config = IdempotenceConfig(**of_class(IdempotenceConfig, role.settings))
+    under_way = {} if role.guard is None else role.guard.listener.under_way
+    alarm = role.alarm
+    judged: list[JsonValue] = [
+        {
+            "key": entry.key,
+            "order": entry.order,
+            "verdict": entry.verdict,
+            "is_acknowledged": entry.is_acknowledged,
+            "time_us": entry.time_us,
+        }
+        for entry in role.judged
+    ]
+    return {
+        "strategy": config.idempotence_strategy,
+        "key": config.idempotence_key,
+        "expiry_ms": config.idempotence_expiry_ms,
+        "store": _store_of(config.idempotence_strategy, role.spec.work),
+        "checks_owner": config.idempotence_checks_owner,
+        "counters": {**role.idempotence_counters.to_dict()},
+        "under_way": [claimed.business_key for claimed in islice(under_way.values(), IN_FLIGHT_SHOWN)],
+        "judged": judged,
+        "alarm": None if alarm is None else {"key": alarm.key, "deliveries": alarm.deliveries},
+    }
+
+
+def _store_of(strategy: str, work: WorkSpec) -> str | None:
+    if strategy in (StateTable.name, LeaseLock.name):
+        return work.records
+    return None if strategy in (NoStrategy.name, MemorySet.name) else work.database
+
+
+def redis_view(role: RedisRole, owners: Owners) -> JsonObject:
+    """See the module."""
+    values = role.at_rest() if role.server is None else role.server.model.values()
+    at_replica_us = _replica_times(role)
+    keys: list[JsonValue] = []
+    for name, (value, expires_us) in islice(reversed(values.items()), WORK_ROWS_SHOWN):
+        record = record_in(name, value, 0)
+        shown = {"key": name, "value": value} if record is None else _record_view(record, owners)
+        keys.append({**shown, "expires_us": expires_us, "replica_us": at_replica_us.get(name)})
+    forgotten: list[JsonValue] = [
+        key_in(name).business_key if name.startswith(PREFIX) else name
+        for name in dict.fromkeys(lost.key for lost in role.forgotten)
+    ]
+    return {
+        "redis": {
+            "keys": keys,
+            "key_count": len(values),
+            "forgotten": forgotten[-WORK_ROWS_SHOWN:],
+            "replica_lag_ms": role.spec.replica_lag_ms,
+        }
+    }
+
+
+def _replica_times(role: RedisRole) -> dict[str, int]:
+    """Of the keys that were written a moment ago: when the replica has them."""
+    lag_us = role.spec.replica_lag_ms * 1_000
+    found: dict[str, int] = {}
+    for time_us, name, _ in reversed(() if role.server is None else role.server.model.writes):
+        if time_us + lag_us <= role.world.now_us:
+            break
+        found.setdefault(name, time_us + lag_us)
+    return found
+
+
+def _record_view(record: Record, owners: Owners) -> JsonObject:
+    return {
+        "scope": record.key.scope,
+        "key": record.key.business_key,
+        "is_lock": record.key.scope.endswith(LOCKS),
+        "state": record.state.value,
+        "owner": record.owner[:_OWNER_LETTERS],
+        "by": owners.get(record.owner),
+        "message_id": record.message_id,
+        "taken_us": (record.taken_ms - WORLD_BEGIN_MS) * 1_000,
+        "expires_us": (record.expires_ms - WORLD_BEGIN_MS) * 1_000,
+    }
+
+
+class DatabaseView:
+    """The picture of one database; its tables are read again only when something was written."""
+
+    def __init__(self, role: DatabaseRole) -> None:
+        self._role = role
+        works = [node.work for node in role.world.scenario.nodes if node.work is not None]
+        self._has_stock = any(work.database == role.name and TAKE in work.steps for work in works)
+        self._read_from: tuple[Any, ...] = ()
+        self._tables: JsonObject = {}
+        self._records: list[tuple[Record, bool]] = []
+
+    def build(self, owners: Owners) -> JsonObject:
+        """See the module."""
+        server = self._role.server
+        database = self._role.at_rest() if server is None else server.database
+        if database is None or database.is_closed:
+            return {"database": None}
+        try:
+            self._read(database)
+        finally:
+            if server is None:
+                database.close()
+        records: list[JsonValue] = [
+            {**_record_view(record, owners), "is_open": is_open} for record, is_open in self._records
+        ]
+        return {
+            "database": {
+                **self._tables,
+                "records": records,
+                "open": [] if server is None else _open(server, self._role.world),
+            }
+        }
+
+    def _read(self, database: BankDatabase) -> None:
+        connection = database.tables.conn
+        state = (database, database.tables, database.commit_count, connection.total_changes, database.in_transaction)
+        if self._read_from[1:] == state[1:] and self._read_from[:1] == (database,):
+            return
+        now, committed = database.tables, database.committed()
+        self._tables = {**_tables(now, committed), "stock": _stock(committed) if self._has_stock else None}
+        known = {row.key: row.owner for row in _records(committed)}
+        self._records = [(row, known.get(row.key) != row.owner) for row in _records(now)[:WORK_ROWS_SHOWN]]
+        self._read_from = state
+
+
+def _tables(now: Database, committed: Database) -> JsonObject:
+    settled = {row["order_no"]: row for row in committed.query(_ORDERS, {"most": WORK_ROWS_SHOWN + 1})}
+    orders: list[JsonValue] = [
+        {
+            "key": row["order_no"],
+            "status": row["status"],
+            "times": row["times"] or 0,
+            "by": row["by_nodes"] or "",
+            "is_open": settled.get(row["order_no"]) != row,
+        }
+        for row in now.query(_ORDERS, {"most": WORK_ROWS_SHOWN})
+    ]
+    return {
+        "orders": orders,
+        "order_count": committed["orders"].count,
+        "twice": next(committed.query(_TWICE))["n"],
+        "record_count": committed["idempotence_record"].count,
+    }
+
+
+def _stock(committed: Database) -> JsonObject | None:
+    row = next(iter(committed.query(_STOCK)), None)
+    return None if row is None else {**row}
+
+
+def _records(tables: Database) -> list[Record]:
+    return [
+        Record(
+            RecordKey(row["scope"], row["business_key"]),
+            RecordState(row["state"]),
+            row["owner"],
+            row["digest"],
+            row["message_id"],
+            row["taken_ms"],
+            row["expires_ms"],
+        )
+        for row in tables.query(_RECORDS, {"most": WORK_ROWS_SHOWN + 1})
+    ]
+
+
+def _open(server: SqlServer, world: Surroundings) -> list[JsonValue]:
+    """Transactions, those that only consist of one statement too, as long as they wait."""
+    names = {role.runtime.identity.host_ip: name for name, role in world.nodes.items()}
+    waiting = [transaction for transaction, _ in server.waiting]
+    alone = [one for one in waiting if one.number == 0]
+    return [
+        _transaction_view(one, server, _client(one, names), waits=one in waiting)
+        for one in islice((*server.open.values(), *alone), IN_FLIGHT_SHOWN)
+    ]
+
+
+def _client(transaction: OpenTransaction, names: Mapping[str, str]) -> str | None:
+    channel = transaction.channel
+    return None if channel is None else names.get(channel.remote_address.partition(":")[0])
+
+
+def _transaction_view(transaction: OpenTransaction, server: SqlServer, node: str | None, *, waits: bool) -> JsonObject:
+    return {
+        "node": node,
+        "number": transaction.number,
+        "since_us": transaction.since_us,
+        "state": "waits" if waits else "writes" if server.writer is transaction else "reads",
+        "statement": transaction.statements[-1] if transaction.statements else "",
+    }
+
+
+def is_store(role: LabNodeRole) -> bool:
+    """Whether its picture says who is at a record."""
+    return isinstance(role, DatabaseRole | RedisRole)

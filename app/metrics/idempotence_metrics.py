@@ -1,0 +1,29 @@
+"""Metrics of idempotent listeners, by group: :mod:`app.live.idempotence_tally` counts, and bounds how many."""
+
+from __future__ import annotations
+
+from app.foundation.json_types import JsonObject
+from app.metrics.exposition import Family
+
+#: The one counter that counts no deliveries.
+_STORE_ERRORS = "store_errors"
+
+
+def idempotence_families(view: JsonObject) -> list[Family]:
+    """``view``: see :meth:`~app.live.idempotence_tally.IdempotenceTally.view`."""
+    text = "Deliveries to idempotent listeners, by what became of them."
+    deliveries = Family("glassmq_idempotence_deliveries_total", text, ("group", "verdict"), "counter")
+    text = "Calls of a store of records that failed."
+    errors = Family("glassmq_idempotence_store_errors_total", text, ("group",), "counter")
+    members = Family("glassmq_idempotence_members", "Members with an idempotent listener.", ("group", "strategy"))
+    age = Family("glassmq_idempotence_age_seconds", "Age of the oldest answer that is counted.", ("group",))
+    for group, told in view.items():
+        for verdict, count in told["counters"].items():
+            if verdict == _STORE_ERRORS:
+                errors.add((group,), count)
+            else:
+                deliveries.add((group, verdict), count)
+        for strategy, count in told["members"].items():
+            members.add((group, strategy), count)
+        age.add((group,), told["age_ms"] / 1_000)
+    return [deliveries, errors, members, age]

@@ -1,0 +1,28 @@
+"""Metrics of the numbers that producers give, by topic: :mod:`app.observation.stored_numbers` bounds how many."""
+
+from __future__ import annotations
+
+from app.foundation.json_types import JsonObject
+from app.metrics.exposition import Family
+
+#: Field of the view -> end of the metric's name, its text.
+_COUNTS = {
+    "stored": ("stored", "Different numbers that are stored, as far back as was read."),
+    "missing": ("missing", "Numbers that are missing and that no ledger explains."),
+    "open": ("open", "Numbers that are missing, but too recently to be judged."),
+    "twice": ("twice", "Copies that were stored beyond the first."),
+    "out_of_order": ("out_of_order", "Numbers that stand in their queue behind a higher one."),
+}
+
+
+def number_families(view: JsonObject | None) -> list[Family]:
+    """``view`` None: nobody numbers."""
+    families = []
+    for field, (name, text) in _COUNTS.items():
+        family = Family(f"glassmq_numbers_{name}", text, ("topic",))
+        for topic, counts in (view or {"topics": {}})["topics"].items():
+            family.add((topic,), counts[field])
+        families.append(family)
+    unread = Family("glassmq_numbers_unread", "Messages of these topics that were not looked at yet.")
+    unread.add((), 0 if view is None else view["unread"])
+    return [*families, unread]

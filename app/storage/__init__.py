@@ -1,0 +1,1 @@
+"""The storage laboratory: RocketMQ's files and Kafka's files, side by side, on a page."""

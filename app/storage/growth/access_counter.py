@@ -1,0 +1,57 @@
+"""Counts accesses to a disk while they happen, in little memory however many there are."""
+
+from __future__ import annotations
+
+from app.storage.growth.result import Place
+from engine.runtime.traced_disk import AccessKind, DiskAccess
+
+#: Writes that are kept to be drawn; when there are more, every second one is thrown away, again and again.
+PATTERN_MAX = 400
+
+
+class AccessCounter:
+    """:ivar open_max: the most files that were open at the same time.
+
+    :ivar log_files: file that holds records -> its number, in the order of their making.
+    :ivar reads: since it was last emptied; kept only while ``keeps_reads``.
+    """
+
+    def __init__(self, log_marker: str) -> None:
+        self._log_marker = log_marker
+        self._open = 0
+        self.open_max = 0
+        self.log_files: dict[str, int] = {}
+        self.keeps_reads = False
+        self.reads: list[DiskAccess] = []
+        self._pattern: list[Place] = []
+        self._writes = 0
+        self._every = 1
+
+    def note(self, access: DiskAccess) -> None:
+        """What a traced disk tells."""
+        match access.kind:
+            case AccessKind.OPEN:
+                self._open += 1
+                self.open_max = max(self.open_max, self._open)
+            case AccessKind.CLOSE:
+                self._open -= 1
+            case AccessKind.READ if self.keeps_reads:
+                self.reads.append(access)
+            case AccessKind.WRITE if self._log_marker in access.path:
+                self._written(access)
+            case _:
+                pass
+
+    def _written(self, access: DiskAccess) -> None:
+        number = self.log_files.setdefault(access.path, len(self.log_files))
+        if self._writes % self._every == 0:
+            self._pattern.append(Place(number, access.position))
+            if len(self._pattern) > PATTERN_MAX:
+                self._pattern = self._pattern[::2]
+                self._every *= 2
+        self._writes += 1
+
+    @property
+    def pattern(self) -> tuple[Place, ...]:
+        """Writes of records, in order, thinned out evenly."""
+        return tuple(self._pattern)

@@ -1,0 +1,92 @@
+"""What a file of a store is made of: units one after the other (a record, an entry, a batch), and each unit's fields.
+
+A unit's kind and values are put into words by the page (``storage.unit.KIND``), a field's name is the engine's own and
+its explanation ``storage.field.LAYOUT.NAME``.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from app.foundation.json_types import JsonObject, JsonValue
+from app.foundation.translator import in_all_languages
+
+
+class FileUnit(NamedTuple):
+    """Bytes ``start`` to ``start + length`` of a file. ``values``: what its words need, all of it JSON."""
+
+    kind: str
+    start: int
+    length: int
+    values: JsonObject
+
+    @property
+    def end(self) -> int:
+        return self.start + self.length
+
+
+class FileFormat(NamedTuple):
+    """How files of one kind are read.
+
+    :ivar units: path and content to what is in it, without gaps, in order.
+    :ivar fields: content and unit to the unit's fields; their places count from the unit's start.
+    """
+
+    name: str
+    units: Callable[[str, bytes], list[FileUnit]]
+    fields: Callable[[bytes, FileUnit], list[JsonValue]]
+
+
+def struct_fields(
+    layout: str, fields: struct.Struct, names: Sequence[str], data: bytes, unit: FileUnit
+) -> list[JsonValue]:
+    """The fields ``names`` at the start of ``unit``, as ``fields`` lays them out without repeat counts."""
+    position = 0
+    described: list[JsonValue] = []
+    values = fields.unpack_from(data, unit.start)
+    codes = fields.format[1:].replace("0x", "")  # gaps of no bytes, as record_layout makes them
+    for name, code, value in zip(names, codes, values, strict=True):
+        length = struct.calcsize(">" + code)
+        described.append(field(layout, name, position, length, value))
+        position += length
+    return described
+
+
+def field(layout: str, name: str, start: int, length: int, value: object) -> JsonObject:
+    """One field. Values are texts: a browser's numbers are exact to 2**53 only."""
+    explanation = in_all_languages("storage.field." + layout + "." + name)
+    is_time = name.endswith(("timestamp", "timestamp_ms")) and isinstance(value, int) and value > 0
+    return {
+        "name": name,
+        "name_zh": None,
+        "explanation": explanation["en"],
+        "explanation_zh": explanation["zh"],
+        "start": start,
+        "length": length,
+        "value": f"{value} ({_utc(value)})" if is_time and isinstance(value, int) else str(value),
+    }
+
+
+def _utc(time_ms: int) -> str:
+    return f"{datetime.fromtimestamp(time_ms // 1000, UTC):%H:%M:%S}.{time_ms % 1000:03d} UTC"
+
+
+def unused(data: bytes, start: int) -> list[FileUnit]:
+    """The rest of a file that nobody has written yet."""
+    return [FileUnit("unused", start, len(data) - start, {"bytes": len(data) - start})] if start < len(data) else []
+
+
+def no_fields(_data: bytes, _unit: FileUnit) -> list[JsonValue]:
+    """Of a unit that is no more than its bytes."""
+    return []
+
+
+def _text_units(_path: str, data: bytes) -> list[FileUnit]:
+    return [FileUnit("text", 0, len(data), {"bytes": len(data)})] if data else []
+
+
+#: Files that a person can read as they are.
+TEXT_FORMAT = FileFormat("text", _text_units, no_fields)

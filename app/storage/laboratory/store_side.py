@@ -1,0 +1,55 @@
+"""What both stores of the laboratory can do: take a traffic, and find messages in it again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from app.storage.laboratory.traced_runtime import TracedRuntime
+from app.storage.laboratory.traffic import TrafficMessage
+
+
+class FoundMessage(NamedTuple):
+    """Where a message is. ``queue_id``: RocketMQ's queue, Kafka's partition; ``offset``: within it; ``stored_ms``: the
+    time that the store knows of it, since 1970."""
+
+    topic: str
+    queue_id: int
+    offset: int
+    key: str | None
+    stored_ms: int
+
+
+class StoreSide(Protocol):
+    """One of the two stores. It is written once, then only read, by one thread at a time.
+
+    Its files are small, so that a little traffic fills several and a person sees where one ends.
+    """
+
+    @property
+    def runtime(self) -> TracedRuntime: ...
+
+    def write(self, messages: Iterable[TrafficMessage]) -> None:
+        """Store ``messages`` and close all files. Raises ``DiskFault``."""
+        ...
+
+    def opened(self, topic: str | None, queue_id: int | None) -> AbstractContextManager[object]:
+        """Within it what a search there needs is open, so that only the search is counted; None: all topics, queues."""
+        ...
+
+    def by_offset(self, topic: str, queue_id: int, offset: int) -> list[FoundMessage]:
+        """The message of that offset, or none."""
+        ...
+
+    def by_key(self, topic: str, key: str) -> list[FoundMessage]:
+        """All messages of ``topic`` with that key."""
+        ...
+
+    def by_time(self, topic: str, queue_id: int, time_ms: int) -> list[FoundMessage]:
+        """The first message stored at ``time_ms`` or behind it, or none."""
+        ...
+
+    def close(self) -> None:
+        """Close all files."""
+        ...

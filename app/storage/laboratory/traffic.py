@@ -1,0 +1,116 @@
+"""The traffic that goes to both stores: how much of it there may be, and its messages, the same at each call."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+
+from app.foundation.json_types import JsonObject
+from app.foundation.translator import in_all_languages
+from app.web.api_parameters import BadParameter, shown, whole_number
+from engine.kafka.records.compression import Codec
+
+#: When the first message is born, ms since 1970: 1 January 2026, UTC. The same traffic gives the same bytes.
+FIRST_MS = 1_767_225_600_000
+#: From one message to the next, ms.
+STEP_MS = 10
+
+#: What a person may choose: least and most. Names are those of :class:`Traffic`.
+BOUNDS: Mapping[str, tuple[int, int]] = {
+    "topics": (1, 32),
+    "queues": (1, 8),
+    "messages": (1, 10_000),
+    "body_bytes": (1, 4_096),
+    "distinct_keys": (0, 10_000),
+    "batch_records": (1, 500),
+}
+#: Of all queues together: each partition has files of its own, all open while they are written.
+QUEUES_MAX = 64
+#: Of all bodies together: a page must not fill the disk.
+BODIES_MAX_BYTES = 8_000_000
+#: Those that packers are here for; SNAPPY is refused by name.
+CODECS = tuple(codec.name.lower() for codec in Codec if codec is not Codec.SNAPPY)
+
+_WORDS = ("order", "paid", "shipped", "Lyon", "Wuhan", "express", "customer", "amount", "12.50", "returned", "glass")
+_SHORTEST = min(map(len, _WORDS))
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """What is sent, message by message to one topic after the other, and within a topic to one queue after the other.
+
+    :ivar queues: of each topic; Kafka calls them partitions.
+    :ivar distinct_keys: 0: messages have no key.
+    :ivar codec: with which a Kafka producer packs a batch.
+    :ivar batch_records: most records of a Kafka batch. RocketMQ stores each message by itself, however it was sent.
+    """
+
+    topics: int = 2
+    queues: int = 2
+    messages: int = 4_000
+    body_bytes: int = 200
+    distinct_keys: int = 1_000
+    codec: str = "none"
+    batch_records: int = 10
+
+    def topic(self, number: int) -> str:
+        """The topic of that number, from 0."""
+        return f"orders-{number}"
+
+    def as_json(self) -> JsonObject:
+        """Its fields by name."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+@dataclass(frozen=True, slots=True)
+class TrafficMessage:
+    """One message of the traffic. ``key`` None: it has none. ``born_ms``: since 1970."""
+
+    topic: str
+    queue_id: int
+    key: str | None
+    body: bytes
+    born_ms: int
+
+
+def read_traffic(parameters: Mapping[str, str]) -> Traffic:
+    """The traffic that ``parameters`` ask for; the default of what they leave out. Raises ``BadParameter``."""
+    defaults = Traffic()
+    numbers = {
+        name: whole_number(name, parameters.get(name, str(getattr(defaults, name))), least, most)
+        for name, (least, most) in BOUNDS.items()
+    }
+    codec = parameters.get("codec", defaults.codec)
+    if codec not in CODECS:
+        raise BadParameter("codec", f"{shown(codec)} is not known", ", ".join(CODECS))
+    for name, other, most, what in (
+        ("queues", "topics", QUEUES_MAX, "queues of all topics"),
+        ("messages", "body_bytes", BODIES_MAX_BYTES, "bytes of all bodies"),
+    ):
+        together = numbers[name] * numbers[other]
+        if together > most:
+            text = in_all_languages("storage.too_much." + name, together=f"{together:,}", most=f"{most:,}")
+            raise BadParameter(name, f"{numbers[name]} times {numbers[other]} are {together}", f"{most} {what}", text)
+    return Traffic(codec=codec, **numbers)
+
+
+def messages_of(traffic: Traffic) -> Iterator[TrafficMessage]:
+    """All messages, in the order in which they are sent."""
+    source = random.Random(20260101)
+    for number in range(traffic.messages):
+        topic, turn = number % traffic.topics, number // traffic.topics
+        key = f"K{number % traffic.distinct_keys:05d}" if traffic.distinct_keys else None
+        yield TrafficMessage(
+            topic=traffic.topic(topic),
+            queue_id=turn % traffic.queues,
+            key=key,
+            body=_body(number, traffic.body_bytes, source),
+            born_ms=FIRST_MS + number * STEP_MS,
+        )
+
+
+def _body(number: int, size_bytes: int, source: random.Random) -> bytes:
+    """Words, as bodies mostly are: a packer finds something to do."""
+    words = " ".join(source.choices(_WORDS, k=size_bytes // _SHORTEST + 1))
+    return f"#{number} {source.getrandbits(32):08x} {words}".encode()[:size_bytes]

@@ -1,0 +1,94 @@
+"""The figures of a measurement. All rates are medians over rounds, with the lowest and the highest."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from app.foundation.json_types import JsonObject
+
+
+class Spread(NamedTuple):
+    """Of one figure over all rounds."""
+
+    median: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Sequence[float]) -> Spread:
+        """At least one value."""
+        return cls(statistics.median(values), min(values), max(values))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReadFigures:
+    """Reading a file whole, in blocks.
+
+    :ivar order: ``sequential`` or ``random``: every block once, in the order of the file or in one drawn by chance.
+    :ivar is_cold: the page cache held nothing of the file before.
+    :ivar calls: system calls that read.
+    """
+
+    order: str
+    block_bytes: int
+    is_cold: bool
+    bytes_per_s: Spread
+    calls: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SendFigures:
+    """Sending a file to a socket on this machine.
+
+    :ivar way: ``read+send``, ``mmap+send`` or ``sendfile``.
+    :ivar calls: system calls of the sender.
+    :ivar copied_bytes: what the processor copied into or out of the sender's memory by these calls.
+    :ivar user_ms, system_ms: processor time of the sender's thread.
+    :ivar page_faults: of the sender's thread, those without and with a read from the disk.
+    """
+
+    way: str
+    chunk_bytes: int
+    is_cold: bool
+    bytes_per_s: Spread
+    calls: int
+    copied_bytes: int
+    user_ms: Spread
+    system_ms: Spread
+    page_faults: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AppendFigures:
+    """Appending messages to a file.
+
+    :ivar flush: ``never``, ``per batch`` or ``per message``: how often they are made durable (fdatasync).
+    """
+
+    flush: str
+    batch: int
+    message_bytes: int
+    messages_per_s: Spread
+    flushes: int
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class MeasureResult:
+    """:ivar cold_share: the largest share of the file that was still in the page cache where it should have been empty;
+    1 where it could not be emptied.
+    """
+
+    machine: str
+    file_bytes: int
+    rounds: int
+    cold_share: float
+    reads: tuple[ReadFigures, ...]
+    sends: tuple[SendFigures, ...]
+    appends: tuple[AppendFigures, ...]
+
+    def to_dict(self) -> JsonObject:
+        """As JSON takes it."""
+        return dataclasses.asdict(self)

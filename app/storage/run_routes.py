@@ -1,0 +1,46 @@
+"""The runs of the storage laboratory over HTTP::
+
+GET  /api/storage/runs/KIND          how far the last run of that kind is, and the last report
+POST /api/storage/runs/KIND          begins one
+POST /api/storage/runs/KIND/cancel   ends it
+"""
+
+from __future__ import annotations
+
+from flask import Blueprint, Response, request
+
+from app.storage.routes import refusal
+from app.storage.runs.host import RunUnderWay, StorageRuns
+from app.web.api import json_answer
+from app.web.api_parameters import BadParameter, only_known, shown
+
+
+def add_run_routes(api: Blueprint, runs: StorageRuns) -> None:
+    """Add the routes to what :func:`app.web.api.create_api` made."""
+
+    @api.get("/storage/runs/<kind>")
+    def storage_run(kind: str) -> Response:
+        return answer(kind)
+
+    @api.post("/storage/runs/<kind>")
+    def storage_start(kind: str) -> Response:
+        runs.start(known(kind))
+        return answer(kind, 202)
+
+    @api.post("/storage/runs/<kind>/cancel")
+    def storage_cancel(kind: str) -> Response:
+        runs.cancel(known(kind))
+        return answer(kind, 202)
+
+    @api.errorhandler(RunUnderWay)
+    def run_under_way(_: RunUnderWay) -> Response:
+        return refusal("storage.run_under_way", 503)
+
+    def known(kind: str) -> str:
+        only_known(request.args, ())
+        if kind not in runs.kinds:
+            raise BadParameter("kind", f"{shown(kind)} is not known", ", ".join(runs.kinds))
+        return kind
+
+    def answer(kind: str, status: int = 200) -> Response:
+        return json_answer(runs.state(known(kind)), status)

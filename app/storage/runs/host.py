@@ -1,0 +1,150 @@
+"""The runs that pages ask for: one at a time for the whole server, so that none disturbs another's measurement.
+
+Each is a process of its own that gives way to the broker. The last run of each kind is remembered, for every page.
+"""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from multiprocessing.connection import Connection
+from pathlib import Path
+
+from app.foundation.json_types import JsonObject
+from app.foundation.worker_process import WorkerProcess
+from app.storage.progress import Progress, Step
+from app.storage.runs.report import Report
+from app.storage.runs.works import measure_disk, measure_growth
+
+log = logging.getLogger("glassmq.storage")
+
+#: What a run is: it works in a folder of its own, tells how far it is, and brings a report.
+Work = Callable[[Path, Progress], Report]
+WORKS: Mapping[str, Work] = {"grow": measure_growth, "disk": measure_disk}
+#: How long what is ended may take to go.
+_CLOSE_S = 5.0
+
+
+class RunPhase(StrEnum):
+    """``running`` leads to one of the others; from those it begins anew."""
+
+    NONE = "none"
+    RUNNING = "running"
+    ENDED = "ended"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+
+
+class RunUnderWay(Exception):
+    """Another run has the machine."""
+
+
+@dataclass(slots=True)
+class _Run:
+    phase: RunPhase = RunPhase.NONE
+    number: int = 0
+    total: int = 1
+    report: JsonObject | None = None
+    error: str | None = None
+    worker: WorkerProcess | None = None
+    listener: threading.Thread | None = None
+
+
+class StorageRuns:
+    """Used by web threads."""
+
+    def __init__(self, works: Mapping[str, Work] = WORKS) -> None:
+        self._works = works
+        self._lock = threading.Lock()
+        self._runs = {kind: _Run() for kind in works}
+        self._is_closed = False
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What may be started."""
+        return tuple(self._works)
+
+    def state(self, kind: str) -> JsonObject:
+        """How far the last run of that kind is, and what it brought; the former report until then."""
+        with self._lock:
+            run = self._runs[kind]
+            return {
+                "phase": run.phase.value,
+                "number": run.number,
+                "total": run.total,
+                "report": run.report,
+                "error": run.error,
+            }
+
+    def start(self, kind: str) -> None:
+        """Begin one. Raises :class:`RunUnderWay`."""
+        with self._lock:
+            if self._is_closed or any(run.phase is RunPhase.RUNNING for run in self._runs.values()):
+                raise RunUnderWay
+            run = self._runs[kind] = _Run(RunPhase.RUNNING, report=self._runs[kind].report)
+            folder = Path(tempfile.mkdtemp(prefix="glassmq-storage-"))
+            run.worker = WorkerProcess(f"storage-{kind}", _work, self._works[kind], folder)
+            run.listener = threading.Thread(
+                target=self._listen, args=(run, run.worker, folder), name=f"storage-{kind}", daemon=True
+            )
+            run.listener.start()
+
+    def cancel(self, kind: str) -> None:
+        """End the one that is under way; nothing happens to one that is over."""
+        with self._lock:
+            self._cancel(self._runs[kind])
+
+    def close(self) -> None:
+        """End what is under way; nothing can be started any more."""
+        with self._lock:
+            self._is_closed = True
+            runs = list(self._runs.values())
+            for run in runs:
+                self._cancel(run)
+        for run in runs:
+            if run.listener is not None:
+                run.listener.join(_CLOSE_S)
+
+    def _cancel(self, run: _Run) -> None:
+        if run.phase is RunPhase.RUNNING and run.worker is not None:
+            run.phase = RunPhase.CANCELLED
+            run.worker.terminate()
+
+    def _listen(self, run: _Run, worker: WorkerProcess, folder: Path) -> None:
+        try:
+            while True:
+                self._hear(run, worker.receiver.recv())
+        except (EOFError, OSError):
+            worker.close()
+        # Here, for a process that is ended removes nothing.
+        shutil.rmtree(folder, ignore_errors=True)
+        with self._lock:
+            if run.phase is RunPhase.RUNNING:
+                run.phase, run.error = RunPhase.FAILED, run.error or "the process ended"
+
+    def _hear(self, run: _Run, told: JsonObject) -> None:
+        with self._lock:
+            if "error" in told:
+                run.error = told["error"]
+            elif "report" in told and run.phase is RunPhase.RUNNING:
+                run.phase, run.report = RunPhase.ENDED, told["report"]
+            elif "number" in told:
+                run.number, run.total = told["number"], told["total"]
+
+
+def _work(sender: Connection, work: Work, folder: Path) -> None:
+    """In the process."""
+
+    def tell(step: Step) -> None:
+        sender.send({"number": step.number, "total": step.total})
+
+    try:
+        sender.send({"report": work(folder, tell).as_json()})
+    except Exception as error:
+        log.exception("a storage run failed")
+        sender.send({"error": f"{type(error).__name__}: {error}"})

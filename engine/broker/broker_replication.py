@@ -1,0 +1,122 @@
+"""A broker's part in replication, put together: a master serves slaves, a slave follows its master, the leader of a
+group lets a majority vote on its log (RocketMQ: part of ``BrokerController``).
+
+What a slave does not do: take messages, deliver delayed ones, ask senders about half messages. Locks it would grant,
+but clients ask masters only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from engine.broker.delivery.send_message_checks import Copies
+from engine.broker.delivery.slave_synchronize import SlaveSynchronize
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.broker.foundation.broker_outer_api import BrokerOuterApi
+from engine.replication.ha.ha_client import HaClient
+from engine.replication.ha.ha_config import BrokerRole, HaConfig
+from engine.replication.ha.ha_service import HaService
+from engine.replication.majority.majority_entry import SHARED_PATHS
+from engine.replication.majority.majority_log import LOOK_INTERVAL_MS, MajorityLog
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import Runtime
+from engine.store.files.config_file import ConfigFile
+from engine.store.message_store import MessageStore
+from engine.store.services.replica_log import ReplicaLog
+
+#: Before the first look at the master's tables (``BrokerController.handleSlaveSynchronize``).
+FIRST_SYNCHRONIZE_MS = 3_000
+
+
+class BrokerReplication:
+    """See the module.
+
+    :param majority: of the leader of a group (:mod:`engine.broker.group_member`); else None.
+    :param ask_for_master: has name servers tell again where the master is.
+    :param refusal: see :class:`HaConnection`; None: whoever reaches the port may have the log.
+    :ivar service: of a master that serves slaves; else None.
+    :ivar client: of a slave that runs; else None.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        config: BrokerConfig,
+        store: MessageStore,
+        outer_api: BrokerOuterApi,
+        synchronize: SlaveSynchronize,
+        majority: MajorityLog | None,
+        ask_for_master: Callable[[], None],
+        refusal: Callable[[str], str | None] | None,
+    ) -> None:
+        self.majority = majority
+        self.is_slave = config.broker_role is BrokerRole.SLAVE
+        self.is_sync_master = config.broker_role is BrokerRole.SYNC_MASTER
+        self.synchronize = synchronize
+        self.client: HaClient | None = None
+        self._log: ReplicaLog
+        self._runtime = runtime
+        self._config = config
+        self._store = store
+        self._outer_api = outer_api
+        self._ask_for_master = ask_for_master
+        self._ha_config = HaConfig(
+            config.ha_send_heartbeat_interval_ms,
+            config.ha_housekeeping_interval_ms,
+            config.ha_transfer_batch_size_bytes,
+            config.ha_slave_fallbehind_max_bytes,
+            config.slave_timeout_ms,
+            config.replica_acks,
+            config.replica_count,
+        )
+        serves = not self.is_slave and (config.ha_listen_port is not None or self.is_sync_master)
+        self.service: HaService | None = None
+        if serves:
+            self.service = HaService(runtime, store.commit_log, self._ha_config, refusal or (lambda address: None))
+
+    @property
+    def copies(self) -> Copies | None:
+        """What a sender waits for; None: for nobody."""
+        return self.majority or (self.service if self.is_sync_master else None)
+
+    async def start(self, tasks: BackgroundTasks, files: Iterable[ConfigFile]) -> None:
+        """A master: serve slaves. A slave: refuse messages. A leader: share ``files``, too. Raises ``AddressInUse``,
+        ``RuntimeFault``.
+        """
+        if self.majority is not None:
+            self.majority.begin(self._store, (file for file in files if file.path in SHARED_PATHS))
+            tasks.every(LOOK_INTERVAL_MS, self.majority.look, "look at followers", 0)
+        if self.service is not None:
+            await self.service.start(self._config.ha_host, self._config.ha_listen_port or 0, tasks)
+            self._outer_api.ha_server_address = self.service.address
+        if self.is_slave:
+            self._log = self._store.follow()
+
+    def follow(self, tasks: BackgroundTasks) -> None:
+        """A slave: follow the master that the registration has told."""
+        if self.is_slave:
+            self.client = HaClient(
+                self._runtime,
+                self._log,
+                self._ha_config,
+                self._master_ha_address,
+                self.synchronize.check_log,
+                self._ask_for_master,
+            )
+            self.client.start(tasks)
+            interval_ms = self._config.slave_synchronize_interval_ms
+            tasks.every(interval_ms, self.synchronize.sync_all, "copy tables", min(FIRST_SYNCHRONIZE_MS, interval_ms))
+
+    def _master_ha_address(self) -> str | None:
+        known = self._outer_api.master_addresses
+        return None if known is None else known[1]
+
+    def log_grew(self) -> None:
+        """Messages were appended."""
+        if self.service is not None:
+            self.service.log_grew()
+
+    async def shutdown(self) -> None:
+        """End all connections."""
+        if self.service is not None:
+            await self.service.shutdown()

@@ -1,0 +1,117 @@
+"""What a slave asks its master for besides the log (RocketMQ: ``SlaveSynchronize``): topics, groups, how far groups and
+delayed messages are, every 10 s; and whether the two logs are the same one.
+
+What a group has consumed at the slave alone is overwritten by what the master knows when it is back: as in RocketMQ
+groups may see messages again then.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from engine.broker.delivery.schedule_message_service import ScheduleMessageService
+from engine.broker.foundation.broker_outer_api import BrokerOuterApi
+from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from engine.broker.tables.subscription_group_manager import SubscriptionGroupManager
+from engine.broker.tables.topic_config_manager import TopicConfigManager
+from engine.protocol.command.command_header import CommandHeader
+from engine.protocol.command.headers import ViewMessageRequestHeader
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.errors import ProtocolError
+from engine.protocol.json_form.json_text import loads_json_object
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RemotingError
+from engine.replication.ha.ha_client import MasterDiverged
+from engine.runtime.port import ConnectFailed, DiskFault
+from engine.store.files.consume_queue_entry import FILLER_SIZE
+from engine.store.message_store import MessageStore
+
+logger = logging.getLogger("glassmq.replication")
+
+#: As ``BrokerOuterAPI`` waits for each of them.
+TIMEOUT_MS = 3_000
+
+
+@dataclass(eq=False)
+class SlaveSynchronize:
+    """:ivar synchronized_ms: when all was asked for and answered last; 0: never."""
+
+    outer_api: BrokerOuterApi
+    store: MessageStore
+    now_ms: Callable[[], int]
+    topics: TopicConfigManager
+    groups: SubscriptionGroupManager
+    offsets: ConsumerOffsetManager
+    schedule: ScheduleMessageService
+
+    def __post_init__(self) -> None:
+        self.synchronized_ms = 0
+        self._problem = ""
+
+    async def sync_all(self) -> None:
+        """Take over what the master has; what it does not answer is asked for again next time."""
+        if self.outer_api.master_addresses is None:
+            return
+        master, _ = self.outer_api.master_addresses
+        try:
+            for code, take_over in (
+                (RequestCode.GET_ALL_TOPIC_CONFIG, self._take_topics),
+                (RequestCode.GET_ALL_CONSUMER_OFFSET, self.offsets.take_over),
+                (RequestCode.GET_ALL_DELAY_OFFSET, self.schedule.take_over),
+                (RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, self.groups.take_over),
+            ):
+                take_over(loads_json_object(await self._ask(master, code), f"the reply to {code.name}"))
+        except (RemotingError, ProtocolError, DiskFault) as problem:
+            if str(problem) != self._problem:
+                logger.warning("topics, groups and offsets of master %s are not copied: %s", master, problem)
+            self._problem = str(problem)
+        else:
+            self._problem, self.synchronized_ms = "", self.now_ms()
+
+    def _take_topics(self, content: dict[str, Any]) -> None:
+        self.topics.take_over(content)
+
+    async def _ask(self, master: str, code: RequestCode, header: CommandHeader | None = None) -> bytes:
+        reply = await self.outer_api.client.call(master, RemotingCommand.request(code, header), TIMEOUT_MS)
+        if reply.code != ResponseCode.SUCCESS:
+            raise ProtocolError(f"code {reply.code}: {reply.remark}")
+        return reply.body
+
+    async def check_log(self) -> None:
+        """Compare the last message here with what the master has at that place.
+
+        Raises :class:`MasterDiverged`; ``ConnectFailed`` when the master cannot be asked.
+        """
+        place = self._last_message()
+        if place is None or self.outer_api.master_addresses is None:
+            return
+        offset, size = place
+        master, _ = self.outer_api.master_addresses
+        try:
+            theirs = await self._ask(master, RequestCode.VIEW_MESSAGE_BY_ID, ViewMessageRequestHeader(offset))
+        except ProtocolError as why:
+            raise self._diverged(master, offset, f"it has no message there ({why})") from why
+        except RemotingError as why:
+            raise ConnectFailed(f"master {master} does not say what it has at {offset}: {why}") from why
+        if theirs != self.store.commit_log.read_bytes(offset, size):
+            raise self._diverged(master, offset, "it has another message there")
+
+    def _diverged(self, master: str, offset: int, what: str) -> MasterDiverged:
+        return MasterDiverged(
+            f"the last message here begins at byte {offset} of the log, and this is not the log of master {master} any "
+            f"more: {what}. Nothing is copied over it. To follow that master, start with an empty folder; what only "
+            "this one has can be read from it"
+        )
+
+    def _last_message(self) -> tuple[int, int] | None:
+        """Place and size of the newest message that is visible; None: there is none."""
+        last: tuple[int, int] | None = None
+        for topic, queue_id, queue in self.store.consume_queues():
+            for offset, size, _ in self.store.consume_queue_entries(topic, queue_id, queue.max_offset - 1, 1):
+                if size != FILLER_SIZE and (last is None or offset > last[0]):
+                    last = (offset, size)
+        return last

@@ -1,0 +1,270 @@
+"""One broker of a group whose log counts by majority (RocketMQ: a broker with ``enableDLegerCommitLog``;
+``DLedgerRoleChangeHandler``).
+
+A member that follows has a store, and appends to it what is committed. The leader has a broker, as soon as it has
+applied all that was committed before its term; the name servers hear of it as the master, and clients find it there.
+
+Simplified: a follower serves no readers (DLedger's do, as slaves).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import replace
+from enum import StrEnum
+
+from engine.broker.broker import Broker
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.replication.majority.applied_mark import AppliedMark, load_mark, save_mark
+from engine.replication.majority.errors import EntryRefused
+from engine.replication.majority.group_config import GroupConfig
+from engine.replication.majority.majority_entry import LogPiece, SharedFile, decode_entry
+from engine.replication.majority.majority_log import MajorityLog
+from engine.replication.raft.raft_log import EntryKind, RaftEntry
+from engine.replication.raft.raft_peer import RaftPeer
+from engine.replication.raft.raft_role import RaftRole
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import DiskFault, Runtime, RuntimeFault
+from engine.store.files.store_config import MessageStoreConfig
+from engine.store.message_store import MessageStore
+from engine.store.recovery.store_recovery import KnownBounds
+from engine.store.services.replica_log import ReplicaLog, WrongPiece
+
+_log = logging.getLogger("glassmq.replication")
+
+MARK_INTERVAL_MS = 1_000
+#: A minute: far longer than a leader takes to write that a half message was committed, or how far delayed messages are
+#: delivered. Who leads next looks through what is younger.
+MARKS_KEPT = 60
+
+
+class MemberState(StrEnum):
+    """What a member has."""
+
+    #: A store that follows.
+    FOLLOWS = "follows"
+    #: A broker that serves.
+    LEADS = "leads"
+    #: Neither: it has not begun, has ended, or is about to be the other.
+    RESTS = "rests"
+
+
+class MemberEvent(StrEnum):
+    """What changes that."""
+
+    FOLLOW = "follow"
+    LEAD = "lead"
+    STOP = "stop"
+
+
+STATE_CHANGES: Mapping[tuple[MemberState, MemberEvent], MemberState] = {
+    (MemberState.RESTS, MemberEvent.FOLLOW): MemberState.FOLLOWS,
+    (MemberState.RESTS, MemberEvent.LEAD): MemberState.LEADS,
+    (MemberState.FOLLOWS, MemberEvent.STOP): MemberState.RESTS,
+    (MemberState.LEADS, MemberEvent.STOP): MemberState.RESTS,
+}
+
+
+class GroupMember:
+    """Use: ``await start()``, ``await shutdown()``.
+
+    :param broker_changed: called when ``broker`` is another one, or none.
+    :ivar broker: while this member leads; else None.
+    :ivar failure: why it has left its group; empty: it has not.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        group: GroupConfig,
+        broker_config: BrokerConfig,
+        store_config: MessageStoreConfig,
+        broker_changed: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.group = group
+        self.broker: Broker | None = None
+        self.failure = ""
+        self.state = MemberState.RESTS
+        self.peer = RaftPeer(runtime, group.name, group.addresses, list(group.addresses), self._committed, group.times)
+        self._runtime = runtime
+        self._broker_config = broker_config
+        self._store_config = store_config
+        self._broker_changed = broker_changed
+        self._tasks = BackgroundTasks(f"{runtime.node_name}/member")
+        self._store: MessageStore
+        self._replica: ReplicaLog
+        self._majority: MajorityLog
+        #: The term in which it leads, and the last one of which it has applied the leader's first entry.
+        self._term = 0
+        self._begun_term = 0
+        self._applied = AppliedMark()
+        self._saved = AppliedMark()
+        #: Where the commit log ended, a second apart; the first is :attr:`AppliedMark.settled_offset`.
+        self._log_ends: deque[int] = deque(maxlen=MARKS_KEPT)
+        #: Committed, not applied: while the member becomes the other.
+        self._waiting: deque[RaftEntry] = deque()
+        self._changed = asyncio.Event()
+
+    # --- life --------------------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Follow, until elected. Raises ``RuntimeFault``,
+        :class:`~engine.replication.majority.errors.NotOfThisGroup`.
+        """
+        self._applied = self._saved = load_mark(self._runtime.disk)
+        self._log_ends.append(self._applied.settled_offset)
+        await self._follow()
+        self.peer.applied_index = self._applied.index
+        try:
+            await self.peer.start(*self.group.own_address)
+        except BaseException:
+            await self._store.abandon()
+            raise
+        self.peer.on_change = self._changed.set
+        self._tasks.spawn(self._run(), "group member")
+        self._tasks.every(MARK_INTERVAL_MS, self._mark, "mark what is applied")
+
+    async def shutdown(self) -> None:
+        """Leave in order: what is applied is on the disk, and marked."""
+        await self._mark()
+        await self._end(Broker.shutdown, MessageStore.shutdown)
+
+    async def abandon(self) -> None:
+        """End as a killed process does."""
+        await self._end(Broker.abandon, MessageStore.abandon)
+
+    async def _end(
+        self,
+        end_broker: Callable[[Broker], Coroutine[object, object, None]],
+        end_store: Callable[[MessageStore], Coroutine[object, object, None]],
+    ) -> None:
+        await self._tasks.stop()
+        await self.peer.shutdown()
+        if self.broker is not None:
+            broker, self.broker = self.broker, None
+            self._broker_changed()
+            await end_broker(broker)
+        elif self.state is MemberState.FOLLOWS:
+            await end_store(self._store)
+        if self.state is not MemberState.RESTS:
+            self._change(MemberEvent.STOP)
+
+    def _change(self, event: MemberEvent) -> None:
+        self.state = STATE_CHANGES[self.state, event]
+
+    async def _run(self) -> None:
+        try:
+            while True:
+                await self._changed.wait()
+                self._changed.clear()
+                await self._go_on()
+        except (RuntimeFault, EntryRefused, WrongPiece) as fault:
+            self.failure = str(fault)
+            _log.error("%s leaves its group: %s", self.group.name, fault)
+            self._tasks.spawn(self.abandon(), "leave the group")
+
+    async def _go_on(self) -> None:
+        if self.peer.failure:
+            raise DiskFault(self.peer.failure)
+        core = self.peer.core
+        leads_term = core.term if core.role is RaftRole.LEADER else 0
+        if self.state is MemberState.LEADS and leads_term != self._term:
+            await self._step_down()
+        while self._waiting:
+            await self._apply(self._waiting.popleft())
+        if self.state is MemberState.FOLLOWS and leads_term and leads_term == self._begun_term:
+            await self._take_office(leads_term)
+
+    # --- follower and leader -----------------------------------------------------------------------------------------
+
+    async def _follow(self) -> None:
+        store = self._store = MessageStore(self._runtime, self._store_config)
+        known = KnownBounds(self._applied.log_end_offset)
+        await self._runtime.disk.off_loop(lambda: store.load(known))
+        self._replica = store.follow()
+        store.start()
+        if self._replica.end_offset < self._applied.log_end_offset:
+            # The disk has lost what was flushed. The Raft log has it, too: from its beginning on, then.
+            self._applied = AppliedMark(0, self._replica.end_offset)
+        self._change(MemberEvent.FOLLOW)
+
+    async def _take_office(self, term: int) -> None:
+        self._change(MemberEvent.STOP)
+        await self._store.abandon()
+        majority = self._majority = MajorityLog(
+            self.peer, self._broker_config.slave_timeout_ms, self._runtime.clock.now_ms
+        )
+        broker = Broker(self._runtime, self._broker_config, self._store_config, majority)
+        await broker.start(KnownBounds(self._applied.log_end_offset, self._log_ends[0]))
+        port = int(broker.address.rpartition(":")[2])
+        self._broker_config = replace(self._broker_config, port=port)
+        self.broker, self._term = broker, term
+        self._change(MemberEvent.LEAD)
+        _log.info("%s leads its group in term %d", self.group.name, term)
+        self._broker_changed()
+
+    async def _step_down(self) -> None:
+        _log.info("%s leads its group no longer", self.group.name)
+        broker, self.broker = self.broker, None
+        assert broker is not None, "a member that leads has a broker"
+        self._change(MemberEvent.STOP)
+        self._broker_changed()
+        # What waits for a majority is given up with it; its senders see their connections end, and ask the next leader.
+        await broker.abandon()
+        await self._follow()
+
+    # --- entries -----------------------------------------------------------------------------------------------------
+
+    def _committed(self, entry: RaftEntry) -> None:
+        self._waiting.append(entry)
+        self._changed.set()
+
+    async def _apply(self, entry: RaftEntry) -> None:
+        applied = self._applied
+        if entry.kind is EntryKind.NO_OP:
+            self._begun_term = entry.term
+        if entry.index <= applied.index:
+            return
+        end_offset = applied.log_end_offset
+        if entry.kind is EntryKind.DATA:
+            said = decode_entry(entry.data)
+            if isinstance(said, LogPiece):
+                self._append(entry.index, said)
+                end_offset = max(end_offset, said.end_offset)
+            elif self.state is MemberState.FOLLOWS:
+                await self._keep(said)
+        self._applied = AppliedMark(entry.index, end_offset)
+
+    def _append(self, index: int, piece: LogPiece) -> None:
+        if self.state is MemberState.LEADS:
+            self._majority.committed(index, piece)
+        else:
+            # The first pieces again, after a disk has lost some.
+            known = max(0, self._replica.end_offset - piece.offset)
+            if known < len(piece.data):
+                self._replica.append(piece.offset + known, piece.data[known:])
+
+    async def _keep(self, file: SharedFile) -> None:
+        disk = self._runtime.disk
+        await disk.off_loop(lambda: disk.write_whole(file.path, file.content))
+
+    async def _mark(self) -> None:
+        """Write down what is applied, once it is on the disk."""
+        store = self._store if self.broker is None else self.broker.store
+        end_offset = self._applied.log_end_offset
+        self._log_ends.append(end_offset)
+        mark = replace(self._applied, settled_offset=self._log_ends[0])
+        if self.state is MemberState.RESTS or mark == self._saved:
+            return
+        try:
+            if await store.flushed(end_offset):
+                disk = self._runtime.disk
+                await disk.off_loop(lambda: save_mark(disk, mark))
+                self._saved = mark
+                # Whoever is that far behind gets it from the disk.
+                self.peer.core.log.release(mark.index)
+        except DiskFault as fault:
+            _log.warning("%s: what is applied could not be marked: %s", self.group.name, fault)

@@ -1,0 +1,301 @@
+"""A listener that does the work of each message once::
+
+    async with open_store("sqlite:orders.db") as store:
+        strategy = StateTable(store.records, consumer.runtime.clock)
+        guard = IdempotentListener(consumer.runtime, place_order, strategy, "shop", key=user_property("orderId"))
+        await guard.prepare()
+        guard.register(consumer)              # or: consumer.register_message_listener(guard.concurrently)
+
+``place_order(message, transaction)`` is the work of one message, whatever the size of the batch in which it comes; it
+raises to say that the message shall come again. ``transaction`` is that of the strategy, None where it has none. A
+plain function may block: live it runs in a thread, as a listener does. :func:`work_of` makes such a function of a
+listener that exists.
+
+A batch is worked through message by message. Concurrent: as soon as some have to come again, all from the first of
+these on do (RocketMQ acknowledges the beginning of a batch only); those that are done are then swallowed. Orderly: all
+come again, and nothing behind the first that has to is touched, so that the order is kept.
+
+RocketMQ has nothing of the kind; its users know RocketMQDedupListener, a library of another author.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
+from engine.client.callbacks.consume_message_hook import SWALLOWED_PROPERTY
+from engine.client.callbacks.consume_orderly import ConsumeOrderlyContext, ConsumeOrderlyStatus
+from engine.idempotence.foundation.business_key import (
+    KEY_MAX_LENGTH,
+    KeyOf,
+    checked_key,
+    digest_of,
+    name_of,
+    unique_id,
+)
+from engine.idempotence.foundation.counters import IDEMPOTENCE_PROPERTY, IdempotenceCounters
+from engine.idempotence.foundation.errors import AlreadyDone, ComeAgainLater, KeyUnusable, StoreUnreachable
+from engine.idempotence.foundation.record import DEFAULT_EXPIRY_MS, Claim, RecordKey
+from engine.idempotence.foundation.sql_port import SqlTransaction
+from engine.idempotence.strategies.strategy import Strategy, Verdict
+from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.json_form.json_text import dumps_json
+from engine.protocol.message.message import MessageExt
+
+if TYPE_CHECKING:
+    from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
+    from engine.runtime.port import Runtime
+
+_log = logging.getLogger("glassmq.idempotence")
+
+#: What is remembered for long enough is deleted every so many deliveries.
+PURGE_EVERY = 1_000
+
+#: The work of one message; raises: it shall come again.
+MessageWork = Callable[[MessageExt, SqlTransaction | None], Awaitable[None] | None]
+
+#: Answers of a listener that has done what it was given.
+_DONE = (ConsumeConcurrentlyStatus.CONSUME_SUCCESS, ConsumeOrderlyStatus.SUCCESS, ConsumeOrderlyStatus.COMMIT)
+
+#: Is told what became of each delivery, right when it is known; None: the work, or the store, has failed.
+DeliveryWatcher = Callable[[MessageExt, str, "Verdict | None"], None]
+
+
+class WhenUnreachable(StrEnum):
+    """What to do while the store does not answer."""
+
+    #: Fail closed: the message comes again. Nothing is done twice, and nothing is done.
+    COME_AGAIN = "come-again"
+    #: Fail open: do the work unguarded. Nothing waits, and duplicates get through. Not with a transaction.
+    WORK = "work"
+
+
+class IdempotentListener:
+    """See the module.
+
+    :param scope: whose work this is; the consumer group, unless a deliberate replay (an offset reset) shall be done
+        again although its keys are remembered: then another scope, such as ``shop#2``.
+    :param key: names the work; the unique id tells copies of one send from each other only.
+    :param checks_body: a key that comes with another body is refused, and told.
+    :ivar counters: what has happened.
+    :ivar under_way: the attempts that have begun and not ended: owner's token -> what it claims.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        work: MessageWork,
+        strategy: Strategy,
+        scope: str,
+        key: KeyOf = unique_id,
+        expiry_ms: int = DEFAULT_EXPIRY_MS,
+        when_unreachable: WhenUnreachable = WhenUnreachable.COME_AGAIN,
+        *,
+        checks_body: bool = True,
+        watcher: DeliveryWatcher | None = None,
+    ) -> None:
+        if expiry_ms < 1:
+            raise ValueError(f"expiry_ms is at least 1, got {expiry_ms}")
+        if strategy.has_transaction and when_unreachable is WhenUnreachable.WORK:
+            raise ValueError(f"{strategy.name} cannot fail open: its work needs the transaction; fail closed instead")
+        self.strategy = strategy
+        self.scope = checked_key(scope)
+        self.expiry_ms = expiry_ms
+        self.counters = IdempotenceCounters()
+        self.under_way: dict[str, RecordKey] = {}
+        self._runtime = runtime
+        self._random = runtime.random_for("owners of idempotence records")
+        self._work = work
+        self._key_of = key
+        self._when_unreachable = when_unreachable
+        self._checks_body = checks_body
+        self._watcher = watcher
+        self._deliveries = 0
+
+    async def prepare(self) -> None:
+        """Make the tables. Raises :class:`~.foundation.errors.StoreUnreachable`, ``SchemaOutdated``."""
+        await self.strategy.prepare()
+
+    def register(self, consumer: DefaultMQPushConsumer, *, orderly: bool = False) -> None:
+        """Be the listener of ``consumer``, which tells of it when asked how it is (307).
+
+        Warns where its time-out and the expiry do not fit, if records of the strategy expire while the work is done.
+        """
+        timeout_ms = consumer.config.consume_timeout_ms
+        has_expiry = self.strategy.records is not None and not self.strategy.has_transaction
+        if has_expiry and self.expiry_ms < timeout_ms:
+            _log.warning(
+                "records expire after %d ms, but a listener may take %d ms (consume_timeout_ms) until its message is "
+                "given back: a duplicate that comes between is worked on beside it",
+                self.expiry_ms,
+                timeout_ms,
+            )
+        consumer.tell(IDEMPOTENCE_PROPERTY, self.told)
+        if orderly:
+            consumer.register_message_listener_orderly(self.orderly)
+        else:
+            consumer.register_message_listener(self.concurrently)
+
+    def told(self) -> str:
+        """What it is and what it has counted, as JSON text."""
+        told = {
+            "strategy": self.strategy.name,
+            "scope": self.scope,
+            "key": name_of(self._key_of),
+            "expiryMs": self.expiry_ms,
+            "whenUnreachable": self._when_unreachable.value,
+            "counters": self.counters.to_dict(),
+        }
+        return dumps_json(told).decode()
+
+    # --- as a listener -----------------------------------------------------------------------------------------------
+
+    async def concurrently(
+        self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
+    ) -> ConsumeConcurrentlyStatus:
+        """A ``MessageListenerConcurrently``."""
+        first_again: int | None = None
+        for index, message in enumerate(messages):
+            if not await self.consume(message) and first_again is None:
+                first_again = index
+        if first_again == 0:
+            return ConsumeConcurrentlyStatus.RECONSUME_LATER
+        if first_again is not None:
+            context.ack_index = first_again - 1
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    async def orderly(self, messages: Sequence[MessageExt], context: ConsumeOrderlyContext) -> ConsumeOrderlyStatus:
+        """A ``MessageListenerOrderly``."""
+        for message in messages:
+            if not await self.consume(message):
+                return ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
+        return ConsumeOrderlyStatus.SUCCESS
+
+    async def consume(self, message: MessageExt) -> bool:
+        """One delivery; whether it may be acknowledged."""
+        key, verdict = "", None
+        self._deliveries += 1
+        try:
+            if self._deliveries % PURGE_EVERY == 0:
+                await self._purge()
+            key = checked_key(self._key_of(message))
+            verdict = await self._run(message, key)
+        except KeyUnusable as error:
+            self.counters.unusable_keys += 1
+            _log.warning("not consumed, comes again: %s", error)
+        except StoreUnreachable as error:
+            self.counters.store_errors += 1
+            _log.warning("%s comes again, the store did not answer: %s", key, error)
+        except AlreadyDone:  # where the strategy has no use for it, or nobody asked a strategy
+            verdict = Verdict.SWALLOWED
+            self.counters.swallowed += 1
+        except ComeAgainLater:
+            self.counters.failed += 1
+        except Exception as error:
+            self.counters.failed += 1
+            _log.warning("the work of %s has failed and comes again: %s: %s", key, type(error).__name__, error)
+        else:
+            self._count(key, verdict)
+        message.properties.pop(SWALLOWED_PROPERTY, None)
+        if verdict is Verdict.SWALLOWED:
+            message.properties[SWALLOWED_PROPERTY] = "true"
+        if self._watcher is not None:
+            self._watcher(message, key, verdict)
+        return verdict is not None and verdict.is_acknowledged
+
+    async def _purge(self) -> None:
+        """A delivery need not come again because this has failed."""
+        if self.strategy.records is None:
+            return
+        try:
+            await self.strategy.records.purge(self._runtime.clock.now_ms())
+        except StoreUnreachable as error:
+            self.counters.store_errors += 1
+            _log.warning("records that are remembered no more stay: %s", error)
+
+    async def _run(self, message: MessageExt, key: str) -> Verdict:
+        claim = Claim(
+            key=RecordKey(self.scope, key),
+            owner=f"{self._random.getrandbits(64):016x}",
+            digest=digest_of(message.body) if self._checks_body else "",
+            message_id=message.message_id[:KEY_MAX_LENGTH],  # a client may have made it of any length
+            now_ms=self._runtime.clock.now_ms(),
+            expiry_ms=self.expiry_ms,
+        )
+        has_begun = False
+
+        async def work(transaction: SqlTransaction | None) -> None:
+            nonlocal has_begun
+            has_begun = True
+            await self._runtime.call_listener(self._work, message, transaction)
+
+        self.under_way[claim.owner] = claim.key
+        try:
+            return await self.strategy.run(claim, work)
+        except StoreUnreachable:
+            if has_begun or self._when_unreachable is not WhenUnreachable.WORK:
+                raise
+            self.counters.store_errors += 1
+            await self._runtime.call_listener(self._work, message, None)
+            return Verdict.UNGUARDED
+        finally:
+            del self.under_way[claim.owner]
+
+    def _count(self, key: str, verdict: Verdict) -> None:
+        counters = self.counters
+        match verdict:
+            case Verdict.FIRST:
+                counters.first += 1
+            case Verdict.TAKEN_OVER:
+                counters.taken_over += 1
+            case Verdict.SWALLOWED:
+                counters.swallowed += 1
+            case Verdict.BOUNCED:
+                counters.bounced += 1
+            case Verdict.UNGUARDED:
+                counters.unguarded += 1
+            case Verdict.NOT_MARKED:
+                counters.first += 1
+                counters.store_errors += 1
+            case Verdict.LATE_FINISH:
+                counters.late_finishes += 1
+                _log.warning("%s took longer than its record lived: another has taken it over meanwhile", key)
+            case Verdict.DIFFERENT_BODY:
+                counters.different_bodies += 1
+                _log.warning("%s was used before for another body: is the key unique?", key)
+
+
+def work_of(listener: Callable[[Sequence[MessageExt], Any], Any], *, orderly: bool = False) -> MessageWork:
+    """The work that a listener does: it gets each message alone, with a context, and its answer counts for that.
+
+    :param orderly: which of the two contexts it gets.
+    """
+
+    def begin(message: MessageExt) -> tuple[Any, Any]:
+        queue = MessageQueue(message.topic, message.broker_name or "", message.queue_id)
+        context = ConsumeOrderlyContext(queue) if orderly else ConsumeConcurrentlyContext(queue)
+        return listener((message,), context), context
+
+    def judge(answer: object, context: Any) -> None:
+        if answer not in _DONE or getattr(context, "ack_index", 0) < 0:
+            raise ComeAgainLater(f"the listener answered {answer}")
+
+    async def end(answer: Awaitable[object], context: Any) -> None:
+        judge(await answer, context)
+
+    async def work(message: MessageExt, transaction: SqlTransaction | None) -> None:
+        await end(*begin(message))
+
+    def blocking_work(message: MessageExt, transaction: SqlTransaction | None) -> Awaitable[None] | None:
+        answer, context = begin(message)
+        if inspect.isawaitable(answer):
+            return end(answer, context)
+        judge(answer, context)
+        return None
+
+    # Neither gives the transaction on, for which a listener has no parameter: write the work itself where it is needed.
+    return work if inspect.iscoroutinefunction(listener) else blocking_work

@@ -1,0 +1,1 @@
+"""Where the records lie: a relational database, or Redis."""

@@ -1,0 +1,54 @@
+"""A real Redis, through redis-py.
+
+A command whose answer was lost may have been carried out, and is sent once more: :class:`.RedisRecordStore` knows its
+own record again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from engine.idempotence.foundation.errors import StoreUnreachable
+
+#: How long one waits for a connection, and for an answer.
+TIMEOUT_MS = 5_000
+#: As many as listeners of a consumer run at once (``consumeThreadMax``).
+CONNECTIONS_MAX = 20
+
+
+class RedisConnection:
+    """A :class:`~engine.idempotence.foundation.redis_port.RedisCommands` over a pool of connections.
+
+    :param url: as redis-py takes it: ``redis://``, ``rediss://`` or ``unix://``. Raises ``ValueError``,
+        ``TypeError`` or ``AttributeError``.
+    """
+
+    def __init__(self, url: str, timeout_ms: int = TIMEOUT_MS, connections_max: int = CONNECTIONS_MAX) -> None:
+        from redis.asyncio import BlockingConnectionPool, Redis
+        from redis.asyncio.retry import Retry
+        from redis.backoff import NoBackoff
+
+        timeout_s = timeout_ms / 1_000
+        pool = BlockingConnectionPool.from_url(
+            url,
+            max_connections=connections_max,
+            timeout=timeout_s,
+            socket_timeout=timeout_s,
+            socket_connect_timeout=timeout_s,
+            retry=Retry(NoBackoff(), 1),
+        )
+        pool.connection_class(**pool.connection_kwargs)  # an option that there is not is refused now, not at first use
+        self._redis = Redis.from_pool(pool)
+
+    async def execute_command(self, *words: Any) -> Any:
+        """See the port. What Redis refuses (no access, no memory, a replica) counts as not reached, too."""
+        from redis.exceptions import RedisError
+
+        try:
+            return await self._redis.execute_command(*words)  # type: ignore[no-untyped-call]  # redis-py has no types here
+        except (RedisError, OSError) as error:
+            raise StoreUnreachable(f"Redis: {error}") from error
+
+    async def close(self) -> None:
+        """End all connections."""
+        await self._redis.aclose()

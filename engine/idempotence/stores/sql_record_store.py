@@ -1,0 +1,283 @@
+"""Records in a table of a relational database.
+
+::
+
+    idempotence_record   scope, business_key PRIMARY KEY, state, owner, digest, message_id, taken_ms, expires_ms
+    idempotence_schema   version
+
+Who takes a key is decided by the primary key: of two inserts one fails. Whoever takes over an expired record, completes
+or releases one, does it with an UPDATE or DELETE that names the owner it has seen: of two such the database lets one
+through. So no statement needs a transaction around it, and no lock is held while the work is done.
+
+Expiry is judged by the clocks of the consumers: one that is ahead by more than the expiry takes over what is not dead.
+
+The message table of :mod:`engine.idempotence.strategies.message_table` is the same table, written in the transaction of
+the work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.idempotence.foundation.errors import (
+    IdempotenceError,
+    SchemaOutdated,
+    StoreUnreachable,
+    TransactionLost,
+    UniqueViolation,
+)
+from engine.idempotence.foundation.record import Claim, Record, RecordKey, RecordState, Taking
+from engine.idempotence.foundation.sql_port import SqlDatabase, SqlResult, SqlSession, SqlValue
+from engine.runtime.step import step
+
+#: Of the tables below; changes with them.
+SCHEMA_VERSION = 1
+#: How often a claim looks again when a record changes under its eyes.
+TAKE_TRIES = 3
+#: How often a statement that the database has rolled back is sent.
+LOST_TRIES = 3
+
+#: Dialect -> type of a text of so many characters that is compared byte by byte. MariaDB's usual collation takes
+#: "Order-1" and "order-1 " for one key: a message would be swallowed as another's duplicate.
+_TEXT_TYPES: Mapping[str, str] = {
+    "mariadb": "VARCHAR({n}) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin",
+    "mysql": "VARCHAR({n}) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin",
+}
+#: Deletes a record, whosever it is; its parameters are a :class:`RecordKey`.
+FREE = "DELETE FROM idempotence_record WHERE scope = :scope AND business_key = :business_key"
+_COLUMNS = "scope, business_key, state, owner, digest, message_id, taken_ms, expires_ms"
+#: Fails where a table or a column is missing.
+_VERSIONS = (
+    f"SELECT version FROM idempotence_schema WHERE NOT EXISTS (SELECT {_COLUMNS} FROM idempotence_record WHERE 1 = 0)"
+)
+
+
+def create_statements(dialect: str) -> tuple[str, ...]:
+    """What makes the tables where they are missing."""
+    text = _TEXT_TYPES.get(dialect, "VARCHAR({n})")
+    short, long = text.format(n=40), text.format(n=255)
+    return (
+        "CREATE TABLE IF NOT EXISTS idempotence_schema (version INTEGER PRIMARY KEY)",
+        (
+            f"CREATE TABLE IF NOT EXISTS idempotence_record (scope {long} NOT NULL, business_key {long} NOT NULL, "
+            f"state {short} NOT NULL, owner {long} NOT NULL, digest {short} NOT NULL, message_id {long} NOT NULL, "
+            "taken_ms BIGINT NOT NULL, expires_ms BIGINT NOT NULL, PRIMARY KEY (scope, business_key))"
+        ),
+    )
+
+
+class SqlRecordStore:
+    """See the module; a :class:`~engine.idempotence.foundation.record_store.RecordStore`.
+
+    :ivar database: where the table lies.
+    """
+
+    def __init__(self, database: SqlDatabase) -> None:
+        self.database = database
+        self._session = _Persistent(database)
+
+    async def prepare(self) -> None:
+        """See the protocol."""
+        await self.database.execute("SELECT 1")  # a database that was connected to knows its dialect
+        for statement in create_statements(self.database.dialect):
+            try:
+                await self.database.execute(statement)
+            except UniqueViolation:
+                pass  # PostgreSQL, when another process makes it this very moment
+        if not await self.check():
+            try:
+                statement = "INSERT INTO idempotence_schema (version) VALUES (:version)"
+                await self.database.execute(statement, {"version": SCHEMA_VERSION})
+            except UniqueViolation:
+                pass  # another process prepares it, too
+
+    async def check(self) -> bool:
+        """Whether the tables were prepared to the end. Raises :class:`SchemaOutdated`, also where they are missing."""
+        try:
+            found = await self.database.execute(_VERSIONS)
+        except IdempotenceError:
+            raise
+        except Exception as error:  # each database has its own for a table or a column that is not there
+            raise SchemaOutdated(
+                "the table idempotence_record or idempotence_schema is missing, because no idempotent consumer has "
+                "used this database yet, or it is another version's or somebody else's, and you need another database: "
+                f"{str(error).partition(chr(10))[0]}"
+            ) from error
+        versions = [row["version"] for row in found.rows]
+        if versions not in ([], [SCHEMA_VERSION]):
+            raise SchemaOutdated(
+                f"the table idempotence_record has schema version {versions}, this is for version {SCHEMA_VERSION}: "
+                "drop idempotence_record and idempotence_schema when no consumer runs, or name another database"
+            )
+        return bool(versions)
+
+    # --- the state table ---------------------------------------------------------------------------------------------
+
+    async def take(self, claim: Claim) -> Taking:
+        """See the protocol."""
+        for _ in range(TAKE_TRIES):
+            await step("inserts the record")
+            try:
+                await insert_record(self._session, claim, RecordState.CONSUMING, claim.now_ms + claim.expiry_ms)
+            except UniqueViolation:
+                await step("looks at the record")
+            else:
+                return Taking.FIRST
+            record = await find_record(self._session, claim.key)
+            if record is None:
+                continue  # it was released this very moment
+            taking = judge(record, claim)
+            if taking not in (Taking.FIRST, Taking.TAKEN_OVER) or await self._take_over(record, claim):
+                return taking
+        return Taking.BUSY
+
+    async def _take_over(self, record: Record, claim: Claim) -> bool:
+        await step("takes the record over")
+        result = await self._session.execute(
+            "UPDATE idempotence_record SET state = 'consuming', owner = :owner, digest = :digest, "
+            "message_id = :message_id, taken_ms = :taken_ms, expires_ms = :expires_ms WHERE scope = :scope "
+            "AND business_key = :business_key AND owner = :owner_before AND expires_ms = :expired_ms",
+            {
+                **_row(claim, RecordState.CONSUMING, claim.now_ms + claim.expiry_ms),
+                "owner_before": record.owner,
+                "expired_ms": record.expires_ms,
+            },
+        )
+        return result.changed > 0
+
+    async def complete(self, key: RecordKey, owner: str | None, now_ms: int, retention_ms: int) -> bool:
+        """See the protocol."""
+        of_owner, parameters = _of_owner(key, owner)
+        await step("marks the record consumed")
+        result = await self._session.execute(
+            "UPDATE idempotence_record SET state = 'consumed', expires_ms = :expires_ms "
+            f"WHERE scope = :scope AND business_key = :business_key{of_owner}",
+            parameters | {"expires_ms": now_ms + retention_ms},
+        )
+        return result.changed > 0
+
+    async def release(self, key: RecordKey, owner: str | None) -> bool:
+        """See the protocol."""
+        of_owner, parameters = _of_owner(key, owner)
+        await step("deletes the record")
+        result = await self._session.execute(
+            "DELETE FROM idempotence_record WHERE scope = :scope AND business_key = :business_key "
+            f"AND state = 'consuming'{of_owner}",
+            parameters,
+        )
+        return result.changed > 0
+
+    # --- looking, and acting by hand ---------------------------------------------------------------------------------
+
+    async def find(self, key: RecordKey, now_ms: int) -> Record | None:
+        """See the protocol."""
+        return await find_record(self._session, key)
+
+    async def newest(self, scope: str | None, limit: int) -> list[Record]:
+        """See the protocol."""
+        where = "" if scope is None else "WHERE scope = :scope "
+        result = await self._session.execute(
+            f"SELECT {_COLUMNS} FROM idempotence_record {where}ORDER BY taken_ms DESC, business_key LIMIT {int(limit)}",
+            {} if scope is None else {"scope": scope},
+        )
+        return [_record(row) for row in result.rows]
+
+    async def purge(self, now_ms: int) -> int:
+        """See the protocol."""
+        result = await self._session.execute(
+            "DELETE FROM idempotence_record WHERE state = 'consumed' AND expires_ms <= :now_ms", {"now_ms": now_ms}
+        )
+        return result.changed
+
+    async def forget(self, record: Record) -> None:
+        """Delete what is exactly so: what another has written in its place meanwhile stays."""
+        await self._session.execute(
+            "DELETE FROM idempotence_record WHERE scope = :scope AND business_key = :business_key "
+            "AND owner = :owner AND expires_ms = :expires_ms",
+            {**record.key._asdict(), "owner": record.owner, "expires_ms": record.expires_ms},
+        )
+
+    async def free(self, key: RecordKey) -> bool:
+        """See the protocol."""
+        result = await self._session.execute(FREE, key._asdict())
+        return result.changed > 0
+
+
+class _Persistent:
+    """A session whose statements are transactions of their own: what was rolled back is simply sent again."""
+
+    def __init__(self, database: SqlDatabase) -> None:
+        self._database = database
+
+    async def execute(self, statement: str, parameters: Mapping[str, SqlValue] | None = None) -> SqlResult:
+        """Never raises :class:`TransactionLost`."""
+        tries = 0
+        while True:
+            try:
+                return await self._database.execute(statement, parameters)
+            except TransactionLost as error:
+                tries += 1
+                if tries == LOST_TRIES:
+                    raise StoreUnreachable(f"the database has rolled back {tries} times: {error}") from error
+
+
+# --- statements that the message table shares ----------------------------------------------------------------------
+
+
+async def insert_record(on: SqlSession, claim: Claim, state: RecordState, expires_ms: int, how: str = "INSERT") -> None:
+    """Raises :class:`UniqueViolation` where there is one."""
+    columns = ", ".join(f":{name}" for name in _COLUMNS.split(", "))
+    await on.execute(f"{how} INTO idempotence_record ({_COLUMNS}) VALUES ({columns})", _row(claim, state, expires_ms))
+
+
+async def find_record(on: SqlSession, key: RecordKey) -> Record | None:
+    """As it is committed, or as the open transaction sees it."""
+    result = await on.execute(
+        f"SELECT {_COLUMNS} FROM idempotence_record WHERE scope = :scope AND business_key = :business_key",
+        key._asdict(),
+    )
+    return _record(result.rows[0]) if result.rows else None
+
+
+def judge(record: Record, claim: Claim) -> Taking:
+    """What ``record`` means to who claims its key."""
+    if record.owner == claim.owner and record.state is RecordState.CONSUMING:
+        return Taking.FIRST  # its answer was lost on the way, and the claim was sent again
+    if record.expires_ms <= claim.now_ms:
+        # What was remembered for long enough is forgotten, as if it had never been.
+        return Taking.TAKEN_OVER if record.state is RecordState.CONSUMING else Taking.FIRST
+    if record.digest and claim.digest and record.digest != claim.digest:
+        return Taking.DIFFERENT_BODY
+    return Taking.BUSY if record.state is RecordState.CONSUMING else Taking.CONSUMED
+
+
+def _row(claim: Claim, state: RecordState, expires_ms: int) -> dict[str, SqlValue]:
+    return {
+        **claim.key._asdict(),
+        "state": state.value,
+        "owner": claim.owner,
+        "digest": claim.digest,
+        "message_id": claim.message_id,
+        "taken_ms": claim.now_ms,
+        "expires_ms": expires_ms,
+    }
+
+
+def _record(row: Mapping[str, Any]) -> Record:
+    if row["state"] not in tuple(RecordState):
+        raise SchemaOutdated(f"the record of {row['business_key']} is {row['state']}, which this version does not know")
+    return Record(
+        RecordKey(row["scope"], row["business_key"]),
+        RecordState(row["state"]),
+        row["owner"],
+        row["digest"],
+        row["message_id"],
+        int(row["taken_ms"]),
+        int(row["expires_ms"]),
+    )
+
+
+def _of_owner(key: RecordKey, owner: str | None) -> tuple[str, dict[str, SqlValue]]:
+    parameters: dict[str, SqlValue] = {**key._asdict()}
+    return ("", parameters) if owner is None else (" AND owner = :owner", {**parameters, "owner": owner})

@@ -1,0 +1,1 @@
+"""Ways to do the work of a message once, and ways that look as if they did."""

@@ -1,0 +1,70 @@
+"""The record in the transaction of the work: both are committed, or neither is.
+
+::
+
+    BEGIN;  INSERT the key;  the work, in this transaction;  COMMIT
+
+Two deliveries at once: the database lets one insert through, and lets the other wait until it knows. A process that
+dies leaves nothing behind. That is the one strategy under which no schedule and no crash does the work twice, and its
+price stands in its condition: *all* of the work is statements of this transaction, in this one database. What else it
+does (a call of another service, a write to Redis or to a second database) is not rolled back with it, and is done
+again.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from engine.idempotence.foundation.errors import AlreadyDone, UniqueViolation
+from engine.idempotence.foundation.record import DEFAULT_RETENTION_MS, Claim, Record, RecordState, Taking
+from engine.idempotence.foundation.sql_port import SqlDatabase
+from engine.idempotence.stores.sql_record_store import SqlRecordStore, insert_record, judge
+from engine.idempotence.strategies.strategy import Verdict, Work
+from engine.runtime.step import step
+
+
+class MessageTable:
+    """See the module. ``retention_ms``: how long a key is remembered."""
+
+    name: ClassVar[str] = "message-table"
+    has_transaction: ClassVar[bool] = True
+
+    def __init__(self, database: SqlDatabase, retention_ms: int = DEFAULT_RETENTION_MS) -> None:
+        self.database = database
+        self.records = SqlRecordStore(database)
+        self.retention_ms = retention_ms
+
+    async def prepare(self) -> None:
+        """See the protocol."""
+        await self.records.prepare()
+
+    async def run(self, claim: Claim, work: Work) -> Verdict:
+        """See the module."""
+        try:
+            async with self.database.transaction() as transaction:
+                await step("inserts the key")
+                await insert_record(transaction, claim, RecordState.CONSUMED, claim.now_ms + self.retention_ms)
+                try:
+                    await work(transaction)
+                except AlreadyDone:
+                    return Verdict.SWALLOWED
+                await step("commits the work")
+                await transaction.commit()
+                return Verdict.FIRST
+        except UniqueViolation:
+            record = await self.records.find(claim.key, claim.now_ms)
+            if record is None:
+                # The work itself has violated a constraint, or a record was freed this very moment.
+                raise
+            return await self._duplicate(claim, record)
+
+    async def _duplicate(self, claim: Claim, record: Record) -> Verdict:
+        taking = judge(record, claim)
+        if taking is Taking.DIFFERENT_BODY:
+            return Verdict.DIFFERENT_BODY
+        if taking is Taking.CONSUMED:
+            return Verdict.SWALLOWED
+        if taking is not Taking.BUSY:
+            # Its time is over: the next delivery finds no record. One that a state table has made is left alone.
+            await self.records.forget(record)
+        return Verdict.BOUNCED

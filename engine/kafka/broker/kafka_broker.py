@@ -1,0 +1,106 @@
+"""A broker: it listens, and answers each connection's requests one after the other (Kafka: ``KafkaServer``,
+``SocketServer``).
+
+Alone it leads every partition; in a cluster a controller says what it leads. Simplified: topics are made when it
+starts; members of a group choose their partitions themselves.
+"""
+
+from __future__ import annotations
+
+from engine.kafka.broker.group_offsets import OFFSETS, GroupOffsets
+from engine.kafka.broker.kafka_broker_config import KafkaBrokerConfig
+from engine.kafka.broker.partitions import Partitions
+from engine.kafka.broker.request_handlers import RequestHandlers
+from engine.kafka.broker.transaction_coordinator import TransactionCoordinator
+from engine.kafka.broker.transaction_handlers import TransactionHandlers
+from engine.kafka.replication.replica_manager import ClusterAddresses, ReplicaManager
+from engine.kafka.replication.replication_config import ReplicationConfig
+from engine.kafka.wire.api_key import VERSIONS, ApiKey
+from engine.kafka.wire.server_connection import ServerConnection
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import FolderLock, Listener, Runtime
+
+#: Only a controller is asked for these.
+_OF_CONTROLLERS = (ApiKey.ALTER_PARTITION, ApiKey.BROKER_REGISTRATION, ApiKey.BROKER_HEARTBEAT)
+_SPOKEN = tuple(key for key in VERSIONS if key not in _OF_CONTROLLERS)
+
+
+class KafkaBroker:
+    """Use: ``await start(...)``, ``await shutdown()``.
+
+    :ivar partitions, offsets: what it keeps.
+    :ivar replicas: None: it is alone.
+    :ivar transactions: None: it is not.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        config: KafkaBrokerConfig,
+        cluster: ClusterAddresses | None = None,
+        replication: ReplicationConfig | None = None,
+    ) -> None:
+        self.config = config
+        self.partitions = Partitions(runtime.disk, runtime.clock, config)
+        self.offsets = GroupOffsets(runtime.disk, runtime.clock)
+        self.tasks = BackgroundTasks(f"{runtime.node_name}/kafka")
+        self.replicas: ReplicaManager | None = None
+        if cluster is not None:
+            self.replicas = ReplicaManager(
+                runtime,
+                config.node_id,
+                cluster,
+                replication or ReplicationConfig(),
+                {**self.partitions.logs, OFFSETS: self.offsets.log},
+                self.partitions.purgatory,
+                self.tasks,
+            )
+        self.transactions: TransactionCoordinator | None = None
+        if cluster is None:
+            self.transactions = TransactionCoordinator(
+                runtime.disk, runtime.clock, self.partitions, self.tasks, flushes=config.flush_before_answer
+            )
+        transactions = TransactionHandlers(self.transactions, self.partitions, runtime.clock, config.node_id)
+        self.handlers = RequestHandlers(
+            config, self.partitions, self.offsets, runtime.clock, transactions, self.replicas
+        )
+        self._runtime = runtime
+        self._listener: Listener | None = None
+        self._lock: FolderLock | None = None
+
+    async def start(self, host: str, port: int) -> str:
+        """Open the partitions and listen; ``"host:port"``.
+
+        Raises ``FolderLocked``, ``DiskFault``, ``AddressInUse``.
+        """
+        self._lock = self._runtime.disk.lock_folder()
+        self.partitions.load()
+        self.offsets.load()
+        if self.transactions is not None:
+            await self.transactions.start()
+        if self.replicas is not None:
+            self.replicas.load()
+        self._listener = await self._runtime.network.listen(
+            host, port, lambda: ServerConnection(self.tasks, self.handlers.answer, _SPOKEN)
+        )
+        bound_host, _, bound_port = self._listener.address.rpartition(":")
+        self.handlers.address = (bound_host, int(bound_port))
+        self.tasks.every(self.config.retention_check_interval_ms, self.partitions.delete_old, "retention")
+        if self.replicas is not None:
+            self.replicas.start()
+        return self._listener.address
+
+    async def shutdown(self) -> None:
+        """Close connections and files in order."""
+        if self._listener is not None:
+            await self._listener.close()
+        await self.tasks.stop()
+        if self._lock is not None:
+            if self.replicas is not None:
+                self.replicas.stop()
+            self.partitions.close()
+            self.offsets.log.close()
+            if self.transactions is not None:
+                self.transactions.close()
+            self._lock.release()
+            self._lock = None

@@ -1,0 +1,52 @@
+"""What a broker is told when it starts (Kafka: ``KafkaConfig``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from engine.kafka.log.partition_log_config import PartitionLogConfig
+from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
+
+#: Kafka's limits for the name of a topic (``Topic.validate``).
+_TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaBrokerConfig:
+    """:ivar topics: name -> how many partitions.
+
+    :ivar log: how all of them are kept.
+    """
+
+    topics: Mapping[str, int] = field(default_factory=dict)
+    log: PartitionLogConfig = field(default_factory=PartitionLogConfig)
+    #: ``broker.id``
+    node_id: int = 1
+    #: ``log.flush.interval.messages`` 1 in place of Kafka's default, never: what is acknowledged is on the disk.
+    flush_before_answer: bool = False
+    #: ``fetch.max.bytes`` of a broker, but not Kafka's 55 MiB: an answer must fit into a frame of the port, and
+    #: the last batch in it may go beyond this.
+    fetch_max_bytes: int = 12 * 1024 * 1024
+    #: As long may a client let a fetch wait, whatever it asks for (Kafka: no limit).
+    fetch_wait_max_ms: int = 60_000
+    #: ``offset.metadata.max.bytes``
+    offset_metadata_max_bytes: int = 4_096
+    #: ``log.retention.check.interval.ms``
+    retention_check_interval_ms: int = 300_000
+
+
+def is_topic(name: str) -> bool:
+    """Whether a topic may have that name."""
+    return bool(_TOPIC.fullmatch(name)) and name not in (".", "..")
+
+
+def checked_topic(name: str) -> str:
+    """``name`` itself. Raises :class:`KafkaRefusal`, INVALID_TOPIC_EXCEPTION."""
+    if not is_topic(name):
+        raise KafkaRefusal(
+            KafkaErrorCode.INVALID_TOPIC_EXCEPTION,
+            f"topic {name!r} is not allowed: 1 to 249 of the letters a-z, A-Z, 0-9, '.', '_' and '-' are",
+        )
+    return name

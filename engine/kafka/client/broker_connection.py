@@ -1,0 +1,184 @@
+"""One connection of a client, and the requests that it carries (Kafka: ``NetworkClient`` for one node)."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+
+from engine.kafka.client.errors import Disconnected
+from engine.kafka.client.in_flight_requests import ClientRequest, InFlightRequests
+from engine.kafka.records.error_code import KafkaRefusal
+from engine.kafka.wire.fields import KafkaMessage
+from engine.kafka.wire.frames import correlation_id_of, decode_response, encode_request, key_of
+from engine.runtime.port import ConnectFailed, Connection, Runtime
+
+#: ``socket.connection.setup.timeout.ms``
+CONNECT_TIMEOUT_MS = 10_000
+#: ``reconnect.backoff.ms``. Kafka doubles it up to a second; here it stays.
+RECONNECT_BACKOFF_MS = 50
+
+_log = logging.getLogger("glassmq.kafka")
+
+
+class BrokerConnection:
+    """Made when it is needed, and anew when it was lost.
+
+    :ivar unsent: requests that wait for it.
+    :ivar in_flight: those that were sent.
+    :param news: called when an answer has come, or the connection is lost.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        address: str,
+        client_id: str,
+        request_timeout_ms: int,
+        connect_timeout_ms: int,
+        max_in_flight: int,
+        news: Callable[[], None],
+    ) -> None:
+        self.unsent: deque[ClientRequest] = deque()
+        self.in_flight = InFlightRequests(max_in_flight)
+        self._runtime = runtime
+        self._address = address
+        self._client_id = client_id
+        self._request_timeout_ms = request_timeout_ms
+        self._connect_timeout_ms = connect_timeout_ms
+        self._news = news
+        self._connection: Connection | None = None
+        self._receiver: _Receiver | None = None
+        self._answers: deque[bytes] = deque()
+        self._lost: str | None = None
+        self._connect_from_ms = 0
+
+    @property
+    def has_news(self) -> bool:
+        """Whether ``exchange`` has something to tell."""
+        return bool(self._answers) or self._lost is not None
+
+    async def connect(self) -> int:
+        """Make it, where there is none; how many senders were told that it failed."""
+        if self._connection is not None:
+            return 0
+        wait_ms = self._connect_from_ms - self._runtime.clock.now_ms()
+        if wait_ms > 0:
+            await asyncio.sleep(wait_ms / 1_000)
+        self._connect_from_ms = self._runtime.clock.now_ms() + RECONNECT_BACKOFF_MS
+        try:
+            receiver = self._receiver = _Receiver(self)
+            self._connection = await self._runtime.network.connect(self._address, receiver, self._connect_timeout_ms)
+        except ConnectFailed as failure:
+            _log.info("%s", failure)
+            # Nothing of it was sent, but who asked must not wait for ever: it decides whether to try again.
+            unsent = list(self.unsent)
+            self.unsent.clear()
+            return _tell(unsent, Disconnected(str(failure)))
+        return 0
+
+    def exchange(self) -> int:
+        """Send what may go, hand out what has come; how many senders were told how their request ended."""
+        return self._send_unsent() + self._hand_out()
+
+    def _send_unsent(self) -> int:
+        told = 0
+        while self.unsent and self._connection is not None and self.in_flight.can_send_more:
+            request = self.unsent.popleft()
+            request.sent_ms = self._runtime.clock.now_ms()
+            self._connection.send_frame(encode_request(request.request, request.correlation_id, self._client_id))
+            if request.needs_answer:
+                self.in_flight.add(request)
+            else:
+                told += _tell([request], None)
+        return told
+
+    def _hand_out(self) -> int:
+        told = 0
+        while self._answers:
+            frame = self._answers.popleft()
+            if not self._answers_oldest(frame):
+                # Nothing that comes behind it can be trusted (Kafka: ``CorrelationIdMismatchException``).
+                _log.warning("%s answers another request than the oldest one", self._address)
+                return told + self.close()
+            request = self.in_flight.complete_next()
+            try:
+                answer: KafkaMessage | Disconnected = decode_response(frame, key_of(request.request))
+            except KafkaRefusal as refusal:
+                answer = Disconnected(f"an answer that cannot be read: {refusal}")
+            told += _tell([request], answer)
+        if self.deadline_ms() <= 0:
+            told += self.close()
+        if self._lost is not None:
+            told += self._lose(self._lost)
+        return told
+
+    def _answers_oldest(self, frame: bytes) -> bool:
+        try:
+            return correlation_id_of(frame) in [one.correlation_id for one in self.in_flight.requests[:1]]
+        except KafkaRefusal:
+            return False
+
+    def deadline_ms(self) -> int:
+        """Until the oldest request has waited too long."""
+        requests = self.in_flight.requests
+        if not requests:
+            return self._request_timeout_ms
+        return requests[0].sent_ms + self._request_timeout_ms - self._runtime.clock.now_ms()
+
+    def close(self) -> int:
+        """End it; how many senders were told :class:`Disconnected`."""
+        if self._connection is not None:
+            self._connection.close()
+        told = self._lose("closed by this end")
+        unsent = list(self.unsent)
+        self.unsent.clear()
+        return told + _tell(unsent, Disconnected("closed before it was sent"))
+
+    def _lose(self, reason: str) -> int:
+        if self._receiver is not None:
+            self._receiver.connection = None
+        self._connection = None
+        self._lost = None
+        self._answers.clear()
+        return _tell(self.in_flight.clear(), Disconnected(f"connection to {self._address} lost: {reason}"))
+
+    # --- called by the connection ------------------------------------------------------------------------------------
+
+    def answer_arrived(self, frame: bytes) -> None:
+        """A frame without its length."""
+        self._answers.append(frame)
+        self._news()
+
+    def connection_ended(self, reason: str) -> None:
+        """The connection is gone."""
+        self._lost = reason
+        self._news()
+
+
+def _tell(requests: list[ClientRequest], answer: KafkaMessage | Disconnected | None) -> int:
+    for request in requests:
+        request.answered(answer)
+    return len(requests)
+
+
+class _Receiver:
+    """Of one connection; what comes from an older one is of no interest any more."""
+
+    def __init__(self, connection: BrokerConnection) -> None:
+        self.connection: BrokerConnection | None = connection
+
+    def connection_made(self, connection: Connection) -> None:
+        """See the port."""
+
+    def frame_received(self, frame: bytes) -> None:
+        """See the port."""
+        if self.connection is not None:
+            self.connection.answer_arrived(frame)
+
+    def connection_lost(self, reason: str) -> None:
+        """See the port."""
+        if self.connection is not None:
+            self.connection.connection_ended(reason)
+            self.connection = None

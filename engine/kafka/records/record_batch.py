@@ -1,0 +1,195 @@
+"""A batch of records, the unit in which Kafka sends, stores, copies and packs (Kafka: ``DefaultRecordBatch``, magic 2).
+
+Layout, big-endian; the checksum (CRC-32C) covers everything from the attributes on::
+
+    0  base offset (8)            21 attributes (2)               43 producer id (8)
+    8  length of what follows (4) 23 last offset delta (4)        51 producer epoch (2)
+    12 leader epoch (4)           27 base timestamp, ms (8)       53 base sequence (4)
+    16 magic (1)                  35 largest timestamp, ms (8)    57 count of records (4)
+    17 checksum (4)                                               61 records, packed together if at all
+
+What a broker changes when it appends a batch, base offset and leader epoch, lies before the checksum's range: it need
+neither unpack the records nor compute the checksum anew. Attributes: bits 0 to 2 the codec, bit 3 the kind of
+timestamp (0: as the producer said), bit 4 part of a transaction, bit 5 control.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from struct import Struct
+from typing import NamedTuple
+
+import google_crc32c
+
+from engine.kafka.records.compression import Codec, compress, decompress
+from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
+from engine.kafka.records.record import Record, damaged, decode_record, encode_record
+
+MAGIC = 2
+HEADER = Struct(">qiibIhiqqqhii")
+HEADER_BYTES = HEADER.size
+#: Base offset and length: ``batch_length`` does not count them.
+LENGTH_END_BYTES = 12
+MAGIC_BYTE = 16
+ATTRIBUTES_BYTE = 21
+#: What a batch may unpack to: as much as one frame may carry packed, a hundred times.
+UNPACKED_MAX_BYTES = 100 * 16 * 1024 * 1024
+
+#: Bits of the attributes, see the module.
+TRANSACTIONAL, CONTROL = 0x10, 0x20
+_PLACE = Struct(">qii")
+_CODEC_BITS = 0b111
+
+
+class BatchHeader(NamedTuple):
+    """See the module. Of no producer with an id: -1, -1, -1."""
+
+    base_offset: int
+    batch_length: int
+    leader_epoch: int
+    magic: int
+    checksum: int
+    attributes: int
+    last_offset_delta: int
+    base_timestamp_ms: int
+    max_timestamp_ms: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    record_count: int
+
+    @property
+    def size_bytes(self) -> int:
+        """Of the whole batch."""
+        return LENGTH_END_BYTES + self.batch_length
+
+    @property
+    def last_offset(self) -> int:
+        """Of its last record."""
+        return self.base_offset + self.last_offset_delta
+
+    @property
+    def next_offset(self) -> int:
+        """Where the batch behind it begins."""
+        return self.base_offset + self.last_offset_delta + 1
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether it is part of a transaction."""
+        return bool(self.attributes & TRANSACTIONAL)
+
+    @property
+    def is_control(self) -> bool:
+        """Whether its one record is a broker's note about a transaction."""
+        return bool(self.attributes & CONTROL)
+
+    @property
+    def codec(self) -> Codec:
+        """Raises :class:`KafkaRefusal`, UNSUPPORTED_COMPRESSION_TYPE, for one that nobody knows."""
+        number = self.attributes & _CODEC_BITS
+        try:
+            return Codec(number)
+        except ValueError as error:
+            known = ", ".join(f"{codec.value} {codec.name}" for codec in Codec)
+            raise KafkaRefusal(
+                KafkaErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"codec {number} is not known: {known} are"
+            ) from error
+
+
+def read_header(data: bytes | memoryview, position: int = 0) -> BatchHeader:
+    """What stands at ``position``, unchecked: there must be :data:`HEADER_BYTES` bytes."""
+    return BatchHeader._make(HEADER.unpack_from(data, position))
+
+
+def checked_header(data: bytes | memoryview, position: int = 0) -> BatchHeader:
+    """The header of a batch that is whole. Raises :class:`KafkaRefusal` saying what is wrong with it."""
+    available = len(data) - position
+    if available < HEADER_BYTES:
+        raise damaged(f"{available} bytes are no record batch: its header alone has {HEADER_BYTES}")
+    header = read_header(data, position)
+    if header.magic != MAGIC:
+        raise KafkaRefusal(
+            KafkaErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT if header.magic in (0, 1) else KafkaErrorCode.CORRUPT_MESSAGE,
+            f"magic {header.magic} at offset {header.base_offset}: only {MAGIC} is allowed",
+        )
+    if not HEADER_BYTES <= header.size_bytes <= available:
+        raise damaged(f"a batch of {header.size_bytes} bytes at offset {header.base_offset}: there are {available}")
+    with memoryview(data) as view:
+        checksum = google_crc32c.value(bytes(view[position + ATTRIBUTES_BYTE : position + header.size_bytes]))
+    if checksum != header.checksum:
+        raise damaged(f"batch at offset {header.base_offset}: checksum {checksum:08x}, not {header.checksum:08x}")
+    return header
+
+
+def is_older_message(data: bytes) -> bool:
+    """Whether it is a whole message of Kafka's formats before batches: magic 0 or 1, a CRC-32 over all behind it."""
+    checksum = zlib.crc32(data[MAGIC_BYTE:]).to_bytes(4, "big")
+    return len(data) > MAGIC_BYTE and data[MAGIC_BYTE] < MAGIC and data[LENGTH_END_BYTES:MAGIC_BYTE] == checksum
+
+
+def encode_batch(
+    records: Sequence[Record],
+    codec: Codec = Codec.NONE,
+    *,
+    base_offset: int = 0,
+    producer_id: int = -1,
+    producer_epoch: int = -1,
+    base_sequence: int = -1,
+    leader_epoch: int = -1,
+    flags: int = 0,
+) -> bytes:
+    """A batch of ``records``, at least one; they get offsets from ``base_offset`` on, whatever they say themselves.
+
+    ``flags``: :data:`TRANSACTIONAL`, :data:`CONTROL`. Raises :class:`KafkaRefusal` for a codec that is not spoken.
+    """
+    assert records, "a batch has records"
+    base_timestamp_ms = records[0].timestamp_ms
+    packed = compress(
+        codec,
+        b"".join(
+            [
+                encode_record(record, delta, record.timestamp_ms - base_timestamp_ms)
+                for delta, record in enumerate(records)
+            ]
+        ),
+    )
+    header = BatchHeader(
+        base_offset=base_offset,
+        batch_length=HEADER_BYTES - LENGTH_END_BYTES + len(packed),
+        leader_epoch=leader_epoch,
+        magic=MAGIC,
+        checksum=0,
+        attributes=codec | flags,
+        last_offset_delta=len(records) - 1,
+        base_timestamp_ms=base_timestamp_ms,
+        max_timestamp_ms=max(record.timestamp_ms for record in records),
+        producer_id=producer_id,
+        producer_epoch=producer_epoch,
+        base_sequence=base_sequence,
+        record_count=len(records),
+    )
+    covered = HEADER.pack(*header)[ATTRIBUTES_BYTE:] + packed
+    return HEADER.pack(*header._replace(checksum=google_crc32c.value(covered)))[:ATTRIBUTES_BYTE] + covered
+
+
+def decode_batch(data: bytes, position: int = 0) -> list[Record]:
+    """The records of the batch at ``position``, with their offsets in the partition. Raises :class:`KafkaRefusal`."""
+    header = checked_header(data, position)
+    content = decompress(header.codec, data[position + HEADER_BYTES : position + header.size_bytes], UNPACKED_MAX_BYTES)
+    records = []
+    place = 0
+    if not 0 <= header.record_count <= len(content):
+        raise damaged(f"batch at offset {header.base_offset}: {header.record_count} records in {len(content)} bytes")
+    for _ in range(header.record_count):
+        record, place = decode_record(content, place, header.base_offset, header.base_timestamp_ms)
+        records.append(record)
+    if place != len(content):
+        raise damaged(f"batch at offset {header.base_offset}: {len(content) - place} bytes behind its last record")
+    return records
+
+
+def placed(batch: bytes, base_offset: int, leader_epoch: int) -> bytes:
+    """The batch as a broker stores it: at its place in the partition, otherwise as it came."""
+    (_, batch_length, _) = _PLACE.unpack_from(batch)
+    return _PLACE.pack(base_offset, batch_length, leader_epoch) + batch[_PLACE.size :]

@@ -1,0 +1,38 @@
+"""Checker: what a producer of Kafka was told is stored, is in the log of that partition, at that offset.
+
+Anomaly: *lost write*.
+
+Fault model. A crash of the process takes nothing that was appended: the page cache outlives it. A power cut may take
+what was not flushed, and Kafka flushes nothing before it answers (``flush.messages`` is without end by default): it
+counts on copies on other brokers, which a lab with one of them has not. Expired files may go.
+"""
+
+from __future__ import annotations
+
+from engine.lab.checkers.watch.checker import Checker, has_lone_kafka
+from engine.lab.checkers.watch.kafka_watch import LoggedRecord
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.history import SendReturned
+from engine.texts import Text
+
+
+class AcknowledgedRecordsAreInTheLog(Checker):
+    """See the module."""
+
+    name = "acknowledged-records-are-in-the-log"
+    anomaly = Anomaly.LOST_WRITE
+    applies = staticmethod(has_lone_kafka)
+
+    def record_send_returned(self, entry: SendReturned) -> None:
+        """A producer got its answer."""
+        watch = self.watch.kafka_brokers.get(entry.broker)
+        if entry.status != "ok" or watch is None:
+            return
+        wanted = LoggedRecord(entry.broker, entry.topic, entry.queue_id, entry.queue_offset, entry.key)
+        if watch.records.get(wanted[1:4]) != wanted and wanted not in watch.lost:
+            self.report(wanted.element, Text("checker.acknowledged-records-are-in-the-log.not_there", record=wanted))
+
+    def record_lost(self, record: LoggedRecord, is_lawful: bool) -> None:
+        """It did not survive."""
+        if not is_lawful:
+            self.report(record.element, Text("checker.acknowledged-records-are-in-the-log.gone", record=record))

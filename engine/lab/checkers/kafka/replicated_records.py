@@ -1,0 +1,143 @@
+"""Checkers of a cluster of Kafka: what was promised is on whoever leads, and replicas agree on what consumers may read.
+
+Fault model: any crash of processes, pause, and anything that links do; leaders are elected among the in-sync replicas.
+Kafka does not promise it with ``unclean.leader.election.enable``, nor when followers cut their logs at their own high
+watermark (``leader_epochs`` off). A power cut takes what was not flushed: what it took from any broker is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.lab.checkers.watch.checker import Checker, has_kafka_cluster
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+from engine.lab.checkers.watch.kafka_watch import LoggedRecord
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.kafka.kafka_producer_role import KafkaProducerRole
+from engine.lab.nodes.history import ConsumeBegan, SendReturned
+from engine.texts import Text
+
+#: Topic, partition, offset.
+_Place = tuple[str, int, int]
+_ALL = -1
+
+
+class _Promises:
+    """Whoever leads a partition has what was promised of it.
+
+    :param lacks: told of a record that a leader has not, and of its epoch.
+    """
+
+    def __init__(self, watch: ClusterWatch, lacks: Callable[[LoggedRecord, int], None]) -> None:
+        self._watch = watch
+        self._lacks = lacks
+        self._promised: dict[_Place, str] = {}
+        #: Topic and partition -> the newest epoch, and who leads in it.
+        self._leaders: dict[tuple[str, int], tuple[int, str]] = {}
+
+    def led(self, broker: str, topic: str, partition: int, epoch: int) -> None:
+        """Who is late to hear that it led once does not count."""
+        if epoch >= self._leaders.get((topic, partition), (0, ""))[0]:
+            self._leaders[topic, partition] = (epoch, broker)
+            for place, key in self._promised.items():
+                if place[:2] == (topic, partition):
+                    self._look(place, key)
+
+    def add(self, place: _Place, key: str) -> None:
+        """It is promised from now on."""
+        self._promised[place] = key
+        self._look(place, key)
+
+    def _look(self, place: _Place, key: str) -> None:
+        epoch, broker = self._leaders.get(place[:2], (0, ""))
+        brokers = self._watch.kafka_brokers
+        found = brokers[broker].records.get(place) if broker else None
+        is_cut_off = any(LoggedRecord(name, *place, key) in watch.lost for name, watch in brokers.items())
+        if broker and not is_cut_off and (found is None or found.key != key):
+            self._lacks(LoggedRecord(broker, *place, key), epoch)
+
+
+class AcknowledgedRecordsSurviveElections(Checker):
+    """Anomaly: *lost write*. A producer with ``acks`` all was told that a record is kept; a later leader lacks it."""
+
+    name = "acknowledged-records-survive-elections"
+    anomaly = Anomaly.LOST_WRITE
+    applies = staticmethod(has_kafka_cluster)
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        self._promises = _Promises(watch, self._lacks)
+
+    def partition_led(self, broker: str, topic: str, partition: int, epoch: int) -> None:
+        """Has it everything?"""
+        self._promises.led(broker, topic, partition, epoch)
+
+    def record_send_returned(self, entry: SendReturned) -> None:
+        """A producer got its answer."""
+        role = self.world.nodes[entry.node]
+        if entry.status != "ok" or not isinstance(role, KafkaProducerRole) or role.producer is None:
+            return
+        if role.producer.config.acks == _ALL and entry.queue_offset >= 0:
+            self._promises.add((entry.topic, entry.queue_id, entry.queue_offset), entry.key)
+
+    def _lacks(self, record: LoggedRecord, epoch: int) -> None:
+        self.report(record.element, Text(f"checker.{self.name}.lacks", record=record, epoch=epoch))
+
+
+class ConsumedRecordsStay(Checker):
+    """Anomaly: *ghost read*. A consumer was given a record; a later leader has none, or another one, at its place."""
+
+    name = "consumed-records-stay"
+    anomaly = Anomaly.GHOST_READ
+    applies = staticmethod(has_kafka_cluster)
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        self._promises = _Promises(watch, self._lacks)
+
+    def partition_led(self, broker: str, topic: str, partition: int, epoch: int) -> None:
+        """Has it everything?"""
+        self._promises.led(broker, topic, partition, epoch)
+
+    def record_consume_began(self, entry: ConsumeBegan) -> None:
+        """An application has it."""
+        self._promises.add((entry.topic, entry.queue_id, entry.queue_offset), entry.key)
+
+    def _lacks(self, record: LoggedRecord, epoch: int) -> None:
+        self.report(record.element, Text(f"checker.{self.name}.lacks", record=record, epoch=epoch))
+
+
+class ReplicasAgree(Checker):
+    """Anomaly: *ghost read*. Two replicas have different records at an offset below the high watermarks of both."""
+
+    name = "replicas-agree-up-to-the-high-watermark"
+    anomaly = Anomaly.GHOST_READ
+    applies = staticmethod(has_kafka_cluster)
+
+    def second_passed(self) -> None:
+        """Compare each with the one that is furthest."""
+        topics = [(topic.name, number) for topic in self.world.topics(of_kafka=True) for number in range(topic.queues)]
+        for topic, partition in topics:
+            self._compare(topic, partition)
+
+    def run_ended(self) -> None:
+        """Once more."""
+        self.second_passed()
+
+    def _compare(self, topic: str, partition: int) -> None:
+        ends = {
+            name: end
+            for name, watch in self.watch.kafka_brokers.items()
+            if (end := watch.high_watermark(topic, partition)) is not None
+        }
+        if not ends:
+            return
+        furthest = max(ends, key=lambda name: ends[name])
+        theirs = self.watch.kafka_brokers[furthest].records
+        for name, end in ends.items():
+            for place, record in self.watch.kafka_brokers[name].records.items():
+                other = theirs.get(place)
+                is_here = place[:2] == (topic, partition) and record.offset < end
+                if is_here and other is not None and other.key != record.key:
+                    text = Text(f"checker.{self.name}.differ", record=record, other=other)
+                    self.report(record.element, text)

@@ -1,0 +1,139 @@
+"""The safety of a Raft group: four properties of its paper's figure 3, and what a client may count on.
+
+Fault model of all five: peers crash, also by a power cut that takes what was not flushed and tears what was being
+written; they stand still, their clocks jump, their disks are slow or full; frames are lost, doubled, late, out of
+order; links are cut. What was flushed stays (the paper has no disk that forgets). Nothing is promised about when: a
+group without a majority stands still, and that is no violation.
+"""
+
+from __future__ import annotations
+
+from engine.lab.checkers.watch.checker import Checker, has_raft
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.history import SendReturned
+from engine.lab.raft.raft_peer_role import key_of
+from engine.replication.raft.raft_log import RaftEntry
+from engine.texts import Text
+
+
+class ElectionSafety(Checker):
+    """Anomaly: *two owners*. Election Safety: at most one leader is elected in a given term."""
+
+    name = "election-safety"
+    anomaly = Anomaly.TWO_OWNERS
+    applies = staticmethod(has_raft)
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        self._leaders: dict[int, str] = {}
+
+    def leader_elected(self, peer: str, term: int, log: list[RaftEntry]) -> None:
+        """A peer believes to lead."""
+        other = self._leaders.setdefault(term, peer)
+        if other != peer:
+            text = Text("checker.election-safety.two", node=peer, other=other, term=term)
+            self.report({"node": peer, "term": term}, text)
+
+
+class LogMatching(Checker):
+    """Anomaly: *ghost read*. Log Matching: two logs with an entry of the same index and term are the same up to it.
+
+    By induction it is enough that such entries hold the same, and follow on entries of the same term.
+    """
+
+    name = "log-matching"
+    anomaly = Anomaly.GHOST_READ
+    applies = staticmethod(has_raft)
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        self._known: dict[tuple[int, int], tuple[str, RaftEntry, int]] = {}
+
+    def entry_logged(self, peer: str, entry: RaftEntry, previous: RaftEntry | None) -> None:
+        """A peer has it in its log."""
+        term_before = previous.term if previous is not None else 0
+        other, known, known_before = self._known.setdefault((entry.index, entry.term), (peer, entry, term_before))
+        if known != entry or known_before != term_before:
+            self.report(
+                _element(peer, entry), Text("checker.log-matching.differs", node=peer, other=other, entry=entry)
+            )
+
+
+class LeaderCompleteness(Checker):
+    """Anomaly: *lost write*. Leader Completeness: an entry that is committed is in the logs of all later leaders."""
+
+    name = "leader-completeness"
+    anomaly = Anomaly.LOST_WRITE
+    applies = staticmethod(has_raft)
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        #: Index -> what was committed there first.
+        self._committed: dict[int, RaftEntry] = {}
+
+    def entry_applied(self, peer: str, entry: RaftEntry) -> None:
+        """A peer has applied it."""
+        self._committed.setdefault(entry.index, entry)
+
+    def leader_elected(self, peer: str, term: int, log: list[RaftEntry]) -> None:
+        """A peer believes to lead."""
+        for index, entry in self._committed.items():
+            if entry.term < term and (len(log) < index or log[index - 1] != entry):
+                text = Text("checker.leader-completeness.lacks", node=peer, term=term, entry=entry, key=key_of(entry))
+                self.report(_element(peer, entry), text)
+
+
+class StateMachineSafety(Checker):
+    """Anomaly: *out of order*. State Machine Safety: no two peers ever apply different entries at the same index."""
+
+    name = "state-machine-safety"
+    anomaly = Anomaly.OUT_OF_ORDER
+    applies = staticmethod(has_raft)
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        self._applied: dict[int, tuple[str, RaftEntry]] = {}
+
+    def entry_applied(self, peer: str, entry: RaftEntry) -> None:
+        """A peer has applied it."""
+        other, known = self._applied.setdefault(entry.index, (peer, entry))
+        if known != entry:
+            said = {"node": peer, "other": other, "index": entry.index, "key": key_of(entry), "known": key_of(known)}
+            self.report(_element(peer, entry), Text("checker.state-machine-safety.differs", **said))
+
+
+class AcknowledgedCommandsAreCommitted(Checker):
+    """Anomaly: *lost write*. What a client was told is committed is in the log of every leader that comes later.
+
+    It follows from Leader Completeness; this is what the client sees of it.
+    """
+
+    name = "acknowledged-commands-are-committed"
+    anomaly = Anomaly.LOST_WRITE
+    applies = staticmethod(has_raft)
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        self._acknowledged: dict[int, str] = {}
+        self._newest_term = 0
+
+    def command_returned(self, entry: SendReturned) -> None:
+        """A client learns how a command ended."""
+        if entry.status == "ok":
+            self._acknowledged[entry.queue_offset] = entry.key
+
+    def leader_elected(self, peer: str, term: int, log: list[RaftEntry]) -> None:
+        """A peer believes to lead."""
+        if term < self._newest_term:
+            return
+        self._newest_term = term
+        for index, key in self._acknowledged.items():
+            if len(log) < index or key_of(log[index - 1]) != key:
+                said = {"node": peer, "term": term, "index": index, "key": key}
+                text = Text("checker.acknowledged-commands-are-committed.lost", **said)
+                self.report({"node": peer, "offset": index, "message": key}, text)
+
+
+def _element(peer: str, entry: RaftEntry) -> dict[str, str | int]:
+    return {"node": peer, "offset": entry.index, "message": key_of(entry)}

@@ -1,0 +1,1 @@
+"""Checkers of copies: what a slave holds."""

@@ -1,0 +1,57 @@
+"""What one peer of a Raft group holds and believes, as the checkers know it."""
+
+from __future__ import annotations
+
+from engine.lab.checkers.watch.broker_watch import Tell
+from engine.lab.raft.raft_peer_role import RaftPeerRole
+from engine.replication.raft.raft_log import RaftEntry
+
+
+class RaftListener:
+    """What is told of the peers of a Raft group. Nothing happens: who wants to know overrides the method."""
+
+    def leader_elected(self, peer: str, term: int, log: list[RaftEntry]) -> None:
+        """A peer believes to lead; ``log`` is what it holds."""
+
+    def entry_logged(self, peer: str, entry: RaftEntry, previous: RaftEntry | None) -> None:
+        """A peer has it in its log, right behind ``previous``; after a restart it is told again."""
+
+    def entry_applied(self, peer: str, entry: RaftEntry) -> None:
+        """A peer has applied it, for it is committed; after a restart it is told again."""
+
+
+class RaftWatch:
+    """Follows one peer over all its incarnations. :param tell: what changed."""
+
+    def __init__(self, role: RaftPeerRole, tell: Tell) -> None:
+        self._role = role
+        self._tell = tell
+        self._led_term = 0
+        self._log: list[RaftEntry] = []
+        self._applied = 0
+        self._incarnation = 0
+
+    def look(self) -> None:
+        """Tell the watch what changed. This runs after every event of the peer."""
+        role = self._role
+        if role.peer is None:
+            return
+        if role.incarnation != self._incarnation:
+            self._incarnation, self._log, self._applied, self._led_term = role.incarnation, [], 0, 0
+        log = role.peer.core.log.entries
+        if len(log) != len(self._log) or (log and log[-1] is not self._log[-1]):
+            self._compare(log)
+        if role.is_leader and role.term != self._led_term:
+            self._led_term = role.term
+            self._tell(RaftListener.leader_elected, role.name, role.term, log)
+        for entry in role.applied[self._applied :]:
+            self._tell(RaftListener.entry_applied, role.name, entry)
+        self._applied = len(role.applied)
+
+    def _compare(self, log: list[RaftEntry]) -> None:
+        known = min(len(log), len(self._log))
+        while known and log[known - 1] is not self._log[known - 1]:
+            known -= 1
+        self._log = list(log)
+        for number in range(known, len(log)):
+            self._tell(RaftListener.entry_logged, self._role.name, log[number], log[number - 1] if number else None)

@@ -1,0 +1,1 @@
+"""What must hold of the work that messages ask for."""

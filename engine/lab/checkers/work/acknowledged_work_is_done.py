@@ -1,0 +1,72 @@
+"""Checker: what was acknowledged has been done.
+
+Anomaly: *lost work*. A group has taken a message as consumed, and what it asks for was not done, or not all of it, not
+by this delivery and not by another about the same order; or it was done, and the message that hands the order on to the
+next group has never come there. Looked for at the end of a run.
+
+Fault model: any. An idempotent listener acknowledges a duplicate without working because it takes the work for done: a
+record that says so too early, or says so of another message, loses the work. Who acknowledges first and works later
+breaks it with one crash. Dead letters are not acknowledged: nobody has consumed them, and they are there to be seen.
+"""
+
+from __future__ import annotations
+
+from engine.lab.checkers.watch.checker import Checker
+from engine.lab.checkers.watch.cluster_watch import ClusterWatch
+from engine.lab.checkers.watch.violation import Anomaly
+from engine.lab.nodes.history import DeliveryJudged, WorkDone
+from engine.lab.scenario.scenario import Role, Scenario
+from engine.texts import Text
+
+
+class AcknowledgedWorkIsDone(Checker):
+    """See the module."""
+
+    name = "acknowledged-work-is-done"
+    anomaly = Anomaly.SKIPPED
+
+    def __init__(self, watch: ClusterWatch) -> None:
+        super().__init__(watch)
+        #: (group, order) -> the delivery that was acknowledged first.
+        self._acknowledged: dict[tuple[str, str], DeliveryJudged] = {}
+        #: (group, order, node, effect) -> how often that was done, less what was taken back.
+        self._done: dict[tuple[str, str, str, str], int] = {}
+        self._delivered: dict[tuple[str, str], None] = {}
+        #: Group -> those to which its work goes on.
+        self._next: dict[str, dict[str, None]] = {}
+        consumers = self.world.scenario.of_role(Role.CONSUMER)
+        for spec in consumers:
+            if spec.work is not None and spec.work.then:
+                following = [other.group for other in consumers if other.topic == spec.work.then and other.work]
+                self._next[spec.group] = dict.fromkeys(following)
+
+    @staticmethod
+    def applies(scenario: Scenario) -> bool:
+        """There is work."""
+        return scenario.has_work
+
+    def work_done(self, entry: WorkDone) -> None:
+        """Remember it."""
+        group = self.world.nodes[entry.by].spec.group
+        done = group, entry.key, entry.node, entry.undoes or entry.effect
+        self._done[done] = self._done.get(done, 0) + (-1 if entry.undoes else 1)
+
+    def delivery_judged(self, entry: DeliveryJudged) -> None:
+        """Remember what it was acknowledged for."""
+        delivery = entry.group, entry.order
+        self._delivered[delivery] = None
+        if entry.is_acknowledged:
+            self._acknowledged.setdefault(delivery, entry)
+
+    def run_ended(self) -> None:
+        """See the module."""
+        for (group, order), entry in self._acknowledged.items():
+            element = {"node": entry.node, "group": group, "message": entry.key}
+            work = self.world.nodes[entry.node].spec.work
+            assert work is not None, "only who has work judges deliveries"
+            if any(self._done.get((group, order, *effect), 0) < 1 for effect in work.effects):
+                self.report(element, Text("checker.acknowledged-work-is-done.lost", entry=entry))
+            for following in self._next.get(group, ()):
+                if (following, order) not in self._delivered:
+                    broken_off = Text("checker.acknowledged-work-is-done.broken_off", entry=entry, following=following)
+                    self.report({**element, "next": following}, broken_off)

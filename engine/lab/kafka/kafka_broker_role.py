@@ -1,0 +1,107 @@
+"""A node that is a broker of Kafka, with its disk; alone, or one of those that a controller rules."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+
+from engine.kafka.broker.group_offsets import OFFSETS
+from engine.kafka.broker.kafka_broker import KafkaBroker
+from engine.kafka.broker.kafka_broker_config import KafkaBrokerConfig
+from engine.kafka.client.cluster_metadata import ClusterMetadata
+from engine.kafka.log.partition_log_config import PartitionLogConfig
+from engine.kafka.records.topic_partition import TopicPartition
+from engine.kafka.replication.replica import Replica
+from engine.kafka.replication.replica_manager import ClusterAddresses
+from engine.kafka.replication.replication_config import ReplicationConfig
+from engine.lab.kafka.kafka_controller_role import KafkaControllerRole, node_ids
+from engine.lab.kafka.stored_log import StoredLogs
+from engine.lab.nodes.node_role import LabDiskNodeRole, Surroundings
+from engine.lab.scenario.scenario import NodeSpec
+from engine.lab.scenario.settings import of_class
+
+#: Where it listens, as Kafka's brokers do.
+KAFKA_PORT = 9092
+
+
+class KafkaBrokerRole(LabDiskNodeRole):
+    """:ivar broker: None while the process does not run.
+
+    :ivar stored: what lies on its disk.
+    """
+
+    broker: KafkaBroker | None = None
+
+    def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
+        super().__init__(world, spec)
+        self.stored = StoredLogs(self.storage)
+
+    @property
+    def address(self) -> str:
+        """Where clients find it."""
+        return f"{self.runtime.identity.host_ip}:{KAFKA_PORT}"
+
+    @property
+    def node_id(self) -> int:
+        """Its number among the brokers: ``broker.id``."""
+        return node_ids(self.world)[self.name]
+
+    @property
+    def replicas(self) -> dict[TopicPartition, Replica]:
+        """What it holds copies of; nothing while no process runs, or where it is alone."""
+        manager = self.broker.replicas if self.broker is not None else None
+        return {} if manager is None else manager.replicas
+
+    def committed_offsets(self) -> Iterator[tuple[tuple[str, str, int], int]]:
+        """Group, topic and partition, and the offset that is committed there; nothing while no process runs, or where
+        another one keeps them."""
+        offsets_replica = self.replicas.get(OFFSETS)
+        if self.broker is None or (offsets_replica is not None and not offsets_replica.is_leader):
+            return
+        for group, offsets in self.broker.offsets.committed.items():
+            for (topic, partition), value in offsets.items():
+                yield (group, topic, partition), value.offset
+
+    async def _start(self) -> None:
+        config = KafkaBrokerConfig(
+            topics={topic.name: topic.queues for topic in self.world.topics(of_kafka=True)},
+            log=PartitionLogConfig(**of_class(PartitionLogConfig, self.settings)),
+            **of_class(KafkaBrokerConfig, self.settings),
+        )
+        self.broker = KafkaBroker(
+            self.runtime,
+            dataclasses.replace(config, node_id=self.node_id),
+            self._cluster(),
+            ReplicationConfig(**of_class(ReplicationConfig, self.settings)),
+        )
+        await self.broker.start(self.runtime.identity.host_ip, KAFKA_PORT)
+
+    def _cluster(self) -> ClusterAddresses | None:
+        controllers = self.world.roles(KafkaControllerRole)
+        if not controllers:
+            return None
+        brokers = {role.node_id: role.address for role in self.world.roles(KafkaBrokerRole)}
+        return ClusterAddresses(controllers[0].address, brokers)
+
+    async def _stop(self) -> None:
+        if self.broker is not None:
+            await self.broker.shutdown()
+
+    def _forget(self) -> None:
+        self.broker = None
+
+
+class KnownBrokers:
+    """The brokers that a client is told of: the one that its scenario names, the only one, or a whole cluster.
+
+    :ivar bootstrap: their addresses, with commas between.
+    """
+
+    def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
+        roles = [role for role in world.roles(KafkaBrokerRole) if spec.broker in ("", role.name)]
+        self.bootstrap = ",".join(role.address for role in roles)
+        self._names = {role.address: role.name for role in roles}
+
+    def leader_of(self, metadata: ClusterMetadata, place: TopicPartition) -> str:
+        """The name of whom the client takes for its leader; the first one where it knows none."""
+        return self._names.get(metadata.leader_of(place) or "", next(iter(self._names.values())))

@@ -1,0 +1,66 @@
+"""The frames between an application and its stores in words: what is asked of a database, a Redis, a service.
+
+Single statements are small talk: what they lead to is told. That one is refused is not.
+"""
+
+from __future__ import annotations
+
+from engine.faults.frame_meaning import Ends, Words
+from engine.lab.work.store_frames import StoreRefusalCode, StoreRequestCode, decode_body
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.response_code import ResponseCode
+from engine.remoting.errors import RequestRefused
+from engine.texts import Text
+
+#: Words of a command of Redis that are told.
+_WORDS_TOLD = 4
+_WORD_MAX = 40
+
+
+def deed_of(command: RemotingCommand) -> str:
+    """What a request asks of a store, in a word: ``INSERT``, ``SET``, ``lock-stock``; empty: its name says it."""
+    try:
+        match command.code:
+            case StoreRequestCode.SQL_EXECUTE:
+                return str(decode_body(command.body)["sql"]).split()[0].upper()
+            case StoreRequestCode.REDIS_COMMAND:
+                return str(decode_body(command.body)[0]).upper()
+            case StoreRequestCode.SERVICE_CALL:
+                return str(decode_body(command.body)["operation"])
+    except (RequestRefused, LookupError, TypeError):
+        pass  # somebody has changed its bytes
+    return ""
+
+
+def refusal_name(code: int) -> str | None:
+    """``UNIQUE_VIOLATION``; None: it is no refusal of a store."""
+    return StoreRefusalCode(code).name if code in tuple(StoreRefusalCode) else None
+
+
+def store_words(command: RemotingCommand, request: RemotingCommand, ends: Ends) -> Words | None:
+    """What a request (then ``command`` is ``request``), or the reply to it, is about; None: small talk."""
+    if command is not request:
+        if command.code == ResponseCode.SUCCESS:
+            return None
+        why = refusal_name(command.code) or ""
+        key = "unique" if command.code == StoreRefusalCode.UNIQUE_VIOLATION else "refuses"
+        return Words(Text(f"moment.store.{key}", **ends.said, deed=deed_of(request) or why, why=command.remark or why))
+    match request.code:
+        case StoreRequestCode.SQL_COMMIT:
+            return Words(Text("moment.store.commits", **ends.said), kind="transaction")
+        case StoreRequestCode.REDIS_COMMAND:
+            return Words(Text("moment.store.redis", **ends.said, deed=_command_told(request)))
+        case StoreRequestCode.SERVICE_CALL:
+            return Words(Text("moment.store.calls", **ends.said, deed=deed_of(request)))
+    return None
+
+
+def _command_told(request: RemotingCommand) -> str:
+    """``SET order-0 ... NX PX 60000``: without the prefix of keys, and without scripts and values."""
+    try:
+        words = [str(word) for word in decode_body(request.body)]
+    except (RequestRefused, TypeError):
+        return ""
+    short = [word.rpartition(":")[2] if word.startswith("glassmq:") else word for word in words]
+    told = [word for word in short if len(word) <= _WORD_MAX and not word.startswith("{")]
+    return " ".join(told[:_WORDS_TOLD])

@@ -1,0 +1,152 @@
+"""A hop: work goes on elsewhere, and the message that says so is sent in one transaction with what is done here.
+
+::
+
+    1 send the half message of the next step          no consumer sees it
+    2 one database transaction: the record of         the local transaction (see MessageTable)
+      idempotence, the work, and a row in ``hop``
+    3 commit the half message where that row exists   else roll it back
+    . the broker asks: look for the row
+
+So one long piece of work becomes several, each of which is done once, in one database, whatever crashes. A delivery
+that was done before finds no row of its own half message: it is rolled back, for that of the first delivery was not.
+
+Who is asked and finds no row writes one that says "rolled back": a transaction that commits later than that, because
+its process was paused for one, violates the key of ``hop``, is rolled back as a whole, and its message comes again.
+Without it the answer would be right at the moment it was given, and the next message lost a moment later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any, cast
+
+from engine.client.callbacks.transaction_listener import LocalTransactionState
+from engine.client.foundation.errors import MQClientError
+from engine.client.producer.transaction_mq_producer import TransactionMQProducer
+from engine.idempotence.foundation.sql_port import SqlDatabase, SqlSession
+from engine.idempotence.idempotent_listener import IdempotentListener
+from engine.lab.nodes.history import LocalTransactionEnded, SendInvoked, SendReturned
+from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.nodes.second_producer import SecondProducer
+from engine.lab.scenario.scenario import TransactionWord
+from engine.protocol.message.message import Message, MessageExt
+from engine.protocol.message.message_properties import PROPERTY_TRANSACTION_CHECK_TIMES, PROPERTY_UNIQUE_KEY
+from engine.runtime.step import step
+
+#: The user property that names the order that a message is about; without it the message's key does.
+ORDER_PROPERTY = "order"
+
+_INSERT = "INSERT INTO hop (half_id, is_committed) VALUES (:half_id, :is_committed)"
+_FIND = "SELECT is_committed FROM hop WHERE half_id = :half_id"
+_CONSUME = Callable[[MessageExt], Awaitable[bool]]
+
+
+class _Attempt:
+    """One delivery of a message; ``is_done``: it may be acknowledged."""
+
+    def __init__(self, message: MessageExt, consume: _CONSUME) -> None:
+        self.message = message
+        self.consume = consume
+        self.is_done = False
+
+
+class Hop(SecondProducer):
+    """The next messages of one consumer, and the listener of their local transactions.
+
+    :ivar sent: order -> how many half messages this node has sent for it, over all its processes.
+    """
+
+    #: Of the process that runs.
+    database: SqlDatabase
+
+    def __init__(self, role: LabNodeRole, topic: str) -> None:
+        super().__init__(role, "hops")
+        self.topic = topic
+        self.sent: dict[str, int] = {}
+        #: Delivery that is worked on -> id of its half message. A message is equal to itself only: the client gives a
+        #: retry its old topic back, so that another message of that topic may have the same queue and offset.
+        self._half_ids: dict[MessageExt, str] = {}
+
+    def _make_producer(self, name_servers: str, settings: dict[str, Any]) -> TransactionMQProducer:
+        return TransactionMQProducer(self._role.runtime, self._group, name_servers, self, **settings)
+
+    def forget(self) -> None:
+        """See :class:`SecondProducer`."""
+        super().forget()
+        self._half_ids.clear()
+
+    async def consume(self, message: MessageExt, consume: _CONSUME) -> bool:
+        """Have ``message`` consumed as the local transaction of the one that comes next; as ``consume`` returns."""
+        role, order = self._role, order_of(message)
+        self.sent[order] = number = self.sent.get(order, 0) + 1
+        key = f"{order}-{role.name}" if number == 1 else f"{order}-{role.name}-{number}"
+        following = Message(self.topic, message.body, keys=key, properties={ORDER_PROPERTY: order})
+        attempt, history = _Attempt(message, consume), role.world.history
+        history.sends_invoked.append(SendInvoked(*role.here_and_now, key, self.topic))
+        status, detail, place = "ok", "", (-1, -1, "", "")
+        try:
+            producer = cast("TransactionMQProducer", self._producer)
+            result = (await producer.send_message_in_transaction(following, attempt)).send_result
+        except MQClientError as error:
+            status, detail = "refused" if error.outcome_is_known else "unknown", str(error)
+        else:
+            queue, detail = result.message_queue, result.status.value
+            place = (queue.queue_id, result.queue_offset, result.offset_message_id, queue.broker_name)
+        returned = (*role.here_and_now, key, status, self.topic, *place, detail)
+        history.sends_returned.append(SendReturned(*returned))
+        return attempt.is_done
+
+    async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
+        """See :class:`~engine.client.callbacks.transaction_listener.TransactionListener`."""
+        assert isinstance(argument, _Attempt), "it is sent along"
+        half_id, attempt = message.properties[PROPERTY_UNIQUE_KEY], argument
+        self._half_ids[attempt.message] = half_id
+        try:
+            attempt.is_done = await attempt.consume(attempt.message)
+        finally:
+            self._half_ids.pop(attempt.message, None)
+        return await self._outcome(half_id, message.keys[0], 0)
+
+    async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
+        """See :class:`~engine.client.callbacks.transaction_listener.TransactionListener`."""
+        return await self._outcome(message.message_id, message.keys[0], _check_of(message))
+
+    async def note(self, message: MessageExt, session: SqlSession) -> None:
+        """The work of ``message`` is done: in the transaction of ``session``. Raises ``UniqueViolation``: too late."""
+        await step("notes the next message")
+        await session.execute(_INSERT, {"half_id": self._half_ids[message], "is_committed": 1})
+
+    async def _outcome(self, half_id: str, key: str, check: int) -> LocalTransactionState:
+        """Raises where the database does not tell: it will be asked again."""
+        await step("looks for the next message")
+        await self.database.execute(
+            f"{_INSERT} ON CONFLICT (half_id) DO NOTHING", {"half_id": half_id, "is_committed": 0}
+        )
+        (row,) = (await self.database.execute(_FIND, {"half_id": half_id})).rows
+        word = TransactionWord.COMMIT if row["is_committed"] else TransactionWord.ROLLBACK
+        role = self._role
+        ended = LocalTransactionEnded(*role.here_and_now, self._group, key, check, word.value)
+        role.world.history.transactions_ended.append(ended)
+        return LocalTransactionState.COMMIT_MESSAGE if row["is_committed"] else LocalTransactionState.ROLLBACK_MESSAGE
+
+
+class HoppingListener(IdempotentListener):
+    """An idempotent listener each of whose deliveries is the local transaction of the next message."""
+
+    def __init__(self, hop: Hop, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._hop = hop
+
+    async def consume(self, message: MessageExt) -> bool:
+        """See :class:`IdempotentListener`."""
+        return await self._hop.consume(message, super().consume)
+
+
+def _check_of(half: MessageExt) -> int:
+    return max(1, int(half.properties.get(PROPERTY_TRANSACTION_CHECK_TIMES, "0")))
+
+
+def order_of(message: MessageExt) -> str:
+    """What the message is about."""
+    return message.properties.get(ORDER_PROPERTY) or (message.keys[0] if message.keys else "")

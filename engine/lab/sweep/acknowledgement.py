@@ -1,0 +1,151 @@
+"""When is a message acknowledged, and what may be lost then: one scenario under each policy, its broker struck right
+after each acknowledgement, one run per blow.
+
+RocketMQ: ``flushDiskType`` and ``brokerRole`` of a broker. Lost is what was answered with SEND_OK and is neither there
+when the broker is back nor on a slave. The majority is that of a master which waits for its slaves: nobody is elected.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from engine.lab.nodes.history import SendReturned
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.command import parse_command
+from engine.lab.scenario.scenario import NodeSpec, Role, Scenario, SettingValue
+from engine.replication.ha.ha_config import BrokerRole as HaRole
+from engine.replication.ha.ha_config import ReplicaAcks
+
+#: The broker is away for so long, and is then looked at after so long.
+_AWAY_MS = 1_000
+_BACK_MS = 1_000
+
+
+class Acknowledged(StrEnum):
+    """Where a message is when its producer is told that it is stored."""
+
+    IN_MEMORY = "in memory"
+    ON_DISK = "on disk"
+    BY_A_REPLICA = "by a replica"
+    BY_A_MAJORITY = "by a majority"
+
+
+class Policy(NamedTuple):
+    """What the broker of a scenario is told. :ivar slaves: how many follow it."""
+
+    flush: str
+    slaves: int = 0
+    replica_acks: str = ReplicaAcks.ONE.value
+
+
+POLICIES = {
+    Acknowledged.IN_MEMORY: Policy("async"),
+    Acknowledged.ON_DISK: Policy("sync"),
+    Acknowledged.BY_A_REPLICA: Policy("async", 1),
+    Acknowledged.BY_A_MAJORITY: Policy("async", 4, ReplicaAcks.MAJORITY.value),
+}
+
+
+class Blow(StrEnum):
+    """What happens to the broker."""
+
+    KILL = "crash"
+    POWER_CUT = "crash-power"
+    #: The same, but of what was not flushed some sectors are on the disk, others are not.
+    TORN_WRITE = "torn-write"
+    #: It burns: the process ends, and neither it nor its disk comes back.
+    GONE = "gone"
+
+
+_COMMANDS = {Blow.GONE: "crash"}
+
+
+class Damage(NamedTuple):
+    """What came of one kind of blow.
+
+    :ivar runs: how many blows, each in a run of its own.
+    :ivar runs_with_loss: after how many of them something acknowledged was missing.
+    :ivar lost_max: how many messages one of them took at most.
+    :ivar back_us_max: how long before the blow the oldest of those was acknowledged, at most; 0: nothing was lost.
+    """
+
+    runs: int
+    runs_with_loss: int
+    lost_max: int
+    back_us_max: int
+
+
+class PolicyFigures(NamedTuple):
+    """One policy. :ivar send_us: how long a send takes when nothing goes wrong, the median."""
+
+    acknowledged: Acknowledged
+    send_us: int
+    damages: dict[Blow, Damage]
+
+
+def figures_of(scenario: Scenario, acknowledged: Acknowledged, *, every: int = 1) -> PolicyFigures:
+    """Strike the first broker of ``scenario`` after each ``every``-th acknowledgement, by each kind of blow.
+
+    What the scenario's script does to the world is left out.
+    """
+    broker, policy = scenario.of_role(Role.BROKER)[0], POLICIES[acknowledged]
+    replicas: dict[str, SettingValue] = (
+        {
+            "broker_role": HaRole.SYNC_MASTER.value,
+            "replica_acks": policy.replica_acks,
+            "replica_count": policy.slaves + 1,
+        }
+        if policy.slaves
+        else {}
+    )
+    told = dataclasses.replace(broker, flush=policy.flush, settings={**broker.settings, **replicas})
+    slaves = [
+        NodeSpec(f"{broker.name}-slave-{number + 1}", Role.BROKER, slave_of=broker.name, settings=broker.settings)
+        for number in range(policy.slaves)
+    ]
+    nodes = (*(told if spec is broker else spec for spec in scenario.nodes), *slaves)
+    scenario = dataclasses.replace(scenario, nodes=nodes, script=(), breakpoints=())
+    with LabRun(scenario) as run:
+        run.run_to_time(scenario.duration_ms * 1_000)
+        begun = {entry.key: entry.time_us for entry in run.world.history.sends_invoked}
+        sends = _acknowledged(run)
+    send_us = round(statistics.median(entry.time_us - begun[entry.key] for entry in sends))
+    events = [entry.event for entry in sends[::every]]
+    return PolicyFigures(acknowledged, send_us, {blow: _damage(scenario, broker.name, blow, events) for blow in Blow})
+
+
+def _damage(scenario: Scenario, broker: str, blow: Blow, events: Sequence[int]) -> Damage:
+    ages = [_strike(scenario, broker, blow, event) for event in events]
+    return Damage(
+        len(ages),
+        sum(bool(lost) for lost in ages),
+        max((len(lost) for lost in ages), default=0),
+        max((age for lost in ages for age in lost), default=0),
+    )
+
+
+def _strike(scenario: Scenario, broker: str, blow: Blow, event: int) -> list[int]:
+    """Of each message that is lost: how long before the blow it was acknowledged, in microseconds."""
+    with LabRun(scenario) as run:
+        assert run.checkers is not None, "runs are checked unless said otherwise"
+        run.run_events(event)
+        struck_us, acknowledged = run.now_us, _acknowledged(run)
+        run.apply(parse_command({"kind": _COMMANDS.get(blow, blow.value), "target": broker}))
+        run.run_to_time(struck_us + _AWAY_MS * 1_000)
+        watch = run.checkers.watch
+        there = list(watch.slaves.values())
+        if blow is not Blow.GONE:
+            run.apply(parse_command({"kind": "restart", "target": broker}))
+            run.run_to_time(struck_us + (_AWAY_MS + _BACK_MS) * 1_000)
+            assert run.world.nodes[broker].status == "running"
+            there.append(watch.brokers[broker])
+        stored = {message.first_key: None for one in there for message in one.log.values()}
+        return [struck_us - entry.time_us for entry in acknowledged if entry.key not in stored]
+
+
+def _acknowledged(run: LabRun) -> list[SendReturned]:
+    return [entry for entry in run.world.history.sends_returned if entry.status == "ok" and entry.detail == "SEND_OK"]

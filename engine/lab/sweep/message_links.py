@@ -1,0 +1,69 @@
+"""Where the messages of a scenario with work travel, and what is asked of stores and services because of them.
+
+These are the links that random faults of such a scenario break. Heartbeats, rebalances and routes are left out: between
+start and end of a short story hardly one of them is sent. Crashes, pauses and partitions reach who sends them, too.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
+from engine.lab.work.store_frames import StoreRequestCode
+from engine.lab.work.work_spec import CALLS
+
+_PULLS = ("PULL_MESSAGE", "CONSUMER_SEND_MSG_BACK", "UPDATE_CONSUMER_OFFSET")
+#: Nobody answers them.
+_ONE_WAY = ("UPDATE_CONSUMER_OFFSET", "END_TRANSACTION")
+#: By what is asked.
+_STORE_REQUESTS = {
+    Role.DATABASE: (StoreRequestCode.SQL_EXECUTE, StoreRequestCode.SQL_COMMIT, StoreRequestCode.SQL_ROLLBACK),
+    Role.REDIS: (StoreRequestCode.REDIS_COMMAND,),
+    Role.SERVICE: (StoreRequestCode.SERVICE_CALL,),
+}
+
+
+#: Whom one asks, the requests, and what is sent back unasked.
+_Conversation = tuple[str, tuple[str, ...], tuple[str, ...]]
+
+
+class MessageLink(NamedTuple):
+    """One direction between two nodes; ``frames``: the names of those that may be sent there."""
+
+    source: str
+    target: str
+    frames: tuple[str, ...]
+
+
+def message_links(scenario: Scenario) -> list[MessageLink]:
+    """Both directions of each pair of nodes of which one asks the other, in the order of the text."""
+    links: list[MessageLink] = []
+    for spec in scenario.nodes:
+        for asked, requests, unasked in _conversations(scenario, spec):
+            replies = [f"reply to {name}" for name in requests if name not in _ONE_WAY]
+            links.append(MessageLink(spec.name, asked, requests))
+            links.append(MessageLink(asked, spec.name, (*replies, *unasked)))
+    return links
+
+
+def _conversations(scenario: Scenario, spec: NodeSpec) -> list[_Conversation]:
+    sends = _sends(spec)
+    requests = (*_PULLS, *sends) if spec.role is Role.CONSUMER else sends
+    if not requests:
+        return []
+    checks = ("CHECK_TRANSACTION_STATE",) if "END_TRANSACTION" in sends else ()
+    asked: list[_Conversation] = [(broker.name, requests, checks) for broker in scenario.of_role(Role.BROKER)]
+    if spec.work is not None:
+        services = [one.service for one in spec.work.steps if one.kind in CALLS]
+        for name in dict.fromkeys((spec.work.database, spec.work.records, *services)):
+            codes = _STORE_REQUESTS[scenario.node(name).role]
+            asked.append((name, tuple(code.name for code in codes), ()))
+    return asked
+
+
+def _sends(spec: NodeSpec) -> tuple[str, ...]:
+    """Requests with which it sends messages, if it does."""
+    if spec.work is not None and spec.work.then:
+        return ("SEND_MESSAGE_V2", "END_TRANSACTION")
+    kinds = ["SEND_BATCH_MESSAGE" if traffic.batch > 1 else "SEND_MESSAGE_V2" for traffic in spec.traffic]
+    return (*dict.fromkeys(kinds), *(("END_TRANSACTION",) if spec.transaction is not None else ()))

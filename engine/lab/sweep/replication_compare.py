@@ -1,0 +1,201 @@
+"""The same fault for every policy of replication: what is acknowledged, lost, doubled, and how long nobody can send.
+
+Each cell of the table is one run of :func:`engine.lab.sweep.replication_policy.world_of`: the world without a fault
+tells who leads and when the acknowledgement comes, the same world with the fault 5 ms later is what is counted.
+Acknowledged is what RocketMQ answered with SEND_OK, what a Raft leader has committed, and what Kafka's producer calls
+sent, which with ``acks`` 0 is what has left it; FLUSH_SLAVE_TIMEOUT and SLAVE_NOT_AVAILABLE mean that nobody knows of a
+copy, though RocketMQ's clients count them as sent.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Concatenate, ParamSpec
+
+from engine.kafka.records.topic_partition import TopicPartition
+from engine.lab.checkers.watch.broker_watch import BrokerWatch
+from engine.lab.kafka.kafka_broker_role import KafkaBrokerRole
+from engine.lab.nodes.broker_role import BrokerRole
+from engine.lab.nodes.history import SendReturned
+from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.raft.raft_peer_role import RaftPeerRole, key_of
+from engine.lab.run.run import LabRun
+from engine.lab.sweep.replication_policy import (
+    AFTER_ACKNOWLEDGEMENT_MS,
+    BUSY_MS,
+    CUT_MS,
+    DURATION_MS,
+    LAST_MS,
+    SETTLED_MS,
+    Fault,
+    Place,
+    Policy,
+    script_of,
+    world_of,
+)
+from engine.replication.raft.raft_log import EntryKind
+
+_News = ParamSpec("_News")
+#: The only one of Kafka's world.
+_PARTITION = TopicPartition("Orders", 0)
+#: A cell's link leads to so long before the fault.
+_LEAD_MS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One policy under one fault.
+
+    :ivar acknowledged: sends that were acknowledged, in the whole story.
+    :ivar in_doubt: sends of which the client does not know whether a copy exists, or whether they are stored at all.
+    :ivar lost: acknowledged, and in no log that serves in the end.
+    :ivar unavailable_ms: the longest time without an acknowledgement after the fault.
+    :ivar is_back: whether there was one after that time; else it lasted until the client ended.
+    :ivar duplicates: orders that stand more than once in the log that serves in the end.
+    :ivar on_one_machine: acknowledged, and on one running machine only, just before the fault is over.
+    :ivar violations: of the lab's invariants; they say what each policy promises.
+    :ivar link: the run shortly before the fault.
+    """
+
+    policy: str
+    fault: str
+    acknowledged: int
+    in_doubt: int
+    lost: int
+    unavailable_ms: int
+    is_back: bool
+    duplicates: int
+    on_one_machine: int
+    violations: int
+    events: int
+    link: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+def cell_of(policy: Policy, fault: Fault) -> Cell:
+    """Run it."""
+    place = place_of(policy)
+    fault_ms = first_acknowledgement_ms(policy, place) + AFTER_ACKNOWLEDGEMENT_MS
+    scenario = world_of(policy, fault, script_of(place, fault, fault_ms))
+    with LabRun(scenario) as run:
+        run.run_to_time((fault_ms - _LEAD_MS) * 1_000)
+        link = run.link()
+        run.run_to_time((fault_ms + CUT_MS) * 1_000 - 1)
+        acknowledged = {entry.key: None for entry in acknowledgements(run, policy)}
+        copies = Counter(key for log in logs_of(run, policy) for key in dict.fromkeys(log))
+        on_one_machine = sum(copies[key] == 1 for key in acknowledged)
+        run.run_to_time(DURATION_MS * 1_000)
+        sends = acknowledgements(run, policy)
+        gap_us, is_back = _longest_gap([entry.time_us for entry in sends], fault_ms * 1_000)
+        return Cell(
+            policy.name,
+            fault.value,
+            acknowledged=len(sends),
+            in_doubt=sum(entry.status != "refused" for entry in run.world.history.sends_returned) - len(sends),
+            lost=len(lost_keys(run, policy)),
+            unavailable_ms=round(gap_us / 1_000),
+            is_back=is_back,
+            duplicates=sum(times > 1 for times in Counter(serving_log(run, policy)).values()),
+            on_one_machine=on_one_machine,
+            violations=len(run.violations),
+            events=run.event_number,
+            link=link,
+        )
+
+
+def place_of(policy: Policy) -> Place:
+    """Who leads in the world of ``policy`` before copies are late."""
+    with LabRun(world_of(policy), check=False) as run:
+        run.run_to_time(BUSY_MS * 1_000)
+        leader = acknowledgements(run, policy)[-1].broker
+    return Place(leader, *(name for name in policy.machines if name != leader))
+
+
+def first_acknowledgement_ms(policy: Policy, place: Place) -> int:
+    """When the first one after :data:`~engine.lab.sweep.replication_policy.SETTLED_MS` reaches the client."""
+    with LabRun(world_of(policy, script=script_of(place)), check=False) as run:
+        run.run_to_time(SETTLED_MS * 1_000)
+        known = len(acknowledgements(run, policy))
+        while run.step():
+            sends = acknowledgements(run, policy)
+            if len(sends) > known:
+                return -(-sends[-1].time_us // 1_000)
+    raise AssertionError("a calm world acknowledges")
+
+
+def acknowledgements(run: LabRun, policy: Policy) -> list[SendReturned]:
+    """What clients were told is safe, as the policy promises it."""
+    returned = (entry for entry in run.world.history.sends_returned if entry.status == "ok")
+    return [entry for entry in returned if policy.family.elects or entry.detail == "SEND_OK"]
+
+
+def lost_keys(run: LabRun, policy: Policy) -> list[str]:
+    """What was acknowledged and is in no log that serves: where there is a leader, in his; else in any that is left."""
+    has_leader = _leader(run) is not None
+    there = serving_log(run, policy) if has_leader else [key for log in logs_of(run, policy) for key in log]
+    known = dict.fromkeys(there)
+    sends = acknowledgements(run, policy)
+    return [entry.key for entry in sends if entry.key not in known]
+
+
+def serving_log(run: LabRun, policy: Policy) -> Sequence[str]:
+    """The keys in the log of the master or the newest leader; without one, in the longest log that is left."""
+    leader = _leader(run) if policy.family.elects else run.world.nodes[policy.machines[0]]
+    if leader is not None and leader.status == "running":
+        return _log_of(leader)
+    return max(logs_of(run, policy), key=len)
+
+
+def _leader(run: LabRun) -> RaftPeerRole | KafkaBrokerRole | None:
+    """Of those that were elected; a leader that does not run leads no more."""
+    leaders: list[tuple[int, RaftPeerRole | KafkaBrokerRole]] = []
+    leaders += [(role.term, role) for role in run.world.roles(RaftPeerRole) if role.is_leader]
+    for role in run.world.roles(KafkaBrokerRole):
+        replica = role.replicas.get(_PARTITION)
+        if replica is not None and replica.is_leader:
+            leaders.append((replica.leader_epoch, role))
+    running = [(epoch, role) for epoch, role in leaders if role.status == "running"]
+    return max(running, key=lambda one: one[0])[1] if running else None
+
+
+def leader_of(run: LabRun) -> str | None:
+    """Who leads in the newest term or epoch; None: nobody does, or nobody is elected here."""
+    leader = _leader(run)
+    return leader.name if leader is not None else None
+
+
+def logs_of(run: LabRun, policy: Policy) -> Iterator[Sequence[str]]:
+    """The keys that each running machine holds, the master's first."""
+    roles = (run.world.nodes[name] for name in policy.machines)
+    return (_log_of(role) for role in roles if role.status == "running")
+
+
+def _log_of(role: LabNodeRole) -> list[str]:
+    if isinstance(role, RaftPeerRole):
+        return [key_of(entry) for entry in role.stored_entries() if entry.kind is EntryKind.DATA]
+    if isinstance(role, KafkaBrokerRole):
+        segments = [segment for segment in role.stored.segments() if segment.topic == _PARTITION.topic]
+        batches = [batch for segment in segments for batch in segment.batches]
+        return [key for batch in batches for _, key in batch.record_keys()]
+    assert isinstance(role, BrokerRole), "there are three families"
+    held = BrokerWatch(role, _tell_nobody, {})
+    held.look()
+    return [message.first_key for message in held.messages]
+
+
+def _tell_nobody(news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
+    """The log is read once."""
+
+
+def _longest_gap(times_us: Sequence[int], fault_us: int) -> tuple[int, bool]:
+    """Between the fault, the acknowledgements after it and the client's last send; whether one ended it."""
+    points = [fault_us, *(time_us for time_us in times_us if time_us > fault_us)]
+    ends = [*points[1:], max(LAST_MS * 1_000, points[-1])]
+    gaps = [end - begin for begin, end in zip(points, ends, strict=True)]
+    longest = max(gaps)
+    return longest, gaps.index(longest) < len(gaps) - 1

@@ -1,0 +1,216 @@
+"""Policies of replication, and the worlds in which they meet the same fault: three machines, one client, one traffic.
+
+A policy is a row of :data:`POLICIES`; whoever adds one says which family it belongs to, and a family says how its world
+is written down (:data:`_WORLDS`). RocketMQ: ``brokerRole`` of a broker with two slaves; DLedger's place has Raft;
+Kafka: ``acks`` of a producer, with Kafka's own times for sessions and slow followers, and ``min.insync.replicas`` 2.
+Every link takes 1 ms; from :data:`BUSY_MS` on, copies leave the leader's machine 24 ms late, as from a buffer that is
+never empty. When the process dies, the reset of its connections takes with it what still waits there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+from engine.lab.scenario.scenario import LANGUAGES, Scenario
+from engine.lab.scenario.scenario_text import parse_scenario
+from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
+from engine.texts import Text
+
+#: What all these worlds are called: the page shows the table beside each of them.
+SCENARIO = "replication-compare"
+#: The client sends one order after the other, each so long after the one before, or when that one is answered.
+EVERY_MS = 10
+FIRST_MS, LAST_MS = 6_000, 28_000
+#: From then on copies are late.
+BUSY_MS = 6_200
+#: The fault comes after the first acknowledgement behind this time; a link that is cut heals so much later.
+SETTLED_MS, CUT_MS = 6_500, 10_000
+#: So soon that what was acknowledged may still be on its way to the copies.
+AFTER_ACKNOWLEDGEMENT_MS = 5
+DURATION_MS = 30_000
+#: Besides the millisecond of every link.
+_LATE_MS, _SLOW_MS = 24, 300
+
+
+class Family(StrEnum):
+    """How the machines are organised."""
+
+    MASTER_AND_SLAVES = "master and slaves"
+    RAFT = "Raft"
+    KAFKA = "Kafka"
+
+    @property
+    def elects(self) -> bool:
+        """Whether somebody else leads when the leader is gone."""
+        return self is not Family.MASTER_AND_SLAVES
+
+
+_MACHINES: Mapping[Family, tuple[str, str, str]] = {
+    Family.MASTER_AND_SLAVES: ("B1", "S1", "S2"),
+    Family.RAFT: ("R1", "R2", "R3"),
+    Family.KAFKA: ("K1", "K2", "K3"),
+}
+
+
+class Policy(NamedTuple):
+    """When a message is acknowledged.
+
+    :ivar name: for links, files and texts.
+    :ivar keeps: whether what was acknowledged is to survive the loss of any one machine.
+    :ivar settings: of the master; of every peer; of Kafka's producer.
+    """
+
+    name: str
+    family: Family
+    keeps: bool
+    settings: Mapping[str, str | int] = {}
+
+    @property
+    def machines(self) -> tuple[str, ...]:
+        """Those that hold copies."""
+        return _MACHINES[self.family]
+
+
+def _sync_master(acks: ReplicaAcks) -> Policy:
+    settings: dict[str, str | int] = {"broker_role": BrokerRole.SYNC_MASTER.value, "replica_acks": acks.value}
+    return Policy(f"sync-master-{acks.value}", Family.MASTER_AND_SLAVES, True, {**settings, "replica_count": 3})
+
+
+def _kafka(acks: str, number: int) -> Policy:
+    keeps = acks == "all"
+    settings: dict[str, str | int] = {"acks": number, "enable_idempotence": str(keeps).lower(), "linger_ms": 0}
+    return Policy(f"kafka-acks-{acks}", Family.KAFKA, keeps, settings)
+
+
+POLICIES: Mapping[str, Policy] = {
+    policy.name: policy
+    for policy in (
+        Policy("async-master", Family.MASTER_AND_SLAVES, False),
+        *map(_sync_master, ReplicaAcks),
+        Policy("raft-majority", Family.RAFT, True),
+        _kafka("0", 0),
+        _kafka("1", 1),
+        _kafka("all", -1),
+    )
+}
+
+
+class Fault(StrEnum):
+    """What happens to whoever leads, or to a follower of his."""
+
+    #: The leader's process ends and its machine does not come back.
+    LEADER_DIES = "leader-dies"
+    #: The line between the leader and one follower takes 300 ms from then on.
+    SLOW_FOLLOWER = "slow-follower"
+    #: One follower is cut off from the other machines for 10 s. Clients reach everybody.
+    MINORITY_CUT = "minority-cut"
+    #: The leader is cut off from both followers for 10 s. Clients reach everybody.
+    MAJORITY_CUT = "majority-cut"
+
+
+class Place(NamedTuple):
+    """Who leads, and the two others."""
+
+    leader: str
+    first: str
+    second: str
+
+
+def script_of(place: Place, fault: Fault | None = None, at_ms: int = 0) -> list[str]:
+    """The lines of a scenario's script: copies are late, and at ``at_ms`` comes ``fault``."""
+    late = _late(place, BUSY_MS)
+    leader, first, second = place
+    match fault:
+        case None:
+            return late
+        case Fault.LEADER_DIES:
+            return [*late, f"{{at_ms: {at_ms}, kind: crash, target: {leader}}}"]
+        case Fault.SLOW_FOLLOWER:
+            return [*late, f'{{at_ms: {at_ms}, kind: link-delay, target: "{leader}->{first}", ms: {_SLOW_MS}}}']
+        case Fault.MINORITY_CUT:
+            return [*late, *_cut(f"left: [{first}], right: [{leader}, {second}]", place, at_ms)]
+        case Fault.MAJORITY_CUT:
+            return [*late, *_cut(f"left: [{leader}], right: [{first}, {second}]", place, at_ms)]
+
+
+def _cut(sides: str, place: Place, at_ms: int) -> list[str]:
+    healed_ms = at_ms + CUT_MS
+    cut = [f"{{at_ms: {at_ms}, kind: partition, {sides}}}", f"{{at_ms: {healed_ms}, kind: heal}}"]
+    # What heals the cut heals these lines, too.
+    return [*cut, *_late(place, healed_ms)]
+
+
+def _late(place: Place, at_ms: int) -> list[str]:
+    return [
+        f'{{at_ms: {at_ms}, kind: link-delay, target: "{place.leader}->{other}", ms: {_LATE_MS}}}'
+        for other in place[1:]
+    ]
+
+
+def world_of(policy: Policy, fault: Fault | None = None, script: Sequence[str] = ()) -> Scenario:
+    """The world of ``policy``, in which ``script`` does ``fault``; None: nothing happens."""
+    name, why = (Text(f"replication.{kind}.{policy.name}") for kind in ("policy", "why"))
+    what = Text(f"replication.fault.{fault.value if fault is not None else 'none'}")
+    lines = [
+        *_texts("title", Text("replication.title", policy=name, fault=what)),
+        *_texts("about", Text("replication.about", why=why, fault=what)),
+        "seed: 1",
+        f"duration_ms: {DURATION_MS}",
+        "network: {latency_ms: 1, jitter_ms: 0}",
+        *_WORLDS[policy.family](policy),
+        *(["script:"] if script else []),
+        *(f"  - {line}" for line in script),
+        "",
+    ]
+    return parse_scenario("\n".join(lines), SCENARIO)
+
+
+def _texts(field: str, text: Text) -> list[str]:
+    return [f"{field}:", *(f'  {language}: "{text[language]}"' for language in LANGUAGES)]
+
+
+def _traffic(what: str) -> str:
+    count = (LAST_MS - FIRST_MS) // EVERY_MS
+    return f'traffic: {{{what}count: {count}, every_ms: {EVERY_MS}, start_ms: {FIRST_MS}, key: "order-{{n}}"}}'
+
+
+def _settings(policy: Policy) -> str:
+    return f"{{{', '.join(f'{name}: {value}' for name, value in policy.settings.items())}}}"
+
+
+def _master_and_slaves(policy: Policy) -> list[str]:
+    master, *slaves = policy.machines
+    return [
+        "nodes:",
+        "  N1: {role: name_server}",
+        f"  {master}: {{role: broker, settings: {_settings(policy)}}}",
+        *(f"  {slave}: {{role: broker, slave_of: {master}}}" for slave in slaves),
+        f"  P1: {{role: producer, group: shop, {_traffic('topic: Orders, ')}}}",
+        "topics:",
+        "  Orders: {queues: 1}",
+    ]
+
+
+def _raft(policy: Policy) -> list[str]:
+    peers = [f"  {peer}: {{role: raft_peer, settings: {_settings(policy)}}}" for peer in policy.machines]
+    return ["nodes:", *peers, f"  P1: {{role: raft_client, {_traffic('')}}}"]
+
+
+def _kafka_cluster(policy: Policy) -> list[str]:
+    return [
+        "nodes:",
+        "  Q1: {role: kafka_controller}",
+        *(f"  {broker}: {{role: kafka_broker, settings: {{min_insync_replicas: 2}}}}" for broker in policy.machines),
+        f"  P1: {{role: kafka_producer, {_traffic('topic: Orders, ')}, settings: {_settings(policy)}}}",
+        "topics:",
+        "  Orders: {queues: 1}",
+    ]
+
+
+_WORLDS: Mapping[Family, Callable[[Policy], list[str]]] = {
+    Family.MASTER_AND_SLAVES: _master_and_slaves,
+    Family.RAFT: _raft,
+    Family.KAFKA: _kafka_cluster,
+}

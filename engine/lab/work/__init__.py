@@ -1,0 +1,1 @@
+"""What the listeners of a scenario work with: databases, a Redis, services behind calls, all nodes of the network."""

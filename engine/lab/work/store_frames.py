@@ -1,0 +1,57 @@
+"""The frames between a consumer's application and the stores that it works with.
+
+In place of each server's own protocol there is one request per thing that a client can ask, with a body of JSON: what
+travels can be read in the lab, dropped and delayed as any other frame. The numbers lie outside of what RocketMQ uses.
+"""
+
+from __future__ import annotations
+
+import json
+from enum import IntEnum
+from typing import Any
+
+from engine.protocol.command.command_header import CommandHeader, Int64
+from engine.remoting.errors import RequestRefused
+
+#: Where databases, Redis and services listen.
+STORE_PORT = 9890
+
+
+class StoreRequestCode(IntEnum):
+    """What is asked."""
+
+    #: ``{"sql": ..., "parameters": {...}}`` -> ``{"rows": [...], "changed": n}``
+    SQL_EXECUTE = 9101
+    SQL_COMMIT = 9102
+    SQL_ROLLBACK = 9103
+    #: ``["SET", "key", ...]`` -> the answer
+    REDIS_COMMAND = 9104
+    #: ``{"operation": ..., "key": ..., "by": ..., "undoes": ..., "changes": ...}`` -> ``{"times": n}``
+    SERVICE_CALL = 9105
+
+
+class StoreRefusalCode(IntEnum):
+    """Why it was not done."""
+
+    UNIQUE_VIOLATION = 9181
+    TRANSACTION_LOST = 9182
+    WRONG_STATEMENT = 9183
+
+
+class TransactionHeader(CommandHeader):
+    """``transaction``: a number of the client's choice; 0: the statement is a transaction of its own."""
+
+    transaction: Int64
+
+
+def encode_body(value: object) -> bytes:
+    """As JSON."""
+    return json.dumps(value, ensure_ascii=False).encode()
+
+
+def decode_body(body: bytes) -> Any:
+    """Raises ``RequestRefused``."""
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise RequestRefused(f"the body is not JSON: {body[:60]!r}") from error

@@ -1,0 +1,102 @@
+"""What the listener of a scenario works on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class StepKind(StrEnum):
+    """One step of the work of a message, see :mod:`engine.lab.work.message_work`."""
+
+    #: Write the order into the database: it is paid.
+    ORDER = "order"
+    #: Take it from the stock, in the database: the effect that must happen once.
+    TAKE = "take"
+    #: Write the order into the database, not paid yet.
+    PLACE = "place"
+    #: It is paid now.
+    PAY = "pay"
+    #: Note in the database that the order was seen here.
+    NOTE = "note"
+    #: Call a service, which does something at once.
+    CALL = "call"
+    #: Call a service that only answers.
+    ASK = "ask"
+
+
+#: Steps that name a service and what it is to do.
+CALLS = (StepKind.CALL, StepKind.ASK)
+
+
+@dataclass(frozen=True, slots=True)
+class WorkStep:
+    """``service`` and ``operation``: of a call. ``undo``: the operation that takes it back; empty: nothing does."""
+
+    kind: StepKind
+    service: str = ""
+    operation: str = ""
+    undo: str = ""
+
+
+#: Seed 002's running example: insert the order, then update the stock.
+ORDER_AND_STOCK = (WorkStep(StepKind.ORDER), WorkStep(StepKind.TAKE))
+
+
+@dataclass(frozen=True, slots=True)
+class WorkSpec:
+    """What a listener works on; how it is kept from working twice say the consumer's settings ``idempotence_...``.
+
+    :ivar database: the node whose tables it changes.
+    :ivar records: the node where the records of idempotence lie: the same, or a Redis.
+    :ivar steps: in this order; the listener's time is spread between them.
+    :ivar then: the topic of the message that comes next, sent in one transaction with the work, see
+        :mod:`engine.lab.nodes.hop`; empty: there is none.
+    """
+
+    database: str
+    records: str
+    steps: tuple[WorkStep, ...] = ORDER_AND_STOCK
+    then: str = ""
+
+    @property
+    def effects(self) -> dict[tuple[str, str], None]:
+        """What is to be done once: (node, effect), as the world's history tells it. To write an order twice changes
+        nothing, and an answer neither.
+        """
+        effects: dict[tuple[str, str], None] = {}
+        for step in self.steps:
+            if step.kind is StepKind.CALL:
+                effects[step.service, step.operation] = None
+            elif step.kind not in (StepKind.ORDER, StepKind.ASK):
+                effects[self.database, step.kind.value] = None
+        return effects
+
+
+@dataclass(frozen=True, slots=True)
+class WorkConfig:
+    """Settings of a listener: ``work_undoes_calls``: work that fails takes back its calls, where there is an undo."""
+
+    work_undoes_calls: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceConfig:
+    """Settings of a service: ``service_is_idempotent``: it knows the key of a call, and does a thing once for each."""
+
+    service_is_idempotent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PollLoopConfig:
+    """Settings of an application with a consumer of Kafka, which polls, works on each record, and commits.
+
+    :ivar poll_timeout_ms: how long a poll waits for records: what most examples of Kafka take.
+    :ivar record_duration_ms: how long the work on one record takes.
+    :ivar commits_after_poll: it commits when it is done with the records of a poll, besides what the consumer commits
+        by itself (``enable_auto_commit``).
+    """
+
+    poll_timeout_ms: int = 100
+    record_duration_ms: int = 0
+    commits_after_poll: bool = False

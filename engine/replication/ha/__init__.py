@@ -1,0 +1,1 @@
+"""Master and slave: the slave copies the master's commit log byte by byte (RocketMQ: package ``store.ha``)."""

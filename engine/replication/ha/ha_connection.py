@@ -1,0 +1,188 @@
+"""The master's end of the connection to one slave (RocketMQ: ``HAConnection``).
+
+    WAITS ---report---> SENDS ---silence, close---> ENDED
+      +-----------refused report--------------------^
+
+RocketMQ has two threads for each slave and lets the socket's buffer hold the sender back. Here one object reacts to
+reports, to a log that grew, and to a timer; what the slave has not confirmed is bounded by a window.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from enum import Enum
+
+from engine.replication.ha.ha_config import HaConfig
+from engine.replication.ha.ha_frames import PIECE_MAX_BYTES, ReportSplitter, decode_report, encode_piece
+from engine.runtime.port import Clock, Connection
+from engine.store.log.commit_log import CommitLog
+
+_log = logging.getLogger("glassmq.replication")
+
+#: So many bytes may be on their way to one slave: what fits into its read buffer.
+WINDOW_BYTES = PIECE_MAX_BYTES
+
+
+class SlaveState(Enum):
+    """How far a slave's connection is."""
+
+    WAITS = "waits for the first report"
+    SENDS = "sends the log"
+    ENDED = "ended"
+
+
+_NEXT = {
+    SlaveState.WAITS: (SlaveState.SENDS, SlaveState.ENDED),
+    SlaveState.SENDS: (SlaveState.ENDED,),
+    SlaveState.ENDED: (),
+}
+
+
+class HaConnection:
+    """A port's ``FrameHandler``.
+
+    :param acknowledged: called when the slave has reported a new end.
+    :param ended: called once, when it counts no more: what it has not read yet may keep the connection open for longer.
+    :param refusal: given its address, why nobody there may have the log; None: it may.
+    :ivar next_offset: the next byte to send.
+    :ivar acknowledged_offset: the slave has everything before it; -1: it has not said yet.
+    :ivar caught_up_ms: when it had everything last.
+    """
+
+    def __init__(
+        self,
+        log: CommitLog,
+        clock: Clock,
+        config: HaConfig,
+        acknowledged: Callable[[], None],
+        ended: Callable[[HaConnection], None],
+        refusal: Callable[[str], str | None] = lambda address: None,
+    ) -> None:
+        self.splitter = ReportSplitter()
+        self.state = SlaveState.WAITS
+        self.address = ""
+        self.next_offset = 0
+        self.acknowledged_offset = -1
+        self.caught_up_ms = clock.now_ms()
+        self._log = log
+        self._clock = clock
+        self._config = config
+        self._acknowledged = acknowledged
+        self._ended = ended
+        self._refusal = refusal
+        self._connection: Connection
+        self._heard_us = self._said_us = clock.monotonic_us()
+
+    # --- the port's FrameHandler -------------------------------------------------------------------------------------
+
+    def connection_made(self, connection: Connection) -> None:
+        """A slave has connected."""
+        self._connection = connection
+        self.address = connection.remote_address
+        refusal = self._refusal(self.address)
+        if refusal is not None:
+            self._end(f"is refused: {refusal}")
+
+    def frame_received(self, frame: bytes) -> None:
+        """The slave has told the end of its log."""
+        if self.state is SlaveState.ENDED:
+            return
+        self._heard_us = self._clock.monotonic_us()
+        offset = decode_report(frame)
+        if self.state is SlaveState.WAITS:
+            refusal = self._begin(offset)
+        elif not self.acknowledged_offset <= offset <= self.next_offset:
+            refusal = f"it reports {offset}, after {self.acknowledged_offset}; it was sent what lies before " + str(
+                self.next_offset
+            )
+        else:
+            refusal = None
+            self.acknowledged_offset = offset
+        if refusal is not None:
+            self._end(f"cannot follow: {refusal}")
+            return
+        self._note_caught_up()
+        self._acknowledged()
+        self.send_more()
+
+    def connection_lost(self, reason: str) -> None:
+        """The slave is gone."""
+        self._end(f"is gone: {reason}")
+
+    def _end(self, what: str) -> None:
+        if self.state is not SlaveState.ENDED:
+            _log.warning("slave %s %s", self.address, what)
+            self._go(SlaveState.ENDED)
+            self._ended(self)
+            self._connection.close()
+
+    # --- sending -----------------------------------------------------------------------------------------------------
+
+    def _begin(self, offset: int) -> str | None:
+        """Where to begin is what the first report says; why that cannot be, or None."""
+        log = self._log
+        if offset > log.max_offset:
+            return f"its log ends at {offset}, this one at {log.max_offset}: the rest was never here, or is lost"
+        if 0 < offset < log.min_offset:
+            return f"its log ends at {offset}, and this one begins at {log.min_offset}: begin it with an empty folder"
+        if offset < 0:
+            return f"it reports {offset}; allowed: 0 and more"
+        # As RocketMQ: an empty slave begins with the newest file, not with the oldest.
+        self.next_offset = offset or (log.files.files[-1].start_offset if log.files.files else 0)
+        self.acknowledged_offset = self.next_offset if offset == 0 else offset
+        self._go(SlaveState.SENDS)
+        _log.info("slave %s follows from %d", self.address, self.next_offset)
+        return None
+
+    def send_more(self) -> None:
+        """Send what there is, as far as the window allows."""
+        log = self._log
+        while (
+            self.state is SlaveState.SENDS
+            and self.next_offset < log.max_offset
+            and self.next_offset - self.acknowledged_offset < WINDOW_BYTES
+        ):
+            data = log.read_up_to(self.next_offset, self._config.transfer_batch_bytes)
+            if not data:
+                self._end(f"cannot follow: byte {self.next_offset} of the log is gone")
+                return
+            self._send(data)
+
+    def _send(self, data: bytes) -> None:
+        self._connection.send_frame(encode_piece(self.next_offset, data))
+        self.next_offset += len(data)
+        self._said_us = self._clock.monotonic_us()
+
+    def look_at_the_clock(self) -> None:
+        """Say that the master lives, or end a connection on which the slave has been silent for too long."""
+        now_us = self._clock.monotonic_us()
+        self._note_caught_up()
+        if now_us - self._heard_us > self._config.housekeeping_interval_ms * 1_000:
+            self._end("is silent")
+        elif (
+            self.state is SlaveState.SENDS
+            and now_us - self._said_us >= self._config.send_heartbeat_interval_ms * 1_000
+            and self.next_offset == self._log.max_offset
+        ):
+            self._send(b"")
+
+    # --- how it is ---------------------------------------------------------------------------------------------------
+
+    @property
+    def behind_bytes(self) -> int:
+        """What the slave is known to lack."""
+        return self._log.max_offset - max(0, self.acknowledged_offset)
+
+    @property
+    def is_near(self) -> bool:
+        """Whether it makes sense to wait for it."""
+        return self.state is SlaveState.SENDS and self.behind_bytes < self._config.slave_fallbehind_max_bytes
+
+    def _note_caught_up(self) -> None:
+        if self.acknowledged_offset >= self._log.max_offset:
+            self.caught_up_ms = self._clock.now_ms()
+
+    def _go(self, state: SlaveState) -> None:
+        assert state in _NEXT[self.state], f"a slave's connection goes not from {self.state} to {state}"
+        self.state = state

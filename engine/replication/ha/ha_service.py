@@ -1,0 +1,103 @@
+"""The master's side: slaves connect here and get the log; senders wait here until slaves have it
+(RocketMQ: ``HAService`` with its ``AcceptSocketService`` and ``GroupTransferService``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from engine.replication.ha.ha_config import HaConfig
+from engine.replication.ha.ha_connection import HaConnection
+from engine.replication.waiting_senders import WaitingSenders
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import Listener, Runtime
+from engine.store.log.commit_log import CommitLog
+from engine.store.log.put_message_result import PutMessageStatus
+
+
+class HaService:
+    """See the module.
+
+    :param refusal: see :class:`HaConnection`.
+    :ivar slaves: those that are connected, in the order in which they came.
+    :ivar timeouts: how many senders were told that slaves took too long.
+    """
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        log: CommitLog,
+        config: HaConfig,
+        refusal: Callable[[str], str | None] = lambda address: None,
+    ) -> None:
+        self.config = config
+        self._refusal = refusal
+        self.slaves: dict[HaConnection, None] = {}
+        self.timeouts = 0
+        self._runtime = runtime
+        self._log = log
+        self._listener: Listener | None = None
+        self._waiting = WaitingSenders()
+
+    async def start(self, host: str, port: int, tasks: BackgroundTasks) -> None:
+        """Let slaves connect. Raises ``AddressInUse``, ``RuntimeFault``."""
+        self._listener = await self._runtime.network.listen(host, port, self._new_connection)
+        # Four looks in the shortest time that matters.
+        tasks.every(self.config.send_heartbeat_interval_ms // 4, self._look_at_the_clock, "slaves")
+
+    @property
+    def address(self) -> str:
+        """``"ip:port"`` where slaves connect; empty until :meth:`start`."""
+        return "" if self._listener is None else self._listener.address
+
+    async def shutdown(self) -> None:
+        """End all connections."""
+        if self._listener is not None:
+            await self._listener.close()
+
+    def _new_connection(self) -> HaConnection:
+        connection = HaConnection(
+            self._log, self._runtime.clock, self.config, self._free_waiting, self._ended, self._refusal
+        )
+        self.slaves[connection] = None
+        return connection
+
+    def _ended(self, connection: HaConnection) -> None:
+        del self.slaves[connection]
+
+    def _look_at_the_clock(self) -> None:
+        for slave in list(self.slaves):
+            slave.look_at_the_clock()
+
+    # --- the log -----------------------------------------------------------------------------------------------------
+
+    def log_grew(self) -> None:
+        """There is more to send."""
+        for slave in list(self.slaves):
+            slave.send_more()
+
+    async def replicated(self, end_offset: int) -> PutMessageStatus:
+        """Return when enough slaves have all before ``end_offset``: PUT_OK; SLAVE_NOT_AVAILABLE at once when there are
+        not so many to wait for, FLUSH_SLAVE_TIMEOUT when they take too long. The message is stored in any case.
+        """
+        if end_offset <= self.copied_offset:
+            return PutMessageStatus.PUT_OK
+        if sum(slave.is_near for slave in self.slaves) < self.config.slaves_needed:
+            return PutMessageStatus.SLAVE_NOT_AVAILABLE
+        self.log_grew()
+        is_copied = await self._waiting.wait(end_offset, self.config.slave_timeout_ms)
+        self._free_waiting()
+        if not is_copied:
+            self.timeouts += 1
+            return PutMessageStatus.FLUSH_SLAVE_TIMEOUT
+        return PutMessageStatus.PUT_OK
+
+    def _free_waiting(self) -> None:
+        self._waiting.free(self.copied_offset)
+
+    @property
+    def copied_offset(self) -> int:
+        """So many slaves as a sender waits for have everything before it."""
+        needed = self.config.slaves_needed
+        ends = sorted((slave.acknowledged_offset for slave in self.slaves), reverse=True)
+        return max(0, ends[needed - 1]) if len(ends) >= needed else 0

@@ -1,0 +1,47 @@
+"""File ``raft/applied``: how far the entries of the group are durably in commit log and tables.
+
+After a start a member does not know what is committed until it hears of a leader, and its commit log may end with what
+it appended as a leader and nobody else got. What lies behind the mark is given up then, and comes again out of the
+Raft log.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+from engine.protocol.json_form.json_text import dumps_pretty_json, loads_json
+from engine.replication.majority.errors import NotOfThisGroup
+from engine.runtime.port import Disk
+
+PATH = "raft/applied"
+
+
+@dataclass(frozen=True, slots=True)
+class AppliedMark:
+    """:ivar index: of the last entry.
+
+    :ivar log_end_offset: where the commit log ends with it.
+    :ivar settled_offset: whatever a leader writes about the messages before it, is in log and tables.
+    """
+
+    index: int = 0
+    log_end_offset: int = 0
+    settled_offset: int = 0
+
+
+def load_mark(disk: Disk) -> AppliedMark:
+    """What was saved last; in an empty folder the first one, which is saved. Raises :class:`NotOfThisGroup`,
+    ``DiskFault``.
+    """
+    if not disk.exists(PATH):
+        if disk.list_folder("commitlog"):
+            raise NotOfThisGroup(
+                "this folder holds messages that did not come through a group's log: begin with an empty one"
+            )
+        save_mark(disk, AppliedMark())
+    return AppliedMark(**loads_json(disk.read_whole(PATH)))
+
+
+def save_mark(disk: Disk, mark: AppliedMark) -> None:
+    """Replace the file, durably. Raises ``DiskFault``."""
+    disk.write_whole(PATH, dumps_pretty_json(asdict(mark)))

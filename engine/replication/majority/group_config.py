@@ -1,0 +1,51 @@
+"""Who is in a group of brokers (RocketMQ: ``dLegerPeers`` and ``dLegerSelfId`` of ``MessageStoreConfig``)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from engine.replication.raft.raft_rules import RaftConfig
+
+_PEER = re.compile(r"([A-Za-z0-9_]{1,32})-([^\s;]+:\d{1,5})")
+#: Of one machine's processes or of one network: a round of the log includes a flush, which may take 100 ms.
+GROUP_TIMES = RaftConfig(heartbeat_ms=200, election_timeout_min_ms=1_000, election_timeout_max_ms=2_000)
+
+
+class GroupUnclear(Exception):
+    """A text that names no group."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupConfig:
+    """One member's view.
+
+    :ivar name: this member's.
+    :ivar addresses: of all members, name -> ``"host:port"``.
+    """
+
+    name: str
+    addresses: Mapping[str, str]
+    times: RaftConfig = GROUP_TIMES
+
+    @property
+    def own_address(self) -> tuple[str, int]:
+        """Where this member listens to the others."""
+        host, _, port = self.addresses[self.name].rpartition(":")
+        return host, int(port)
+
+
+def parse_group(peers: str, name: str) -> GroupConfig:
+    """``peers`` as DLedger has them: ``n0-127.0.0.1:40911;n1-127.0.0.1:40912``. Raises :class:`GroupUnclear`."""
+    addresses: dict[str, str] = {}
+    for text in peers.split(";"):
+        found = _PEER.fullmatch(text.strip())
+        if found is None or not 0 < int(found[2].rpartition(":")[2]) < 65_536:
+            raise GroupUnclear(f"{text!r} is no member; they are written n0-127.0.0.1:40911;n1-127.0.0.1:40912")
+        if found[1] in addresses or found[2] in addresses.values():
+            raise GroupUnclear(f"{text!r}: each member has a name and an address of its own")
+        addresses[found[1]] = found[2]
+    if name not in addresses:
+        raise GroupUnclear(f"{name!r} is not one of the members {', '.join(addresses)}")
+    return GroupConfig(name, addresses)

@@ -1,0 +1,150 @@
+"""The leader's side: what its broker appends is proposed, and counts when a majority has it
+(DLedger: ``DLedgerCommitLog.asyncPutMessage``, ``DLedgerEntryPusher``).
+
+Until then no consumer sees a message, and its sender waits. A leader that loses its office gives up what it appended
+and nobody has.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from engine.replication.majority.majority_entry import LogPiece, SharedFile, encode_entry
+from engine.replication.raft.errors import NotLeader, ProposalRefused
+from engine.replication.raft.raft_peer import RaftPeer
+from engine.replication.waiting_senders import WaitingSenders
+from engine.store.files.config_file import ConfigFile
+from engine.store.log.put_message_result import PutMessageStatus
+from engine.store.message_store import MessageStore
+from engine.store.queues.dispatch_request import DispatchRequest
+
+#: Most of a piece, unless one message is longer: as many as come while the piece before it is being flushed.
+PIECE_MAX_BYTES = 1_048_576
+#: Pieces on their way: so that one is written here while the one before is written elsewhere.
+PIECES_AHEAD = 4
+#: How often tables and followers are looked at.
+LOOK_INTERVAL_MS = 100
+#: So many pieces back it is known where they end: of a follower that lacks more, nobody says how much.
+_ENDS_KEPT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class FollowerView:
+    """What a leader knows of a member.
+
+    :ivar acknowledged_offset: it has everything of the commit log before it; -1: nothing is known.
+    :ivar caught_up_ms: when it was last seen to have everything, or when that was first looked at.
+    """
+
+    name: str
+    acknowledged_offset: int
+    caught_up_ms: int
+
+
+class MajorityLog:
+    """Of one leader, for its term.
+
+    :param timeout_ms: how long a sender waits (``slaveTimeout``).
+    :param now_ms: the time of day.
+    :ivar committed_offset: a majority has everything before it.
+    :ivar timeouts: how many senders were told that it took too long.
+    """
+
+    def __init__(self, peer: RaftPeer, timeout_ms: int, now_ms: Callable[[], int]) -> None:
+        self.peer = peer
+        self.committed_offset = 0
+        self.timeouts = 0
+        self._timeout_ms = timeout_ms
+        self._now_ms = now_ms
+        #: Follower -> when it was seen to have all of the log.
+        self._caught_up_ms: dict[str, int] = {}
+        #: (index, end offset) of the pieces that were committed last.
+        self._ends: deque[tuple[int, int]] = deque(maxlen=_ENDS_KEPT)
+        self._store: MessageStore
+        self._files: Sequence[ConfigFile] = ()
+        self._proposed_offset = 0
+        self._pieces_ahead = 0
+        self._senders = WaitingSenders()
+        #: What the files held when they were proposed last.
+        self._shared: dict[str, bytes | None] = {}
+
+    def begin(self, store: MessageStore, files: Iterable[ConfigFile]) -> None:
+        """The broker is about to take messages; all that its store holds is committed."""
+        self._store = store
+        self._files = tuple(files)
+        self.committed_offset = self._proposed_offset = store.commit_log.max_offset
+        self._ends.append((self.peer.core.log.commit_index, self.committed_offset))
+        self._shared = {file.path: None for file in self._files}
+        store.dispatcher.hold_back = self._propose
+
+    def _propose(self, waiting: Sequence[DispatchRequest]) -> int:
+        """Messages wait to become visible: those behind the offset returned have to."""
+        while self._pieces_ahead < PIECES_AHEAD and waiting[-1].end_offset > self._proposed_offset:
+            start = self._proposed_offset
+            first = bisect_right(waiting, start, key=_end_offset)
+            # At least one message, and whole ones only: a log that ends with a part of one could not be recovered.
+            count = max(first + 1, bisect_right(waiting, start + PIECE_MAX_BYTES, key=_end_offset))
+            end = waiting[count - 1].end_offset
+            data = self._store.commit_log.files.read(start, end - start)
+            if not self._offer(LogPiece(start, data)):
+                break
+            self._pieces_ahead += 1
+            self._proposed_offset = end
+        return self.committed_offset
+
+    def _offer(self, entry: LogPiece | SharedFile) -> bool:
+        try:
+            self.peer.offer(encode_entry(entry))
+        except (NotLeader, ProposalRefused):
+            # It is about to lose its office, or tries again with the next message that is committed.
+            return False
+        return True
+
+    def committed(self, index: int, piece: LogPiece) -> None:
+        """A majority has ``piece``, which this leader has proposed as entry ``index``."""
+        self.committed_offset = piece.end_offset
+        self._ends.append((index, piece.end_offset))
+        self._pieces_ahead -= 1
+        self._store.dispatcher.drain()
+        self._senders.free(self.committed_offset)
+
+    async def replicated(self, end_offset: int) -> PutMessageStatus:
+        """Return when a majority has all before ``end_offset``: PUT_OK; or FLUSH_SLAVE_TIMEOUT, then it may have."""
+        if end_offset <= self.committed_offset or await self._senders.wait(end_offset, self._timeout_ms):
+            return PutMessageStatus.PUT_OK
+        self.timeouts += 1
+        return PutMessageStatus.FLUSH_SLAVE_TIMEOUT
+
+    def look(self) -> None:
+        """Propose what the tables' files hold now, if it is something new; and note who has everything."""
+        core = self.peer.core
+        for name, progress in core.followers.items():
+            if progress.match_index == core.log.last_index:
+                self._caught_up_ms[name] = self._now_ms()
+        for file in self._files:
+            content = file.content
+            if (
+                content is not None
+                and content is not self._shared[file.path]
+                and self._offer(SharedFile(file.path, content))
+            ):
+                self._shared[file.path] = content
+
+    def followers(self) -> list[FollowerView]:
+        """Whom it leads."""
+        began_ms = min(self._caught_up_ms.values(), default=self._now_ms())
+        return [
+            FollowerView(name, self._log_end_at(progress.match_index), self._caught_up_ms.get(name, began_ms))
+            for name, progress in self.peer.core.followers.items()
+        ]
+
+    def _log_end_at(self, index: int) -> int:
+        """Where the commit log of a member ends that has the entries up to ``index``; -1: not known."""
+        return next((end_offset for known, end_offset in reversed(self._ends) if known <= index), -1)
+
+
+def _end_offset(request: DispatchRequest) -> int:
+    return request.end_offset

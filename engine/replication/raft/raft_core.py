@@ -1,0 +1,343 @@
+"""One peer's decisions, without input and output (paper, figure 2; DLedger: ``DLedgerLeaderElector``,
+``DLedgerEntryPusher``; the style is etcd's raft).
+
+Messages, time and proposals go in; what is to be done comes out as :class:`RaftOutput`, in this order: write, send,
+apply. The core may be ahead of the disk: what it has taken in and not written yet, nobody has been told.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from engine.replication.raft.errors import NotLeader, ProposalRefused
+from engine.replication.raft.raft_log import EntryKind, RaftEntry, RaftLog
+from engine.replication.raft.raft_messages import (
+    AppendAnswer,
+    AppendEntries,
+    RaftMessage,
+    RequestVote,
+    VoteAnswer,
+    VoteVerdict,
+)
+from engine.replication.raft.raft_role import RaftRole, RoleEvent, next_role
+from engine.replication.raft.raft_rules import RaftConfig, RaftRules
+
+
+@dataclass(frozen=True, slots=True)
+class HardState:
+    """What a peer must remember over a crash, besides its log. ``voted_for``: empty: nobody in this term."""
+
+    term: int = 0
+    voted_for: str = ""
+
+
+@dataclass(slots=True)
+class RaftOutput:
+    """What is to be done.
+
+    :ivar hard_state: to be written; None: unchanged.
+    :ivar entries: to be written; the log on the disk ends before the first of them.
+    :ivar messages: (voter, message), to be sent after both are on the disk.
+    :ivar committed: to be applied, in this order.
+    """
+
+    hard_state: HardState | None = None
+    entries: list[RaftEntry] = field(default_factory=list)
+    messages: list[tuple[str, RaftMessage]] = field(default_factory=list)
+    committed: list[RaftEntry] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Progress:
+    """What the leader knows of a follower: ``next_index`` runs ahead of its answers, ``match_index`` does not."""
+
+    next_index: int
+    match_index: int = 0
+    heard_ms: int = 0
+
+
+class RaftCore:
+    """:param voters: the group, unless the log says otherwise; empty: it waits until a leader takes it in.
+
+    :ivar voters: as the last entry about it in the log says, committed or not (paper, section 6).
+    :ivar leader: this term's, as far as known; or empty.
+    :ivar answers: what others said to this candidate, and it to itself.
+    :ivar followers: what this leader knows of the other voters.
+    :ivar due_ms: when :meth:`tick` is to be called.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        voters: Sequence[str],
+        rules: RaftRules,
+        config: RaftConfig,
+        generator: random.Random,
+        now_ms: int,
+        saved: tuple[HardState, Sequence[RaftEntry]] = (HardState(), ()),
+    ) -> None:
+        self.name = name
+        self.rules = rules
+        self.config = config
+        self.hard_state, entries = saved
+        self.log = RaftLog(entries)
+        self.role = RaftRole.FOLLOWER
+        self.leader = ""
+        self.answers: dict[str, VoteVerdict] = {}
+        self.followers: dict[str, Progress] = {}
+        self._first_voters = tuple(voters)
+        self._random = generator
+        self._output = RaftOutput()
+        self._heard_leader_ms: int | None = None
+        self._elected_ms = now_ms
+        self._read_membership()
+        self._rearm(now_ms)
+
+    # --- looking -----------------------------------------------------------------------------------------------------
+
+    @property
+    def term(self) -> int:
+        """The present term."""
+        return self.hard_state.term
+
+    def _is_majority(self, names: Sequence[str]) -> bool:
+        return 2 * sum(name in self.voters for name in names) > len(self.voters)
+
+    def take_output(self) -> RaftOutput:
+        """What is to be done since the last call."""
+        output, self._output = self._output, RaftOutput()
+        return output
+
+    # --- inputs ------------------------------------------------------------------------------------------------------
+
+    def tick(self, now_ms: int) -> None:
+        """The timer is over: a leader sends heartbeats, another that votes stands for election."""
+        if self.role is RaftRole.LEADER:
+            if self.rules.checks_quorum and not self._hears_majority(now_ms):
+                self._step_down(self.term, now_ms)
+            else:
+                for follower in self.followers:
+                    self._replicate(follower, heartbeat=True)
+                self._rearm(now_ms)
+        else:
+            if self.name in self.voters:
+                self._campaign(now_ms, is_pre_vote=self.rules.pre_vote)
+            self._rearm(now_ms)
+
+    def receive(self, message: RaftMessage, now_ms: int) -> None:
+        """A message has come; from whom does not matter, nor how often or in which order."""
+        is_about_a_vote_only = (isinstance(message, RequestVote) and message.pre_vote) or (
+            isinstance(message, VoteAnswer) and message.pre_vote and message.verdict == VoteVerdict.GRANTED
+        )
+        if message.term > self.term and not is_about_a_vote_only:
+            self._step_down(message.term, now_ms)
+        match message:
+            case RequestVote():
+                self._answer_candidate(message, now_ms)
+            case VoteAnswer():
+                self._count_vote(message, now_ms)
+            case AppendEntries():
+                self._append(message, now_ms)
+            case AppendAnswer():
+                self._note_progress(message, now_ms)
+
+    def propose(self, data: bytes, kind: EntryKind = EntryKind.DATA) -> RaftEntry:
+        """Put ``data`` into the log; it counts when it is committed. Raises :class:`NotLeader`,
+        :class:`ProposalRefused`."""
+        if self.role is not RaftRole.LEADER:
+            raise NotLeader(self.name, self.leader)
+        if len(data) > self.config.entry_max_bytes:
+            raise ProposalRefused(f"an entry has at most {self.config.entry_max_bytes} bytes, not {len(data)}")
+        if self.log.last_index - self.log.commit_index >= self.config.uncommitted_max:
+            raise ProposalRefused(f"{self.config.uncommitted_max} entries wait for a majority")
+        return self._append_own(kind, data)
+
+    def change_membership(self, voters: Sequence[str]) -> RaftEntry:
+        """Add or remove one voter. Raises :class:`NotLeader`, :class:`ProposalRefused`.
+
+        Two majorities then have a peer in common. The change before must be committed, and an entry of this leader's
+        own term (that the thesis lacked the second was found in 2015).
+        """
+        if self.role is not RaftRole.LEADER:
+            raise NotLeader(self.name, self.leader)
+        if len(set(voters) ^ set(self.voters)) != 1 or len(set(voters)) != len(voters) or not voters:
+            raise ProposalRefused(f"one voter is added or removed at a time; they are {', '.join(self.voters)}")
+        if self._membership_index > self.log.commit_index or self.log.term_at(self.log.commit_index) != self.term:
+            raise ProposalRefused("the change before, or the leader's first entry, is not committed yet")
+        return self.propose("\n".join(voters).encode(), EntryKind.MEMBERSHIP)
+
+    # --- election ----------------------------------------------------------------------------------------------------
+
+    def _rearm(self, now_ms: int) -> None:
+        config = self.config
+        if self.role is RaftRole.LEADER:
+            self.due_ms = now_ms + config.heartbeat_ms
+        else:
+            self.due_ms = now_ms + self._random.randint(config.election_timeout_min_ms, config.election_timeout_max_ms)
+
+    def _remember(self, term: int, voted_for: str) -> None:
+        self.hard_state = self._output.hard_state = HardState(term, voted_for)
+
+    def _campaign(self, now_ms: int, *, is_pre_vote: bool) -> None:
+        self.role = next_role(self.role, RoleEvent.ASK_FIRST if is_pre_vote else RoleEvent.STAND)
+        self.leader = ""
+        if not is_pre_vote:
+            self._remember(self.term + 1, self.name)
+        self.answers = {self.name: VoteVerdict.GRANTED}
+        term = self.term + is_pre_vote
+        request = RequestVote(self.name, term, self.log.last_index, self.log.last_term, int(is_pre_vote))
+        self._output.messages += [(voter, request) for voter in self.voters if voter != self.name]
+        self._look_at_votes(now_ms)
+
+    def _answer_candidate(self, request: RequestVote, now_ms: int) -> None:
+        verdict = self._verdict(request, now_ms)
+        if verdict is VoteVerdict.GRANTED and not request.pre_vote:
+            self._remember(self.term, request.sender)
+            self._rearm(now_ms)
+        term = request.term if verdict is VoteVerdict.GRANTED else self.term
+        self._output.messages.append((request.sender, VoteAnswer(self.name, term, request.pre_vote, verdict)))
+
+    def _verdict(self, request: RequestVote, now_ms: int) -> VoteVerdict:
+        if request.term < self.term:
+            return VoteVerdict.OLD_TERM
+        heard_ms = now_ms if self.role is RaftRole.LEADER else self._heard_leader_ms
+        is_heard = heard_ms is not None and now_ms - heard_ms < self.config.election_timeout_min_ms
+        if request.pre_vote and is_heard:
+            return VoteVerdict.HEARS_LEADER
+        if not request.pre_vote and self.hard_state.voted_for not in ("", request.sender):
+            return VoteVerdict.VOTED_FOR_ANOTHER
+        if self.rules.checks_log_is_up_to_date and self.log.is_behind(request.last_index, request.last_term):
+            return VoteVerdict.LOG_BEHIND
+        return VoteVerdict.GRANTED
+
+    def _count_vote(self, answer: VoteAnswer, now_ms: int) -> None:
+        asked = (RaftRole.PRE_CANDIDATE, self.term + 1) if answer.pre_vote else (RaftRole.CANDIDATE, self.term)
+        is_granted = answer.verdict == VoteVerdict.GRANTED
+        if self.role is asked[0] and (not is_granted or answer.term == asked[1]):
+            self.answers[answer.sender] = VoteVerdict(answer.verdict)
+            self._look_at_votes(now_ms)
+
+    def _look_at_votes(self, now_ms: int) -> None:
+        if not self._is_majority([name for name, verdict in self.answers.items() if verdict is VoteVerdict.GRANTED]):
+            return
+        if self.role is RaftRole.PRE_CANDIDATE:
+            self._campaign(now_ms, is_pre_vote=False)
+            return
+        self.role = next_role(self.role, RoleEvent.WIN)
+        self.leader = self.name
+        self.followers = {}
+        self._elected_ms = now_ms
+        self._append_own(EntryKind.NO_OP, b"")
+        self._rearm(now_ms)
+
+    def _step_down(self, term: int, now_ms: int, leader: str = "") -> None:
+        self.role = next_role(self.role, RoleEvent.STEP_DOWN)
+        self.leader = leader
+        if term > self.term:
+            self._remember(term, "")
+        if self.followers or self.answers:
+            self.followers, self.answers = {}, {}
+            self._rearm(now_ms)
+
+    def _hears_majority(self, now_ms: int) -> bool:
+        since_ms = now_ms - self.config.election_timeout_max_ms
+        heard = [name for name, progress in self.followers.items() if progress.heard_ms > since_ms]
+        return self._elected_ms > since_ms or self._is_majority([self.name, *heard])
+
+    # --- replication -------------------------------------------------------------------------------------------------
+
+    def _append_own(self, kind: EntryKind, data: bytes) -> RaftEntry:
+        entry = self.log.append(self.term, kind, data)
+        self._write([entry])
+        known = self.followers
+        self.followers = {
+            name: known.get(name) or Progress(entry.index, 0, self._elected_ms)
+            for name in self.voters
+            if name != self.name
+        }
+        for follower in self.followers:
+            self._replicate(follower)
+        self._advance_commit()
+        return entry
+
+    def _write(self, entries: Sequence[RaftEntry]) -> None:
+        first = entries[0].index
+        kept = [entry for entry in self._output.entries if entry.index < first]
+        self._output.entries = [*kept, *entries]
+        if first <= self._membership_index or any(entry.kind is EntryKind.MEMBERSHIP for entry in entries):
+            self._read_membership()
+
+    def _read_membership(self) -> None:
+        changes = (entry for entry in reversed(self.log.entries) if entry.kind is EntryKind.MEMBERSHIP)
+        change = next(changes, None)
+        self._membership_index = change.index if change else 0
+        self.voters = tuple(change.data.decode().split("\n")) if change else self._first_voters
+
+    def _replicate(self, follower: str, *, heartbeat: bool = False) -> None:
+        progress = self.followers[follower]
+        config = self.config
+        room = progress.match_index + config.entries_ahead + 1 - progress.next_index
+        count = max(0, min(config.entries_per_message, room))
+        entries = self.log.slice(progress.next_index, count, config.message_max_bytes)
+        if not entries and not heartbeat:
+            return
+        previous = progress.next_index - 1
+        progress.next_index += len(entries)
+        message = AppendEntries(
+            self.name, self.term, previous, self.log.term_at(previous), self.log.commit_index, entries
+        )
+        self._output.messages.append((follower, message))
+
+    def _append(self, request: AppendEntries, now_ms: int) -> None:
+        if request.term < self.term:
+            self._output.messages.append((request.sender, AppendAnswer(self.name, self.term, 0, 0)))
+            return
+        if self.role is not RaftRole.FOLLOWER or self.leader != request.sender:
+            self._step_down(request.term, now_ms, request.sender)
+        self._heard_leader_ms = now_ms
+        self._rearm(now_ms)
+        log, previous = self.log, request.previous_index
+        is_matched = log.term_at(previous) == request.previous_term
+        if is_matched:
+            index = previous + len(request.entries)
+            new = log.merge(request.entries)
+            if new:
+                self._write(new)
+            self._commit(min(request.commit_index, index))
+        else:
+            # What conflicts there, does so with its whole term: one answer skips it (paper, end of 5.3).
+            index = log.last_index if previous > log.last_index else log.first_index_of_term_at(previous) - 1
+        self._output.messages.append((request.sender, AppendAnswer(self.name, self.term, int(is_matched), index)))
+
+    def _note_progress(self, answer: AppendAnswer, now_ms: int) -> None:
+        progress = self.followers.get(answer.sender)
+        if progress is None or answer.term < self.term:
+            return
+        progress.heard_ms = now_ms
+        if answer.matched:
+            progress.match_index = max(progress.match_index, min(answer.index, self.log.last_index))
+            progress.next_index = max(progress.next_index, progress.match_index + 1)
+            self._advance_commit()
+        else:
+            # Less than it had: it has come back with an empty folder, or the answer is an old one, and others follow.
+            progress.match_index = min(progress.match_index, answer.index)
+            progress.next_index = min(answer.index + 1, progress.next_index)
+        if answer.sender in self.followers:
+            self._replicate(answer.sender)
+
+    def _advance_commit(self) -> None:
+        own = [self.log.last_index] if self.name in self.voters else []
+        copies = sorted([*(progress.match_index for progress in self.followers.values()), *own], reverse=True)
+        index = copies[len(self.voters) // 2]
+        if index > self.log.commit_index and (
+            not self.rules.commits_only_own_term or self.log.term_at(index) == self.term
+        ):
+            self._commit(index)
+            if self.name not in self.voters and self._membership_index <= index:
+                # It has managed its own removal, and is done (paper, section 6).
+                self._step_down(self.term, self._elected_ms)
+
+    def _commit(self, index: int) -> None:
+        self._output.committed += self.log.commit(index)

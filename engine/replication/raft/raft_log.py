@@ -1,0 +1,114 @@
+"""The log of one peer (DLedger: ``DLedgerStore``): in memory, but for the data of what has been applied long ago."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from enum import IntEnum
+
+
+class EntryKind(IntEnum):
+    """What an entry is for."""
+
+    #: What a new leader begins its term with: once it is committed, so is all before it.
+    NO_OP = 0
+    DATA = 1
+    #: The names of all voters from here on, one per line.
+    MEMBERSHIP = 2
+
+
+@dataclass(frozen=True, slots=True)
+class RaftEntry:
+    """One entry. The first has index 1."""
+
+    index: int
+    term: int
+    kind: EntryKind
+    data: bytes
+
+
+class RaftLog:
+    """:ivar entries: all of them, oldest first; those up to ``released_index`` without their data.
+
+    :ivar commit_index: up to there a majority has them, as far as this peer knows; not kept on disk.
+    :ivar read_data: reads the data of a released entry again, given its index.
+    """
+
+    read_data: Callable[[int], bytes]
+
+    def __init__(self, entries: Sequence[RaftEntry] = ()) -> None:
+        self.entries = list(entries)
+        self.commit_index = 0
+        self.released_index = 0
+
+    @property
+    def last_index(self) -> int:
+        """0: the log is empty."""
+        return len(self.entries)
+
+    @property
+    def last_term(self) -> int:
+        """Of the last entry; 0: the log is empty."""
+        return self.term_at(self.last_index)
+
+    def term_at(self, index: int) -> int:
+        """0 before the first entry, -1 where there is none."""
+        if not 0 < index <= self.last_index:
+            return 0 if index == 0 else -1
+        return self.entries[index - 1].term
+
+    def slice(self, first: int, count: int, max_bytes: int) -> tuple[RaftEntry, ...]:
+        """Up to ``count`` entries from index ``first``, of ``max_bytes`` together unless the first one has more."""
+        taken: list[RaftEntry] = []
+        size = 0
+        for entry in self.entries[first - 1 : first - 1 + count]:
+            if entry.index <= self.released_index and entry.kind is EntryKind.DATA:
+                entry = replace(entry, data=self.read_data(entry.index))
+            size += len(entry.data)
+            if taken and size > max_bytes:
+                break
+            taken.append(entry)
+        return tuple(taken)
+
+    def release(self, index: int) -> None:
+        """Keep the data of the entries up to ``index``, which are committed, on the disk only."""
+        assert index <= self.commit_index
+        for number in range(self.released_index, index):
+            if self.entries[number].kind is EntryKind.DATA:
+                self.entries[number] = replace(self.entries[number], data=b"")
+        self.released_index = max(self.released_index, index)
+
+    def is_behind(self, last_index: int, last_term: int) -> bool:
+        """Whether a log that ends so is less up to date than this one (paper, 5.4.1)."""
+        return (last_term, last_index) < (self.last_term, self.last_index)
+
+    def append(self, term: int, kind: EntryKind, data: bytes) -> RaftEntry:
+        """The leader's way to grow."""
+        entry = RaftEntry(self.last_index + 1, term, kind, data)
+        self.entries.append(entry)
+        return entry
+
+    def merge(self, entries: Sequence[RaftEntry]) -> tuple[RaftEntry, ...]:
+        """The follower's way: entries that follow on one that both have. Returns those that are new here.
+
+        What is there already stays; from the first conflict on, all of this log gives way.
+        """
+        for number, entry in enumerate(entries):
+            if self.term_at(entry.index) != entry.term:
+                new = tuple(entries[number:])
+                self.entries[entry.index - 1 :] = new
+                return new
+        return ()
+
+    def first_index_of_term_at(self, index: int) -> int:
+        """Where the run of entries of one term begins that ``index`` is part of."""
+        term = self.term_at(index)
+        while index > 1 and self.term_at(index - 1) == term:
+            index -= 1
+        return index
+
+    def commit(self, index: int) -> tuple[RaftEntry, ...]:
+        """Everything up to ``index`` is committed. Returns what was not before."""
+        newly = tuple(self.entries[self.commit_index : index])
+        self.commit_index = max(self.commit_index, min(index, self.last_index))
+        return newly

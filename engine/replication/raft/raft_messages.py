@@ -1,0 +1,164 @@
+"""What peers say to each other, and its bytes (paper, figure 2; DLedger: ``VoteRequest``, ``PushEntryRequest``).
+
+A format of our own. A frame is its length (4 bytes), then::
+
+    "RAFT" | kind (1) | the message's numbers, 8 bytes each | sender (length 1, UTF-8) | entries
+
+An entry is its index and term (8 bytes each), its kind (1), the length of its data (4), and the data.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, fields
+from enum import IntEnum
+from typing import ClassVar
+
+from engine.replication.raft.errors import RaftFrameRefused
+from engine.replication.raft.raft_log import EntryKind, RaftEntry
+
+RAFT_MAGIC = b"RAFT"
+_LENGTH = struct.Struct(">I")
+_ENTRY = struct.Struct(">QQBI")
+_NUMBER_MAX = (1 << 63) - 1
+
+
+class VoteVerdict(IntEnum):
+    """What a voter says to a candidate."""
+
+    GRANTED = 0
+    #: The candidate's term is over.
+    OLD_TERM = 1
+    #: The voter hears its leader, and sees no need (pre-vote only).
+    HEARS_LEADER = 2
+    #: In this term its vote is given.
+    VOTED_FOR_ANOTHER = 3
+    #: The candidate's log lacks something.
+    LOG_BEHIND = 4
+
+
+@dataclass(frozen=True, slots=True)
+class RequestVote:
+    """A candidate asks for a vote; with ``pre_vote``, whether it would get one if it asked."""
+
+    kind: ClassVar[int] = 1
+    sender: str
+    term: int
+    last_index: int
+    last_term: int
+    pre_vote: int
+
+
+@dataclass(frozen=True, slots=True)
+class VoteAnswer:
+    """``term`` is the voter's, or, when it grants a pre-vote, the one that was asked about.
+
+    ``verdict``: a number of :class:`VoteVerdict`.
+    """
+
+    kind: ClassVar[int] = 2
+    sender: str
+    term: int
+    pre_vote: int
+    verdict: int
+
+
+@dataclass(frozen=True, slots=True)
+class AppendEntries:
+    """The leader's entries behind ``previous_index``; without any, a heartbeat."""
+
+    kind: ClassVar[int] = 3
+    sender: str
+    term: int
+    previous_index: int
+    previous_term: int
+    commit_index: int
+    entries: tuple[RaftEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AppendAnswer:
+    """``index``: matched: up to there both logs are the same; else: the last entry that may be."""
+
+    kind: ClassVar[int] = 4
+    sender: str
+    term: int
+    matched: int
+    index: int
+
+
+#: What frames are called.
+FRAME_NAMES = ("REQUEST_PRE_VOTE", "REQUEST_VOTE", "PRE_VOTE", "VOTE", "HEARTBEAT", "APPEND_ENTRIES", "APPEND_ANSWER")
+
+RaftMessage = RequestVote | VoteAnswer | AppendEntries | AppendAnswer
+_KINDS: dict[int, type[RaftMessage]] = {
+    message.kind: message for message in (RequestVote, VoteAnswer, AppendEntries, AppendAnswer)
+}
+
+
+def frame_name(message: RaftMessage) -> str:
+    """One of :data:`FRAME_NAMES`."""
+    match message:
+        case RequestVote():
+            return "REQUEST_PRE_VOTE" if message.pre_vote else "REQUEST_VOTE"
+        case VoteAnswer():
+            return "PRE_VOTE" if message.pre_vote else "VOTE"
+        case AppendEntries():
+            return "APPEND_ENTRIES" if message.entries else "HEARTBEAT"
+        case AppendAnswer():
+            return "APPEND_ANSWER"
+
+
+def _number_names(kind: type[RaftMessage]) -> list[str]:
+    return [field.name for field in fields(kind) if field.name not in ("sender", "entries")]
+
+
+def encode_message(message: RaftMessage) -> bytes:
+    """A whole frame, with its length."""
+    numbers = [getattr(message, name) for name in _number_names(type(message))]
+    sender = message.sender.encode()
+    body = RAFT_MAGIC + struct.pack(f">B{len(numbers)}QB", message.kind, *numbers, len(sender)) + sender
+    for entry in message.entries if isinstance(message, AppendEntries) else ():
+        body += _ENTRY.pack(entry.index, entry.term, entry.kind, len(entry.data)) + entry.data
+    return _LENGTH.pack(len(body)) + body
+
+
+def decode_message(frame: bytes) -> RaftMessage:
+    """The message in a frame, given without its length. Raises :class:`RaftFrameRefused`."""
+    if frame[: len(RAFT_MAGIC)] != RAFT_MAGIC:
+        raise RaftFrameRefused(f"a frame of {len(frame)} bytes begins with {frame[:4]!r}, not with {RAFT_MAGIC!r}")
+    kind = _KINDS.get(frame[4]) if len(frame) > 4 else None
+    if kind is None:
+        raise RaftFrameRefused(f"kind {frame[4:5].hex() or 'missing'} is none of {', '.join(map(str, _KINDS))}")
+    names = _number_names(kind)
+    layout = struct.Struct(f">{len(names)}QB")
+    try:
+        *numbers, sender_bytes = layout.unpack_from(frame, 5)
+        at = 5 + layout.size + sender_bytes
+        sender = frame[at - sender_bytes : at].decode()
+        entries = _decode_entries(frame, at)
+    except (struct.error, ValueError) as error:
+        raise RaftFrameRefused(f"a frame of {len(frame)} bytes for {kind.__name__} is damaged: {error}") from error
+    if at > len(frame) or max(numbers) > _NUMBER_MAX or not sender:
+        raise RaftFrameRefused(f"a {kind.__name__} of {len(frame)} bytes has no sender, or a number beyond 63 bits")
+    values = dict(zip(names, numbers, strict=True))
+    if kind is not AppendEntries:
+        if entries or (kind is VoteAnswer and values["verdict"] not in list(VoteVerdict)):
+            raise RaftFrameRefused(f"a {kind.__name__} holds what none may hold")
+        return kind(sender, **values)
+    first = values["previous_index"] + 1
+    if any(entry.index != first + number or entry.term > values["term"] for number, entry in enumerate(entries)):
+        raise RaftFrameRefused(f"entries from {sender} do not follow on {values['previous_index']}")
+    return AppendEntries(sender, **values, entries=tuple(entries))
+
+
+def _decode_entries(frame: bytes, at: int) -> list[RaftEntry]:
+    entries = []
+    while at < len(frame):
+        index, term, kind, size = _ENTRY.unpack_from(frame, at)
+        at += _ENTRY.size
+        if size > len(frame) - at:
+            raise ValueError(f"entry {index} has {size} bytes, {len(frame) - at} are there")
+        entries.append(RaftEntry(index, term, EntryKind(kind), frame[at : at + size]))
+        at += size
+    return entries

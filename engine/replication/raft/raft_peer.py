@@ -1,0 +1,227 @@
+"""A peer of a group on a node: the core with its timer, its disk and its connections (DLedger: ``DLedgerServer``).
+
+One task writes, sends and applies what the core has decided, in this order; what the core decides meanwhile is the next
+round's. So many entries share one flush.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+
+from engine.replication.raft.errors import OutcomeUnknown, ProposalRefused, RaftFrameRefused
+from engine.replication.raft.raft_core import RaftCore
+from engine.replication.raft.raft_link import RaftLink
+from engine.replication.raft.raft_log import RaftEntry
+from engine.replication.raft.raft_messages import decode_message
+from engine.replication.raft.raft_role import RaftRole
+from engine.replication.raft.raft_rules import RaftConfig, RaftRules
+from engine.replication.raft.raft_store import RaftStore
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.frame_splitter import FrameSplitter
+from engine.runtime.port import Connection, DiskFault, Listener, Runtime
+
+_log = logging.getLogger("glassmq.raft")
+
+
+class RaftPeer:
+    """Use: ``await start(...)``, ``await propose(...)``, ``await shutdown()``.
+
+    :param addresses: name -> ``"host:port"`` of everyone who is or may become a voter; others are not listened to.
+    :param voters: see :class:`RaftCore`.
+    :param apply: called with every committed entry behind ``applied_index``, in order.
+    :ivar applied_index: so much is applied when it is started.
+    :ivar failure: why it stopped by itself, for its disk failed; empty: it did not.
+    :ivar on_change: called when the core has heard or decided something, or the peer has failed.
+    """
+
+    core: RaftCore
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        name: str,
+        addresses: Mapping[str, str],
+        voters: Sequence[str],
+        apply: Callable[[RaftEntry], None],
+        config: RaftConfig | None = None,
+        rules: RaftRules | None = None,
+    ) -> None:
+        self.name = name
+        self.config = config or RaftConfig()
+        self.rules = rules or RaftRules()
+        self.failure = ""
+        self.applied_index = 0
+        self.on_change: Callable[[], None] = lambda: None
+        self._runtime = runtime
+        self._voters = voters
+        self._apply = apply
+        self._tasks = BackgroundTasks(f"{name}/raft")
+        timeout_ms = self.config.election_timeout_min_ms
+        self._links = {
+            other: RaftLink(runtime.network, self._tasks, other, address, timeout_ms)
+            for other, address in addresses.items()
+            if other != name
+        }
+        self._store: RaftStore | None = None
+        self._listener: Listener | None = None
+        #: Index and term -> who waits for the proposal; at most as many as the core takes.
+        self._proposals: dict[tuple[int, int], asyncio.Future[RaftEntry]] = {}
+        self._changed = asyncio.Event()
+        self._is_rearmed = asyncio.Event()
+
+    async def start(self, host: str, port: int) -> str:
+        """Read the files, listen and take part; ``"host:port"``. Raises ``DiskFault``, ``AddressInUse``."""
+        self._store = RaftStore(self._runtime.disk, self.applied_index)
+        generator = self._runtime.random_for("raft elections")
+        self.core = RaftCore(
+            self.name, self._voters, self.rules, self.config, generator, self._now_ms(), self._store.saved
+        )
+        log = self.core.log
+        log.read_data = self._store.data_of
+        log.commit_index = min(self.applied_index, log.last_index)
+        log.release(log.commit_index)
+        self._listener = await self._runtime.network.listen(host, port, lambda: _InboundHandler(self))
+        self._tasks.spawn(self._carry_out(self._store), "raft disk")
+        self._tasks.spawn(self._keep_time(), "raft timer")
+        return self._listener.address
+
+    async def shutdown(self) -> None:
+        """Leave the group without a word: it elects another leader, if this is it."""
+        if self._listener is not None:
+            await self._listener.close()
+            self._listener = None
+        for link in self._links.values():
+            link.close()
+        await self._tasks.stop()
+        self._give_up_proposals(is_over=True)
+        if self._store is not None:
+            self._store.close()
+            self._store = None
+
+    async def propose(self, data: bytes) -> RaftEntry:
+        """Put ``data`` into the log; its entry, when it is committed and applied here.
+
+        Raises ``NotLeader``, ``ProposalRefused``, ``OutcomeUnknown``.
+        """
+        return await self._committed(lambda: self.core.propose(data))
+
+    def offer(self, data: bytes) -> RaftEntry:
+        """Put ``data`` into the log, and do not wait: ``apply`` is called if it is committed. Raises ``NotLeader``,
+        ``ProposalRefused``.
+        """
+        return self._take(lambda: self.core.propose(data))
+
+    async def change_membership(self, voters: Sequence[str]) -> RaftEntry:
+        """Make ``voters`` the group, one more or one less than now; raises as :meth:`propose` does."""
+        return await self._committed(lambda: self.core.change_membership(voters))
+
+    def receive(self, frame: bytes, connection: Connection) -> None:
+        """A frame has come from whom ever."""
+        try:
+            message = decode_message(frame)
+            if message.sender not in self._links:
+                raise RaftFrameRefused(f"{message.sender!r} is no peer of {self.name}")
+        except RaftFrameRefused as refusal:
+            _log.warning("connection from %s closed: %s", connection.remote_address, refusal)
+            connection.close()
+            return
+        if not self.failure:
+            self.core.receive(message, self._now_ms())
+            self._look()
+
+    # --- rounds ------------------------------------------------------------------------------------------------------
+
+    def _now_ms(self) -> int:
+        return self._runtime.clock.monotonic_us() // 1_000
+
+    def _look(self) -> None:
+        """The core has changed."""
+        self._changed.set()
+        self._is_rearmed.set()
+        if self.core.role is not RaftRole.LEADER:
+            self._give_up_proposals()
+        self.on_change()
+
+    def _take(self, take: Callable[[], RaftEntry]) -> RaftEntry:
+        if self.failure:
+            raise ProposalRefused(f"{self.name} has left its group: {self.failure}")
+        entry = take()
+        self._look()
+        return entry
+
+    async def _committed(self, take: Callable[[], RaftEntry]) -> RaftEntry:
+        entry = self._take(take)
+        committed: asyncio.Future[RaftEntry] = asyncio.get_running_loop().create_future()
+        self._proposals[entry.index, entry.term] = committed
+        try:
+            return await committed
+        finally:
+            self._proposals.pop((entry.index, entry.term), None)
+
+    def _give_up_proposals(self, *, is_over: bool = False) -> None:
+        log = self.core.log
+        for (index, term), waiting in self._proposals.items():
+            # What is committed is applied in a moment: a leader commits its own removal, and leads no longer.
+            is_committed = index <= log.commit_index and log.term_at(index) == term
+            if not waiting.done() and (is_over or not is_committed):
+                waiting.set_exception(OutcomeUnknown(f"{self.name} leads no longer"))
+
+    async def _keep_time(self) -> None:
+        while True:
+            self._is_rearmed.clear()
+            due_ms = self.core.due_ms
+            try:
+                async with asyncio.timeout((due_ms - self._now_ms()) / 1_000):
+                    while self.core.due_ms == due_ms:
+                        await self._is_rearmed.wait()
+                        self._is_rearmed.clear()
+            except TimeoutError:
+                self.core.tick(self._now_ms())
+                self._look()
+
+    async def _carry_out(self, store: RaftStore) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            output = self.core.take_output()
+            try:
+                await store.write(output, flushes_state=self.rules.persists_vote_before_answering)
+            except DiskFault as error:
+                # What is on the disk now, nobody knows: a peer that cannot write has nothing more to say.
+                self.failure = str(error)
+                _log.error("%s leaves its group: %s", self.name, error)
+                self._tasks.spawn(self.shutdown(), "leaves the group")
+                self.on_change()
+                return
+            for target, message in output.messages:
+                if target in self._links:
+                    self._links[target].send(message)
+            for entry in output.committed:
+                self._apply(entry)
+                waiting = self._proposals.get((entry.index, entry.term))
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(entry)
+
+
+class _InboundHandler:
+    """Another peer's way to here."""
+
+    _connection: Connection
+
+    def __init__(self, peer: RaftPeer) -> None:
+        #: Its own, as these are no commands of RocketMQ's.
+        self.splitter = FrameSplitter()
+        self._peer = peer
+
+    def connection_made(self, connection: Connection) -> None:
+        """See the port."""
+        self._connection = connection
+
+    def frame_received(self, frame: bytes) -> None:
+        """See the port."""
+        self._peer.receive(frame, self._connection)
+
+    def connection_lost(self, reason: str) -> None:
+        """See the port."""

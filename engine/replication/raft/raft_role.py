@@ -1,0 +1,54 @@
+"""What a peer is, as a table (paper, figure 4). What is not in the table cannot happen, and raises."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from engine.replication.raft.errors import IllegalRoleChange
+
+
+class RaftRole(StrEnum):
+    """A candidate that only asks whether it could win (thesis, section 9.6) has a role of its own."""
+
+    FOLLOWER = "follower"
+    PRE_CANDIDATE = "pre-candidate"
+    CANDIDATE = "candidate"
+    LEADER = "leader"
+
+
+class RoleEvent(StrEnum):
+    """What changes the role."""
+
+    #: The timer is over, and pre-vote is on.
+    ASK_FIRST = "ask first"
+    #: The timer is over without pre-vote, or a majority would vote for it.
+    STAND = "stand"
+    #: A majority has voted for it.
+    WIN = "win"
+    #: It hears of a newer term, of this term's leader, or as leader from no majority.
+    STEP_DOWN = "step down"
+
+
+ROLE_CHANGES: Mapping[tuple[RaftRole, RoleEvent], RaftRole] = {
+    (RaftRole.FOLLOWER, RoleEvent.ASK_FIRST): RaftRole.PRE_CANDIDATE,
+    (RaftRole.FOLLOWER, RoleEvent.STAND): RaftRole.CANDIDATE,
+    (RaftRole.FOLLOWER, RoleEvent.STEP_DOWN): RaftRole.FOLLOWER,
+    (RaftRole.PRE_CANDIDATE, RoleEvent.ASK_FIRST): RaftRole.PRE_CANDIDATE,
+    (RaftRole.PRE_CANDIDATE, RoleEvent.STAND): RaftRole.CANDIDATE,
+    (RaftRole.PRE_CANDIDATE, RoleEvent.STEP_DOWN): RaftRole.FOLLOWER,
+    (RaftRole.CANDIDATE, RoleEvent.ASK_FIRST): RaftRole.PRE_CANDIDATE,
+    (RaftRole.CANDIDATE, RoleEvent.STAND): RaftRole.CANDIDATE,
+    (RaftRole.CANDIDATE, RoleEvent.WIN): RaftRole.LEADER,
+    (RaftRole.CANDIDATE, RoleEvent.STEP_DOWN): RaftRole.FOLLOWER,
+    (RaftRole.LEADER, RoleEvent.STEP_DOWN): RaftRole.FOLLOWER,
+}
+
+
+def next_role(role: RaftRole, event: RoleEvent) -> RaftRole:
+    """The role after ``event``. Raises :class:`IllegalRoleChange`, which says what is allowed."""
+    after = ROLE_CHANGES.get((role, event))
+    if after is None:
+        allowed = ", ".join(known for before, known in ROLE_CHANGES if before is role)
+        raise IllegalRoleChange(f"a {role} cannot {event}; allowed: {allowed}")
+    return after

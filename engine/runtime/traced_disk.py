@@ -1,0 +1,167 @@
+"""A disk that tells of every access to its files: what a look-up costs in seeks and bytes is counted, not estimated.
+
+It wraps the disk of a live or a lab node, so that the very code that stores and finds messages is what is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import NamedTuple, TypeVar
+
+from engine.runtime.port import AppendFile, Disk, DiskFile, FolderLock
+
+_T = TypeVar("_T")
+
+
+class AccessKind(StrEnum):
+    """What was done with a file."""
+
+    OPEN = "open"
+    CLOSE = "close"
+    READ = "read"
+    WRITE = "write"
+    FLUSH = "flush"
+    TRUNCATE = "truncate"
+
+
+class DiskAccess(NamedTuple):
+    """One access: bytes ``position`` to ``position + length`` of the file; of those that read or write none, 0."""
+
+    kind: AccessKind
+    path: str
+    position: int
+    length: int
+
+
+class _TracedFile:
+    """What both kinds of files share."""
+
+    def __init__(self, file: DiskFile | AppendFile, tell: Callable[[DiskAccess], None]) -> None:
+        self._opened = file
+        self._tell = tell
+        self._is_open = True
+        self._told(AccessKind.OPEN)
+
+    @property
+    def path(self) -> str:
+        return self._opened.path
+
+    @property
+    def size_bytes(self) -> int:
+        return self._opened.size_bytes
+
+    def read_at(self, position: int, length: int) -> bytes:
+        data = self._opened.read_at(position, length)
+        self._told(AccessKind.READ, position, len(data))
+        return data
+
+    def flush_now(self) -> None:
+        self._told(AccessKind.FLUSH, 0, self.size_bytes)
+        self._opened.flush_now()
+
+    def close(self) -> None:
+        if self._is_open:
+            self._is_open = False
+            self._told(AccessKind.CLOSE)
+        self._opened.close()
+
+    def _told(self, kind: AccessKind, position: int = 0, length: int = 0) -> None:
+        self._tell(DiskAccess(kind, self.path, position, length))
+
+
+class TracedDiskFile(_TracedFile):
+    """The port's ``DiskFile``."""
+
+    def __init__(self, file: DiskFile, tell: Callable[[DiskAccess], None]) -> None:
+        super().__init__(file, tell)
+        self._file = file
+
+    def write_at(self, position: int, data: bytes | bytearray | memoryview) -> None:
+        self._file.write_at(position, data)
+        self._told(AccessKind.WRITE, position, memoryview(data).nbytes)
+
+    def view_at(self, position: int, length: int) -> memoryview:
+        self._told(AccessKind.READ, position, length)
+        return self._file.view_at(position, length)
+
+    def written_end(self) -> int:
+        return self._file.written_end()
+
+    async def flush(self, start: int, end: int) -> None:
+        self._told(AccessKind.FLUSH, start, end - start)
+        await self._file.flush(start, end)
+
+
+class TracedAppendFile(_TracedFile):
+    """The port's ``AppendFile``."""
+
+    def __init__(self, file: AppendFile, tell: Callable[[DiskAccess], None]) -> None:
+        super().__init__(file, tell)
+        self._file = file
+
+    def append(self, data: bytes | bytearray | memoryview) -> int:
+        position = self._file.append(data)
+        self._told(AccessKind.WRITE, position, memoryview(data).nbytes)
+        return position
+
+    def truncate(self, size_bytes: int) -> None:
+        self._told(AccessKind.TRUNCATE, size_bytes, self.size_bytes - size_bytes)
+        self._file.truncate(size_bytes)
+
+    async def flush(self) -> None:
+        self._told(AccessKind.FLUSH, 0, self.size_bytes)
+        await self._file.flush()
+
+
+class TracedDisk:
+    """The port's ``Disk``.
+
+    :param tell: gets every access, in order; it may come from the threads that ``off_loop`` works in.
+    """
+
+    def __init__(self, disk: Disk, tell: Callable[[DiskAccess], None]) -> None:
+        self._disk = disk
+        self._tell = tell
+
+    def open_file(self, path: str, size_bytes: int) -> TracedDiskFile:
+        return TracedDiskFile(self._disk.open_file(path, size_bytes), self._tell)
+
+    def open_append(self, path: str) -> TracedAppendFile:
+        return TracedAppendFile(self._disk.open_append(path), self._tell)
+
+    def exists(self, path: str) -> bool:
+        return self._disk.exists(path)
+
+    def file_size_bytes(self, path: str) -> int:
+        return self._disk.file_size_bytes(path)
+
+    def list_folder(self, path: str) -> list[str]:
+        return self._disk.list_folder(path)
+
+    def remove(self, path: str) -> None:
+        self._disk.remove(path)
+
+    def rename(self, old_path: str, new_path: str) -> None:
+        self._disk.rename(old_path, new_path)
+
+    def read_whole(self, path: str) -> bytes:
+        data = self._disk.read_whole(path)
+        self._tell(DiskAccess(AccessKind.READ, path, 0, len(data)))
+        return data
+
+    def write_whole(self, path: str, data: bytes) -> None:
+        self._disk.write_whole(path, data)
+        self._tell(DiskAccess(AccessKind.WRITE, path, 0, len(data)))
+
+    async def off_loop(self, work: Callable[[], _T]) -> _T:
+        return await self._disk.off_loop(work)
+
+    def modified_ms(self, path: str) -> int:
+        return self._disk.modified_ms(path)
+
+    def used_ratio(self) -> float:
+        return self._disk.used_ratio()
+
+    def lock_folder(self) -> FolderLock:
+        return self._disk.lock_folder()

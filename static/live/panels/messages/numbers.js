@@ -1,0 +1,117 @@
+// The numbers that producers give their messages: which are missing among those stored, which are there twice. There
+// only once somebody numbers.
+
+import { html } from "htm/preact";
+import { useComputed } from "@preact/signals";
+import { count } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { state } from "../../view.js";
+import { TopicMark } from "../stage/marks.js";
+
+const COUNTS = ["stored", "missing", "open", "explained", "twice", "disorder"];
+const BAD = ["missing", "twice", "disorder"];
+
+export function Numbers() {
+  const found = useComputed(() => state.value.numbers);
+  const part = found.value;
+  if (!part) return null;
+  const seconds = part.settling_ms / 1000;
+  return html`<section class="panel" id="numbers" tabindex="-1" aria-labelledby="numbers-title">
+    <header class="panel-head">
+      <h2 class="panel-title" id="numbers-title">${t("live.numbers.title")}</h2>
+      <span class="quiet">${t("live.numbers.hint")}</span>
+    </header>
+    <div class="table-scroll" tabindex="0" role="group" aria-labelledby="numbers-title">
+      <table class="numbers-table">
+        <caption class="sr-only">${t("live.numbers.title")}</caption>
+        <thead>
+          <tr>
+            <th scope="col">${t("live.numbers.topic")}</th>
+            <th scope="col">${t("live.numbers.producer")}</th>
+            <th scope="col" class="numbers-line-head">${t("live.numbers.line")}</th>
+            ${COUNTS.map(
+              (name) =>
+                html`<th scope="col" key=${name} class="number" title=${hintOf(name, seconds)}>
+                  ${t(`live.numbers.${name}`)}
+                </th>`,
+            )}
+            <th scope="col">${t("live.numbers.groups")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${Object.entries(part.topics).flatMap(([name, topic]) =>
+            topic.producers.map(
+              (producer, index) =>
+                html`<${Row}
+                  key=${`${name} ${producer.producer}`}
+                  name=${name}
+                  topic=${topic}
+                  row=${producer}
+                  isFirst=${index === 0}
+                />`,
+            ),
+          )}
+        </tbody>
+      </table>
+    </div>
+    ${["unread", "omitted", "no_room"].map(
+      (name) =>
+        part[name] > 0 &&
+        html`<p key=${name} class="panel-note quiet" data-numbers=${name}>
+          ${t(`live.numbers.${name}`, { n: count(part[name]) })}
+        </p>`,
+    )}
+  </section>`;
+}
+
+const hintOf = (name, seconds) =>
+  ["open", "explained"].includes(name) ? t(`live.numbers.${name}_hint`, { seconds }) : undefined;
+
+function Row({ name, topic, row, isFirst }) {
+  const shown = { ...row, explained: row.refused + row.unknown, disorder: row.out_of_order };
+  return html`<tr data-topic=${name} data-producer=${row.producer}>
+    <th scope="row">
+      ${isFirst ? html`<${TopicMark} topic=${name} /> ${name}` : html`<span class="sr-only">${name}</span>`}
+    </th>
+    <td class="numbers-producer" title=${row.producer}>
+      ${row.producer} ${row.has_ended && html`<span class="badge">${t("live.numbers.ended")}</span>`}
+    </td>
+    <td><${Line} row=${row} /></td>
+    ${COUNTS.map(
+      (column) =>
+        html`<td key=${column} class=${`number ${looksOf(column, shown[column])}`}>
+          ${count(shown[column])}
+        </td>`,
+    )}
+    <td>
+      ${
+        isFirst &&
+        Object.entries(topic.groups).map(
+          ([group, passed]) =>
+            html`<div key=${group} class="number">
+              ${t("live.numbers.group", { group, n: count(passed), all: count(topic.read) })}
+            </div>`,
+        )
+      }
+    </td>
+  </tr>`;
+}
+
+const looksOf = (column, value) => (value === 0 ? "quiet" : BAD.includes(column) ? "numbers-bad" : "");
+
+/** All numbers as a line, each gap a mark on it, at least so wide that it can be seen. */
+function Line({ row }) {
+  const { first } = row;
+  const whole = Math.max(1, row.numbered);
+  const told = row.ranges.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(", ");
+  const label = told ? t("live.numbers.line_gaps", { ranges: told }) : t("live.numbers.line_whole");
+  return html`<svg class="numbers-line" role="img" aria-label=${label} viewBox="0 0 100 8" preserveAspectRatio="none">
+    <title>${label}</title>
+    <rect class="numbers-met" x="0" y="2" width="100" height="4" />
+    ${row.ranges.map(([from, to]) => {
+      const width = Math.max(1, (100 * (to - from + 1)) / whole);
+      const x = Math.min(100 - width, (100 * (from - first)) / whole);
+      return html`<rect key=${from} class="numbers-gap" x=${x} y="0" width=${width} height="8" />`;
+    })}
+  </svg>`;
+}

@@ -1,0 +1,63 @@
+// The copies of this broker's log: a master's slaves with what each lacks, in bytes and in time;
+// or what a slave follows.
+
+import { html } from "htm/preact";
+import { useComputed } from "@preact/signals";
+import { bytes, count, span } from "../../../common/format.js";
+import { t } from "../../../common/i18n.js";
+import { state } from "../../view.js";
+
+const COLUMNS = ["slave", "state", "confirmed", "behind", "since"];
+const STATES = { follows: "follows", "not connected": "apart" };
+
+// How a slave stands to its master, as its texts call it.
+export const followState = (part) => STATES[part.waits_for] ?? "refused";
+
+export function Replication() {
+  const found = useComputed(() => state.value.replication);
+  const part = found.value;
+  if (!part) return null;
+  const isSlave = part.role === "SLAVE";
+  return html`<section class="panel" id="replication" tabindex="-1" aria-labelledby="replication-title">
+    <header class="panel-head">
+      <h2 class="panel-title" id="replication-title">${t("live.replication.title")}</h2>
+      <span class="quiet">
+        ${t(`live.replication.${part.role}`, { n: part.needed, id: part.broker_id, term: part.term })}
+      </span>
+    </header>
+    <div class="group-details">${isSlave ? html`<${Following} part=${part} />` : html`<${Slaves} part=${part} />`}</div>
+  </section>`;
+}
+
+function Following({ part }) {
+  return html`<p>
+      ${t(`lab.replication.slave_${followState(part)}`)}
+      ${part.silent_ms >= 0 && html` · ${t("live.replication.heard", { time: span(part.silent_ms) })}`}
+    </p>
+    ${part.problem && html`<p class="delay-waiting">${part.problem}</p>`}`;
+}
+
+function Slaves({ part }) {
+  if (part.slaves.length === 0) return html`<p class="delay-waiting">${t("lab.replication.none")}</p>`;
+  return html`<div class="table-scroll" tabindex="0" role="group" aria-labelledby="replication-title">
+    <table class="delay-table">
+      <caption class="sr-only">${t("live.replication.title")}</caption>
+      <thead>
+        <tr>
+          ${COLUMNS.map((column) => html`<th scope="col" key=${column}>${t(`live.replication.${column}`)}</th>`)}
+        </tr>
+      </thead>
+      <tbody>
+        ${part.slaves.map(
+          (slave) => html`<tr key=${slave.address}>
+            <th scope="row" class="mono">${slave.address}</th>
+            <td>${t(`live.replication.${slave.acknowledged < 0 ? "waits" : "sends"}`)}</td>
+            <td class="number">${slave.acknowledged < 0 ? "–" : count(slave.acknowledged)}</td>
+            <td class=${slave.behind_bytes ? "number delay-waiting" : "number quiet"}>${bytes(slave.behind_bytes)}</td>
+            <td class="number">${slave.behind_ms ? span(slave.behind_ms) : t("lab.replication.all")}</td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}

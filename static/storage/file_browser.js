@@ -1,0 +1,134 @@
+// One file: its units in pages, and the chosen unit with its fields and bytes.
+
+import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { bytes, clockTime, count } from "../common/format.js";
+import { t } from "../common/i18n.js";
+import { FieldsAndBytes } from "../live/inspector/record_details.js";
+import { ask, place, stores } from "./laboratory.js";
+import { unitText } from "./units.js";
+
+/** Formats that need a word of explanation. */
+const EXPLAINED = ["commitlog", "consumequeue", "index", "checkpoint", "log", "offset_index", "time_index"];
+
+/** What the server answers to a question that is put again when one of `parts` changes. */
+function useAnswer(what, parts) {
+  const told = useSignal({});
+  useEffect(() => {
+    let isLate = false;
+    ask(what, parts).then((answer) => !isLate && (told.value = answer));
+    return () => (isLate = true);
+  }, Object.values(parts));
+  return told.value;
+}
+
+export function FileBrowser() {
+  const { store, path, at } = place.value;
+  const from = useSignal(at);
+  const chosen = useSignal(at);
+  useEffect(() => {
+    from.value = chosen.value = at;
+  }, [at]);
+  const { answer: file, why } = useAnswer("file", { store, path, at: from.value });
+  const turn = (position) => (from.value = chosen.value = position);
+  return html`<section class="panel file-browser" aria-labelledby="file-title">
+    <header class="panel-head">
+      <h2 class="panel-title file-name" id="file-title">
+        <span class="quiet">${t(`storage.store.${store}`)}</span> <span class="mono">${path}</span>
+      </h2>
+      ${file && html`<span class="quiet">${bytes(file.bytes)} · ${t("storage.units", { n: file.unit_count })}</span>`}
+    </header>
+    ${why && html`<p class="problem" role="alert">${why}</p>`}
+    ${
+      file &&
+      EXPLAINED.includes(file.format) &&
+      html`<p class="file-about">${t(`storage.format.${file.format}`, stores.value.sizes)}</p>`
+    }
+    ${
+      file &&
+      html`<div class="file-columns">
+        <div class="unit-column">
+          <${Turns} file=${file} turn=${turn} />
+          <${Units} file=${file} chosen=${chosen} />
+        </div>
+        <${Unit} key=${chosen.value} store=${store} path=${path} at=${chosen.value} />
+      </div>`
+    }
+  </section>`;
+}
+
+function Turns({ file, turn }) {
+  const button = (key, at, isThere) =>
+    html`<button type="button" class="button row-button" disabled=${!isThere} onClick=${() => turn(at)}>
+      ${t(`storage.turn.${key}`)}
+    </button>`;
+  return html`<div class="unit-turns">
+    ${button("first", 0, file.previous_at !== null)}${button("previous", file.previous_at, file.previous_at !== null)}
+    ${button("next", file.next_at, file.next_at !== null)}${button("last", file.last_at, file.next_at !== null)}
+    <span class="quiet number">
+      ${t("storage.turn.range", { from: file.first + 1, n: file.first + file.units.length })}
+    </span>
+  </div>`;
+}
+
+function Units({ file, chosen }) {
+  const isChosen = (unit) => unit.start <= chosen.value && chosen.value < unit.start + Math.max(1, unit.length);
+  return html`<ol class="unit-list" aria-label=${t("storage.unit_list")}>
+    ${file.units.map(
+      (unit) => html`<li key=${unit.start}>
+        <button
+          type="button"
+          class="unit-button"
+          aria-current=${isChosen(unit) ? "true" : null}
+          onClick=${() => (chosen.value = unit.start)}
+        >
+          <span class="quiet number">${count(unit.start)}</span>
+          <span>${unitText(unit)}</span>
+        </button>
+      </li>`,
+    )}
+  </ol>`;
+}
+
+function Unit({ store, path, at }) {
+  const { answer: unit, why } = useAnswer("unit", { store, path, at });
+  if (why) return html`<p class="problem" role="alert">${why}</p>`;
+  if (!unit) return html`<p class="loading">${t("storage.loading")}</p>`;
+  return html`<div class="unit-details">
+    <h3>${unitText(unit)}</h3>
+    <p class="quiet">${t("storage.unit_place", { start: unit.start, n: unit.length })}</p>
+    ${unit.length > 0 && html`<${FieldsAndBytes} view=${unit} size=${unit.length} base=${unit.start} />`}
+    ${unit.contents.length > 0 && html`<${Contents} records=${unit.contents} total=${unit.values.records} />`}
+  </div>`;
+}
+
+/** The records of a batch, which may be packed: then no byte of the file is one of theirs alone. */
+function Contents({ records, total }) {
+  const title = t("storage.contents", { shown: records.length, total });
+  return html`<details class="batch-contents" open>
+    <summary>${title}</summary>
+    <div class="table-scroll" tabindex="0" role="group" aria-label=${title}>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col" class="number">${t("storage.column.offset")}</th>
+            <th scope="col">${t("storage.column.time")}</th>
+            <th scope="col">${t("storage.column.key")}</th>
+            <th scope="col">${t("storage.column.value")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${records.map(
+            (record) => html`<tr key=${record.offset}>
+              <td class="number">${count(record.offset)}</td>
+              <td class="number">${clockTime(record.timestamp_ms, true)}</td>
+              <td class="mono">${record.key ?? "–"}</td>
+              <td class="mono">${record.value ?? "–"}</td>
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </details>`;
+}

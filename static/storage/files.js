@@ -1,0 +1,66 @@
+// The files of both stores as two trees, and the one that is open: unit by unit, and one unit to the byte.
+
+import { html } from "htm/preact";
+import { bytes } from "../common/format.js";
+import { t } from "../common/i18n.js";
+import { FileBrowser } from "./file_browser.js";
+import { place, show, STORES, stores } from "./laboratory.js";
+
+export function Files() {
+  return html`
+    <div class="store-trees">
+      ${STORES.filter((store) => stores.value.stores[store]).map(
+        (store) => html`<${Tree} key=${store} store=${store} files=${stores.value.stores[store]} />`,
+      )}
+    </div>
+    ${place.value && html`<${FileBrowser} key=${`${place.value.store}/${place.value.path}`} />`}
+  `;
+}
+
+function Tree({ store, files }) {
+  const title = `tree-${store}`;
+  return html`<section class="panel store-tree" aria-labelledby=${title}>
+    <header class="panel-head">
+      <h2 class="panel-title" id=${title}>${t(`storage.store.${store}`)}</h2>
+      <p class="quiet">${t(`storage.tree.${store}`)}</p>
+    </header>
+    <ul class="tree-folders">
+      ${byFolder(files).map(
+        ([folder, inside]) => html`<li key=${folder}>
+          ${folder && html`<span class="tree-folder mono">${folder}/</span>`}
+          <ul class=${folder ? "tree-files" : ""}>
+            ${inside.map((file) => html`<${File} key=${file.path} store=${store} folder=${folder} file=${file} />`)}
+          </ul>
+        </li>`,
+      )}
+    </ul>
+  </section>`;
+}
+
+/** [folder, its files] in the order of the paths; "" for those beside the folders, which come last. */
+function byFolder(files) {
+  const folders = new Map();
+  for (const file of files) {
+    const folder = file.path.slice(0, Math.max(0, file.path.lastIndexOf("/")));
+    folders.set(folder, [...(folders.get(folder) ?? []), file]);
+  }
+  return [...folders].sort(([one], [other]) => (one === "") - (other === ""));
+}
+
+function File({ store, folder, file }) {
+  const isOpen = place.value?.store === store && place.value.path === file.path;
+  return html`<li>
+    <button
+      type="button"
+      class="tree-file"
+      aria-current=${isOpen ? "true" : null}
+      aria-label=${`${file.path}, ${bytes(file.bytes)}`}
+      onClick=${() => show(store, file.path)}
+    >
+      <span class="mono">${folder ? file.path.slice(folder.length + 1) : file.path}</span>
+      <span class="quiet number" title=${t("storage.on_disk", { size: bytes(file.disk_bytes) })}>
+        ${bytes(file.bytes)}
+      </span>
+    </button>
+  </li>`;
+}

@@ -1,0 +1,171 @@
+// Finding a message in both stores: first a prediction, then what was read, step by step, then what it cost.
+
+import { html } from "htm/preact";
+import { effect, signal } from "@preact/signals";
+import { count } from "../common/format.js";
+import { t } from "../common/i18n.js";
+import { ask, STORES, stores } from "./laboratory.js";
+import { Steps } from "./steps.js";
+import { Verdict } from "./verdict.js";
+
+const WAYS = ["offset", "key", "time"];
+const FIGURES = ["seeks", "bytes"];
+
+const FRESH = { by: "offset", topic: null, queue: "0", values: {} };
+const question = signal(FRESH);
+const prediction = signal({});
+/** {result, question, prediction} of the last search; null: none yet. */
+const search = signal(null);
+const problem = signal(null);
+/** How many steps of each store are shown. */
+const shown = signal(0);
+
+// What was asked of other stores says nothing of these.
+effect(() => {
+  if (stores.value === null) return;
+  question.value = FRESH;
+  search.value = problem.value = null;
+});
+
+export function Find() {
+  return html`
+    <section class="panel find" aria-labelledby="find-title">
+      <header class="panel-head"><h2 class="panel-title" id="find-title">${t("storage.find")}</h2></header>
+      <form class="find-form" onSubmit=${predict}>
+        <${QuestionFields} /><${Prediction} />
+        <div class="find-end">
+          <button type="submit" class="button button-primary">${t("storage.find.run")}</button>
+          <span class="quiet">${t("storage.find.seek_meaning")}</span>
+        </div>
+        ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
+      </form>
+    </section>
+    ${search.value && html`<${Result} />`}
+  `;
+}
+
+/** What a fresh form asks for: something in the middle of what is there. */
+function defaultValue(by) {
+  const { traffic, time_step_ms: step } = stores.value;
+  const middle = Math.floor((traffic.messages * 5) / 8);
+  if (by === "offset") return String(Math.floor(middle / (traffic.topics * traffic.queues)));
+  if (by === "time") return String(middle * step);
+  const number = traffic.distinct_keys ? (middle - (middle % traffic.topics)) % traffic.distinct_keys : 0;
+  return `K${String(number).padStart(5, "0")}`;
+}
+
+const valueOf = ({ by, values }) => values[by] ?? defaultValue(by);
+const change = (changes) => (question.value = { ...question.peek(), ...changes });
+
+function QuestionFields() {
+  const { by, topic, queue, values } = question.value;
+  const { topics, traffic } = stores.value;
+  const queues = Array.from({ length: traffic.queues }, (_, number) => String(number));
+  const option = (name, chosen) => html`<option key=${name} value=${name} selected=${name === chosen}>${name}</option>`;
+  return html`<div class="find-fields">
+    <fieldset class="segmented" aria-label=${t("storage.find.by")}>
+      ${WAYS.map(
+        (way) => html`<label key=${way}>
+          <input type="radio" name="by" value=${way} checked=${way === by} onChange=${() => change({ by: way })} />
+          <span>${t(`storage.find.by_${way}`)}</span>
+        </label>`,
+      )}
+    </fieldset>
+    <label class="traffic-field">
+      <span>${t("storage.find.topic")}</span>
+      <select name="topic" onChange=${(event) => change({ topic: event.target.value })}>
+        ${topics.map((name) => option(name, topic ?? topics[0]))}
+      </select>
+    </label>
+    ${
+      by !== "key" &&
+      html`<label class="traffic-field">
+        <span>${t("storage.find.queue")}</span>
+        <select name="queue" onChange=${(event) => change({ queue: event.target.value })}>
+          ${queues.map((number) => option(number, queue))}
+        </select>
+      </label>`
+    }
+    <label class="traffic-field">
+      <span>${t(`storage.find.value_${by}`)}</span>
+      <input
+        class="input number"
+        name="value"
+        required
+        maxlength="40"
+        inputmode=${by === "key" ? "text" : "numeric"}
+        value=${valueOf(question.value)}
+        onInput=${(event) => change({ values: { ...values, [by]: event.target.value } })}
+      />
+    </label>
+  </div>`;
+}
+
+function Prediction() {
+  const set = (store, figure) => (event) =>
+    (prediction.value = { ...prediction.peek(), [`${store}.${figure}`]: event.target.value });
+  return html`<fieldset class="prediction">
+    <legend>${t("storage.find.predict")}</legend>
+    ${STORES.map(
+      (store) => html`<div key=${store} class="prediction-store">
+        <strong>${t(`storage.store.${store}`)}</strong>
+        ${FIGURES.map(
+          (figure) => html`<label key=${figure} class="traffic-field">
+            <span>${t(`storage.find.predict_${figure}`)}</span>
+            <input
+              class="input number"
+              type="number"
+              name=${`${store}-${figure}`}
+              min="0"
+              max="1000000000"
+              required
+              value=${prediction.value[`${store}.${figure}`] ?? ""}
+              onInput=${set(store, figure)}
+            />
+          </label>`,
+        )}
+      </div>`,
+    )}
+  </fieldset>`;
+}
+
+async function predict(event) {
+  event.preventDefault();
+  const { by, topic, queue } = question.value;
+  const asked = { by, topic: topic ?? stores.value.topics[0], queue, value: valueOf(question.value).trim() };
+  const { answer, why } = await ask("find", asked);
+  problem.value = why ?? null;
+  if (!answer) return;
+  shown.value = 1;
+  search.value = { result: answer, question: asked, prediction: prediction.value };
+}
+
+function Result() {
+  const { result, question: asked, prediction: predicted } = search.value;
+  const most = Math.max(...STORES.map((store) => result[store].steps.length));
+  const isOver = shown.value >= most;
+  return html`
+    <section class="panel find-result" aria-labelledby="steps-title">
+      <header class="panel-head">
+        <h2 class="panel-title" id="steps-title">${t(`storage.find.title_${asked.by}`, asked)}</h2>
+        <button type="button" class="button" disabled=${isOver} onClick=${() => (shown.value += 1)}>
+          ${t("storage.find.step")}
+        </button>
+        <button type="button" class="button" disabled=${isOver} onClick=${() => (shown.value = most)}>
+          ${t("storage.find.all")}
+        </button>
+        <span class="quiet number" role="status">
+          ${t("storage.find.step_of", { step: Math.min(shown.value, most), n: most })}
+        </span>
+      </header>
+      <div class="store-steps">
+        ${STORES.map(
+          (store) =>
+            html`<${Steps} key=${store} store=${store} told=${result[store]} by=${asked.by} shown=${shown.value} />`,
+        )}
+      </div>
+    </section>
+    ${isOver && html`<${Verdict} result=${result} prediction=${predicted} by=${asked.by} />`}
+    <p class="sr-only" role="status">${isOver ? t("storage.find.over", { n: count(most) }) : ""}</p>
+  `;
+}

@@ -1,0 +1,63 @@
+// What the page shows, as signals: the traffic, the files of both stores, the file that is open; and how the server is
+// asked. The address holds it all, so that a link leads to the same byte.
+
+import { computed, signal } from "@preact/signals";
+import { request } from "../common/request.js";
+
+export const STORES = ["rocketmq", "kafka"];
+export const VIEWS = ["files", "find", "grow", "disk", "cache"];
+
+/** Names of the fields of a traffic, in the order of the form. */
+export const TRAFFIC = ["topics", "queues", "messages", "body_bytes", "distinct_keys", "batch_records", "codec"];
+
+const asked = new URLSearchParams(location.search);
+/** What the server says of the traffic and its stores; null until it has. */
+export const stores = signal(null);
+/** Why the last question was refused; null: it was not. */
+export const refusal = signal(null);
+export const isBusy = signal(false);
+/** {store, path, at}: the place that is shown to the byte; null: none yet. */
+export const place = signal(null);
+
+const hash = signal(location.hash.slice(1));
+addEventListener("hashchange", () => {
+  // The link that skips the page's head names its main part, and chooses nothing.
+  if (location.hash !== "#main") hash.value = location.hash.slice(1);
+});
+export const view = computed(() => (VIEWS.includes(hash.value) ? hash.value : VIEWS[0]));
+
+/** The traffic as it stands in every question. */
+export const query = (more = {}) => new URLSearchParams({ ...stores.value.traffic, ...more });
+
+/** What the server answers to a question about this traffic: {answer} or {why}. */
+export const ask = (what, more) => request("GET", `/api/storage/${what}?${query(more)}`);
+
+/** Shows the stores of another traffic; refused, everything stays as it is. */
+export async function load(traffic) {
+  isBusy.value = true;
+  const { answer, why } = await request("GET", `/api/storage/stores?${new URLSearchParams(traffic)}`);
+  isBusy.value = false;
+  refusal.value = why ?? null;
+  if (!answer) return;
+  stores.value = answer;
+  place.value = firstPlace(answer.stores.rocketmq, "commitlog", "rocketmq");
+  const address = new URL(location.href);
+  for (const [name, value] of Object.entries(answer.traffic)) address.searchParams.set(name, value);
+  history.replaceState(history.state, "", address);
+}
+
+/** As the address says; without anything there, the default traffic. */
+export function loadFirst() {
+  return load(Object.fromEntries([...asked].filter(([name]) => TRAFFIC.includes(name))));
+}
+
+function firstPlace(files, format, store) {
+  const file = files.find((one) => one.format === format);
+  return file ? { store, path: file.path, at: 0 } : null;
+}
+
+/** Opens a file at a byte, in the view of files. */
+export function show(store, path, at = 0) {
+  place.value = { store, path, at };
+  if (view.value !== "files") location.hash = "files";
+}

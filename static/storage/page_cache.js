@@ -1,0 +1,114 @@
+// The page cache: scenarios that show it at work, and what the article says of storage beside what the engine says.
+
+import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { bytes } from "../common/format.js";
+import { language, t } from "../common/i18n.js";
+import { request } from "../common/request.js";
+import { stores } from "./laboratory.js";
+import { figuresOf } from "./summary.js";
+
+/** What the article claims, and where on these pages one sees what is true of it. */
+const CLAIMS = [
+  ["sequential", "#disk"],
+  ["one_to_one", "/lab/page-cache"],
+  ["cold", "/lab/cold-reader"],
+  ["zero_copy", "#disk"],
+  ["file_names", "#files"],
+  ["every_few_messages", "#files"],
+  ["dense_index", "#find"],
+  ["many_topics", "#grow"],
+  ["batches", "#files"],
+];
+
+export function PageCache() {
+  return html`
+    <section class="panel storage-cache" aria-labelledby="cache-title">
+      <header class="panel-head">
+        <h2 class="panel-title" id="cache-title">${t("storage.cache")}</h2>
+        <p class="quiet">${t("storage.cache.text")}</p>
+      </header>
+      <${Scenarios} />
+    </section>
+    <section class="panel claims" aria-labelledby="claims-title">
+      <header class="panel-head">
+        <h2 class="panel-title" id="claims-title">${t("storage.claims")}</h2>
+        <p class="quiet">${t("storage.claims.text")}</p>
+      </header>
+      <${Claims} />
+    </section>
+  `;
+}
+
+function Scenarios() {
+  const told = useSignal({});
+  useEffect(() => {
+    request("GET", "/api/storage/scenarios").then((result) => (told.value = result));
+  }, []);
+  const { answer, why } = told.value;
+  if (why) return html`<p class="problem" role="alert">${why}</p>`;
+  return html`<ul class="cache-cards">
+    ${(answer?.scenarios ?? []).map(
+      (scenario) => html`<li key=${scenario.name} class="panel cache-card">
+        ${Object.entries(scenario.pictures).map(
+          ([theme, path]) => html`<img
+            key=${theme}
+            class=${`in-${theme}`}
+            src=${path}
+            width="480"
+            height="300"
+            loading="lazy"
+            alt=${scenario.shows[language]}
+          />`,
+        )}
+        <h3><a href=${`/lab/${scenario.name}`}>${scenario.title[language]}</a></h3>
+        <p>${scenario.summary[language]}</p>
+      </li>`,
+    )}
+  </ul>`;
+}
+
+function Claims() {
+  const values = claimValues();
+  return html`<div class="table-scroll" tabindex="0" role="group" aria-labelledby="claims-title">
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">${t("storage.claims.article")}</th>
+          <th scope="col">${t("storage.claims.engine")}</th>
+          <th scope="col">${t("storage.claims.see")}</th>
+        </tr>
+      </thead>
+      <tbody>
+        ${CLAIMS.map(
+          ([name, place]) => html`<tr key=${name}>
+            <td>${t(`storage.claim.${name}.article`)}</td>
+            <td>${t(`storage.claim.${name}.engine`, values)}</td>
+            <td>
+              <a href=${place}>${placeName(place)}</a>
+            </td>
+          </tr>`,
+        )}
+      </tbody>
+    </table>
+  </div>`;
+}
+
+const placeName = (place) =>
+  place.startsWith("#") ? t(`storage.view.${place.slice(1)}`) : t("storage.claims.scenario");
+
+/** Figures of the traffic that is loaded. */
+function claimValues() {
+  const [rocketmq, kafka] = ["rocketmq", "kafka"].map(figuresOf);
+  return {
+    ...stores.value.traffic,
+    ...stores.value.sizes,
+    rocketmq_index: bytes(rocketmq.index),
+    kafka_index: bytes(kafka.index),
+    rocketmq_messages: bytes(rocketmq.messages),
+    kafka_messages: bytes(kafka.messages),
+    rocketmq_files: rocketmq.files,
+    kafka_files: kafka.files,
+  };
+}

@@ -1,0 +1,146 @@
+// A run that takes its time: it is started, watched and ended here; what it brought is drawn, and can be taken away.
+
+import { html } from "htm/preact";
+import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { count } from "../common/format.js";
+import { t } from "../common/i18n.js";
+import { request } from "../common/request.js";
+import { Plot } from "./plot.js";
+import { save } from "./save.js";
+
+const ASK_EVERY_MS = 700;
+
+export function Run({ kind }) {
+  const run = useSignal(null);
+  const problem = useSignal(null);
+  const address = `/api/storage/runs/${kind}`;
+  const tell = ({ answer, why }) => {
+    problem.value = why ?? null;
+    if (answer) run.value = answer;
+  };
+  useEffect(() => void request("GET", address).then(tell), []);
+  const isRunning = run.value?.phase === "running";
+  useEffect(() => {
+    if (!isRunning) return undefined;
+    const timer = setInterval(() => request("GET", address).then(tell), ASK_EVERY_MS);
+    return () => clearInterval(timer);
+  }, [isRunning]);
+  const report = run.value?.report;
+  return html`
+    <section class="panel storage-run" aria-labelledby="run-title">
+      <header class="panel-head">
+        <h2 class="panel-title" id="run-title">${t(`storage.run.${kind}`)}</h2>
+        <button
+          type="button"
+          class="button button-primary"
+          disabled=${isRunning || !run.value}
+          onClick=${() => request("POST", address).then(tell)}
+        >
+          ${t("storage.run.start")}
+        </button>
+        ${
+          isRunning &&
+          html`<button type="button" class="button" onClick=${() => request("POST", `${address}/cancel`).then(tell)}>
+            ${t("storage.run.cancel")}
+          </button>`
+        }
+        ${report && html`<${Exports} kind=${kind} report=${report} />`}
+      </header>
+      <div class="run-body">
+        <p>${t(`storage.run.${kind}.text`)}</p>
+        ${isRunning && html`<${Progress} run=${run.value} />`}
+        ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
+        ${["cancelled", "failed"].includes(run.value?.phase) && html`<p class="problem">${ending(run.value)}</p>`}
+        <p class="sr-only" role="status">${run.value ? t(`storage.phase.${run.value.phase}`) : ""}</p>
+      </div>
+    </section>
+    ${report && html`<${Facts} report=${report} />`}
+    ${
+      report &&
+      html`<div class="storage-plots">
+        ${report.plots.map((plot) => html`<${Plot} key=${plot.name} plot=${plot} />`)}
+      </div>`
+    }
+    ${(report?.tables ?? []).map((table) => html`<${ReportTable} key=${table.name} table=${table} />`)}
+  `;
+}
+
+const ending = ({ phase, error }) => t(`storage.phase.${phase}`) + (error ? ` ${error}` : "");
+
+function Progress({ run }) {
+  return html`<div class="run-progress">
+    <progress max=${run.total} value=${run.number} aria-label=${t("storage.run.progress")}></progress>
+    <span class="number">${t("storage.run.step", { number: run.number + 1, total: run.total })}</span>
+  </div>`;
+}
+
+function ReportTable({ table }) {
+  const title = `table-${table.name}`;
+  const cell = (value) => (typeof value === "number" ? rounded(value) : t(`storage.cell.${value}`));
+  const kind = (value) => (typeof value === "number" ? "number" : "");
+  return html`<section class="panel" aria-labelledby=${title}>
+    <header class="panel-head">
+      <h3 class="panel-title" id=${title}>${t(`storage.table.${table.name}`)}</h3>
+    </header>
+    <div class="table-scroll" tabindex="0" role="group" aria-labelledby=${title}>
+      <table>
+        <thead>
+          <tr>
+            ${table.columns.map(
+              (name, index) => html`<th key=${name} scope="col" class=${kind(table.rows[0][index])}>
+                ${t(`storage.column.${name}`)}
+              </th>`,
+            )}
+          </tr>
+        </thead>
+        <tbody>
+          ${table.rows.map(
+            (row, number) => html`<tr key=${number}>
+              ${row.map((value, index) => html`<td key=${index} class=${kind(value)}>${cell(value)}</td>`)}
+            </tr>`,
+          )}
+        </tbody>
+      </table>
+    </div>
+  </section>`;
+}
+
+function Exports({ kind, report }) {
+  const button = (type, text) =>
+    html`<button type="button" class="button row-button" onClick=${() => save(`${kind}.${type}`, text)}>
+      ${type.toUpperCase()}
+    </button>`;
+  return html`<span class="run-exports">
+    ${button("json", JSON.stringify(report, null, 2))}${button("csv", csvOf(report))}
+  </span>`;
+}
+
+/** One line per point: plot, line, x, y. The names are the engine's own words, without commas. */
+function csvOf({ plots }) {
+  const rows = plots.flatMap(({ name, lines }) =>
+    Object.entries(lines).flatMap(([line, points]) => points.map(([x, y]) => [name, line, x, y].join(","))),
+  );
+  return ["plot,line,x,y", ...rows].join("\n");
+}
+
+/** What the figures say of a claim of the article. */
+function Facts({ report: { facts, machine } }) {
+  const values = (fact) =>
+    Object.fromEntries(Object.entries(fact.values).map(([name, value]) => [name, rounded(value)]));
+  return html`<ul class="panel run-facts">
+    ${facts.map(
+      (fact) => html`<li key=${fact.name}>
+        <strong class=${fact.holds ? "good-text" : "problem-text"}>
+          <span aria-hidden="true">${fact.holds ? "✓" : "✕"}</span>${" "}
+          ${t(`storage.fact.${fact.name}.${fact.holds ? "holds" : "fails"}`)}
+        </strong>${" "}
+        ${t(`storage.fact.${fact.name}`, values(fact))}
+      </li>`,
+    )}
+    <li class="quiet">${t("storage.run.machine", { machine })}</li>
+  </ul>`;
+}
+
+const rounded = (value) =>
+  value >= 100 || Number.isInteger(value) ? count(value) : String(Number(value.toPrecision(2)));

@@ -1,0 +1,94 @@
+// What one store read to find a message: each access, what lies there, and what all so far cost.
+
+import { html } from "htm/preact";
+import { clockTime, count } from "../common/format.js";
+import { t } from "../common/i18n.js";
+import { show, stores } from "./laboratory.js";
+import { unitText } from "./units.js";
+
+export function Steps({ store, told, by, shown }) {
+  const steps = told.steps.slice(0, shown);
+  const isWhole = shown >= told.steps.length;
+  const title = `steps-${store}`;
+  return html`<section class="steps" aria-labelledby=${title}>
+    <h3 id=${title}>${t(`storage.store.${store}`)}</h3>
+    <p class="quiet">${t(`storage.find.way_${by}.${store}`)}</p>
+    <ol class="step-list">
+      ${steps.map((step, index) => html`<${Step} key=${index} store=${store} step=${step} number=${index + 1} />`)}
+    </ol>
+    ${
+      isWhole &&
+      told.steps_omitted > 0 &&
+      html`<p class="quiet">${t("storage.find.omitted", { n: told.steps_omitted })}</p>`
+    }
+    ${isWhole && html`<${Found} told=${told} />`}
+    <p class="step-sum number">${sumOf(isWhole ? told.cost : costSoFar(steps))}</p>
+  </section>`;
+}
+
+function Step({ store, step, number }) {
+  return html`<li class="step">
+    <span class="step-number number" aria-hidden="true">${number}</span>
+    <div>
+      <p>
+        ${
+          step.is_seek &&
+          html`<span class="badge" title=${t("storage.find.seek_meaning")}>${t("storage.find.seek")}</span> `
+        }
+        <strong>${unitText(step)}</strong>
+      </p>
+      <p class="quiet">
+        <button
+          type="button"
+          class="link-button mono"
+          title=${t("storage.find.open_file")}
+          onClick=${() => show(store, step.path, step.position)}
+        >
+          ${step.path}
+        </button>
+        ${" "}
+        ${t("storage.find.read", { position: step.position, n: step.length })}
+      </p>
+      ${step.kind === "queue_entry" && html`<p class="quiet">${arithmetic(step)}</p>`}
+    </div>
+  </li>`;
+}
+
+/** How the place of a dense entry is known without a search. */
+function arithmetic({ values, position }) {
+  const size = stores.value.sizes.queue_entry_bytes;
+  const product = values.number * size;
+  return t("storage.find.arithmetic", { number: values.number, size, product, position, start: product - position });
+}
+
+function Found({ told }) {
+  if (told.found_count === 0) return html`<p class="step-found">${t("storage.find.nothing")}</p>`;
+  return html`<p class="step-found">
+    ${t("storage.find.found", { n: told.found_count })}${" "}
+    ${told.found.map(
+      (message) => html`<span key=${`${message.queue_id}@${message.offset}`} class="badge">
+        ${t("storage.find.found_at", {
+          queue: message.queue_id,
+          offset: message.offset,
+          key: message.key ?? "–",
+          time: clockTime(message.stored_ms, true),
+        })}
+      </span> `,
+    )}
+  </p>`;
+}
+
+const costSoFar = (steps) => ({
+  seeks: steps.filter((step) => step.is_seek).length,
+  reads: steps.length,
+  bytes: steps.reduce((sum, step) => sum + step.length, 0),
+  files: new Set(steps.map((step) => step.path)).size,
+});
+
+const sumOf = (cost) =>
+  t("storage.find.sum", {
+    seeks: count(cost.seeks),
+    reads: count(cost.reads),
+    bytes: count(cost.bytes),
+    files: count(cost.files),
+  });

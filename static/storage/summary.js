@@ -1,0 +1,62 @@
+// Both stores in one line each: how many files, how many bytes, and what of them is messages, what is index.
+
+import { html } from "htm/preact";
+import { bytes, count } from "../common/format.js";
+import { t } from "../common/i18n.js";
+import { STORES, stores } from "./laboratory.js";
+
+/** What a file is for, by its format. */
+const USES = {
+  commitlog: "messages",
+  log: "messages",
+  consumequeue: "index",
+  index: "index",
+  offset_index: "index",
+  time_index: "index",
+};
+
+export function Summary() {
+  const rows = STORES.filter((store) => stores.value.stores[store]).map((store) => figuresOf(store));
+  const most = Math.max(...rows.map((row) => row.messages + row.index + row.other));
+  const label = t("storage.summary");
+  return html`<div class="panel store-figures table-scroll" tabindex="0" role="group" aria-label=${label}>
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">${t("storage.store")}</th>
+          <th scope="col" class="number">${t("storage.files")}</th>
+          <th scope="col" class="number">${t("storage.messages_bytes")}</th>
+          <th scope="col" class="number">${t("storage.index_bytes")}</th>
+          <th scope="col" class="number">${t("storage.disk_bytes")}</th>
+          <th scope="col" class="share-head">${t("storage.shares")}</th>
+        </tr>
+      </thead>
+      <tbody>${rows.map((row) => html`<${Row} key=${row.store} row=${row} most=${most} />`)}</tbody>
+    </table>
+  </div>`;
+}
+
+/** {files, messages, index, other, disk}: files, and bytes of each use. */
+export function figuresOf(store) {
+  const figures = { store, files: 0, messages: 0, index: 0, other: 0, disk: 0 };
+  for (const file of stores.value.stores[store]) {
+    figures.files += 1;
+    figures.disk += file.disk_bytes;
+    figures[USES[file.format] ?? "other"] += file.used_bytes;
+  }
+  return figures;
+}
+
+function Row({ row, most }) {
+  const part = (name) =>
+    html`<span class=${`share share-${name}`} style=${{ width: `${(100 * row[name]) / most}%` }}></span>`;
+  const share = { messages: bytes(row.messages), index: bytes(row.index) };
+  return html`<tr>
+    <th scope="row">${t(`storage.store.${row.store}`)}</th>
+    <td class="number">${count(row.files)}</td>
+    <td class="number">${bytes(row.messages)}</td>
+    <td class="number">${bytes(row.index)}</td>
+    <td class="number">${bytes(row.disk)}</td>
+    <td class="shares" role="img" aria-label=${t("storage.shares_of", share)}>${part("messages")}${part("index")}</td>
+  </tr>`;
+}

@@ -1,0 +1,49 @@
+// The traffic that goes to both stores: what a person chooses, within the server's bounds.
+
+import { html } from "htm/preact";
+import { useSignal } from "@preact/signals";
+import { t } from "../common/i18n.js";
+import { isBusy, load, refusal, stores, TRAFFIC } from "./laboratory.js";
+
+export function TrafficForm() {
+  const typed = useSignal({});
+  const { traffic, bounds, codecs } = stores.value;
+  const values = { ...traffic, ...typed.value };
+  const change = (name) => (event) => (typed.value = { ...typed.peek(), [name]: event.target.value });
+  const send = async (event) => {
+    event.preventDefault();
+    await load(values);
+    if (!refusal.value) typed.value = {};
+  };
+  const number = (name) => html`<input
+    class="input number"
+    type="number"
+    inputmode="numeric"
+    name=${name}
+    required
+    min=${bounds[name][0]}
+    max=${bounds[name][1]}
+    value=${values[name]}
+    onInput=${change(name)}
+  />`;
+  const choice = () => html`<select name="codec" value=${values.codec} onChange=${change("codec")}>
+    ${codecs.map(
+      (codec) => html`<option key=${codec} value=${codec} selected=${codec === values.codec}>${codec}</option>`,
+    )}
+  </select>`;
+  return html`<form class="panel traffic" aria-labelledby="traffic-title" onSubmit=${send}>
+    <h2 class="panel-title" id="traffic-title">${t("storage.traffic")}</h2>
+    <div class="traffic-fields">
+      ${TRAFFIC.map(
+        (name) => html`<label key=${name} class="traffic-field" title=${t(`storage.traffic.${name}.about`)}>
+          <span>${t(`storage.traffic.${name}`)}</span>
+          ${name === "codec" ? choice() : number(name)}
+        </label>`,
+      )}
+      <button type="submit" class="button button-primary" disabled=${isBusy.value}>
+        ${t(isBusy.value ? "storage.building" : "storage.build")}
+      </button>
+    </div>
+    ${refusal.value && html`<p class="problem" role="alert">${refusal.value}</p>`}
+  </form>`;
+}

@@ -1,0 +1,73 @@
+// The prediction beside what the run counted, and why it is so.
+
+import { html } from "htm/preact";
+import { count } from "../common/format.js";
+import { t } from "../common/i18n.js";
+import { STORES } from "./laboratory.js";
+
+const FIGURES = ["seeks", "bytes"];
+/** Of bytes a prediction within this factor is close: who knows every length of a property? */
+const CLOSE_FACTOR = 1.5;
+
+export function Verdict({ result, prediction, by }) {
+  return html`<section class="panel find-verdict" aria-labelledby="verdict-title">
+    <header class="panel-head"><h2 class="panel-title" id="verdict-title">${t("storage.verdict")}</h2></header>
+    <div class="table-scroll" tabindex="0" role="group" aria-labelledby="verdict-title">
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">${t("storage.store")}</th>
+            <th scope="col">${t("storage.verdict.what")}</th>
+            <th scope="col" class="number">${t("storage.verdict.predicted")}</th>
+            <th scope="col" class="number">${t("storage.verdict.counted")}</th>
+            <th scope="col">${t("storage.verdict.judgement")}</th>
+          </tr>
+        </thead>
+        <tbody>
+          ${STORES.flatMap((store) =>
+            FIGURES.map(
+              (figure) => html`<${Row}
+                key=${`${store}.${figure}`}
+                store=${store}
+                figure=${figure}
+                predicted=${Number(prediction[`${store}.${figure}`])}
+                counted=${result[store].cost[figure]}
+              />`,
+            ),
+          )}
+        </tbody>
+      </table>
+    </div>
+    <ul class="verdict-why">
+      ${STORES.map(
+        (store) => html`<li key=${store}>
+          <strong>${t(`storage.store.${store}`)}</strong> ${t(`storage.verdict.why_${by}.${store}`, result[store].cost)}
+        </li>`,
+      )}
+    </ul>
+  </section>`;
+}
+
+function Row({ store, figure, predicted, counted }) {
+  const judgement = judged(figure, predicted, counted);
+  const isRight = ["exact", "close"].includes(judgement);
+  return html`<tr>
+    <th scope="row">${t(`storage.store.${store}`)}</th>
+    <td>${t(`storage.find.predict_${figure}`)}</td>
+    <td class="number">${count(predicted)}</td>
+    <td class="number">${count(counted)}</td>
+    <td class=${isRight ? "good-text" : "problem-text"}>
+      <span aria-hidden="true">${isRight ? "✓" : "✕"}</span> ${t(`storage.verdict.${judgement}_${figure}`)}
+    </td>
+  </tr>`;
+}
+
+function judged(figure, predicted, counted) {
+  if (predicted === counted) return "exact";
+  const isClose =
+    figure === "seeks"
+      ? Math.abs(predicted - counted) <= Math.max(1, counted / 10)
+      : predicted <= counted * CLOSE_FACTOR && predicted * CLOSE_FACTOR >= counted;
+  if (isClose) return "close";
+  return predicted < counted ? "less" : "more";
+}

@@ -1,0 +1,29 @@
+"""Runs for the tests of the host: a process must find them by name."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from app.storage.progress import Progress, Step
+from app.storage.runs.report import Plot, Report
+
+
+def quick(folder: Path, progress: Progress) -> Report:
+    """Tells one step and brings a plot; its folder is its own."""
+    assert folder.is_dir()
+    progress(Step(1, 2, "half of it"))
+    return Report("here", [Plot("reads", {"kafka": [(1.0, 2.0)]})])
+
+
+def endless(folder: Path, progress: Progress) -> Report:
+    """Never ends by itself, and leaves a file."""
+    (folder / "half-done").touch()
+    progress(Step(3, 12, "a quarter"))
+    while True:
+        time.sleep(60)
+
+
+def broken(_folder: Path, _progress: Progress) -> Report:
+    """Fails."""
+    raise ValueError("the disk said no")

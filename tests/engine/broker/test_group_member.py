@@ -1,0 +1,266 @@
+"""Brokers whose log counts by majority: whole brokers and clients in virtual time."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+
+import pytest
+
+from engine.broker.group_member import STATE_CHANGES, GroupMember, MemberEvent, MemberState
+from engine.client.callbacks.send_result import SendStatus
+from engine.replication.majority.errors import NotOfThisGroup
+from engine.replication.raft.raft_log import EntryKind
+from engine.runtime.port import DiskFault
+from tests.support.lab.broker_group import MEMBERS, BrokerGroup
+from tests.support.lab.lab_cluster import LAB_STORE
+from tests.support.lab.runtime_handlers import CollectingHandler, frame_of
+
+
+def bodies(first, count):
+    return [f"order-{number}" for number in range(first, first + count)]
+
+
+def test_what_is_acknowledged_lies_in_every_members_log_byte_by_byte():
+    with BrokerGroup() as group:
+        for body in bodies(0, 40):
+            assert group.send(body * 50) is SendStatus.SEND_OK
+        group.wait_until_same()
+        assert all(body.encode() in log for log in group.logs() for body in group.acknowledged)
+        assert len(group.leader.broker.store.commit_log.files.files) >= 2
+
+
+@pytest.mark.parametrize("keeps_page_cache", [True, False])
+def test_the_next_leader_serves_all_that_the_dead_one_acknowledged(keeps_page_cache):
+    with BrokerGroup() as group:
+        group.start_consumer()
+        group.send_until_acknowledged(*bodies(0, 10))
+        first = group.leader.group.name
+        group.crash(first, keep_page_cache=keeps_page_cache)
+        group.send_until_acknowledged(*bodies(10, 10))
+        assert group.leader.group.name != first
+        group.world.run_until(lambda: set(bodies(0, 20)) <= set(group.consumed))
+        group.restart_member(first)
+        group.wait_until_same()
+
+
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_a_group_serves_again_four_seconds_after_its_leaders_end(seed):
+    with BrokerGroup(seed) as group:
+        group.send_until_acknowledged("before")
+        began_us = group.world.loop.now_us
+        group.crash(group.leader.group.name)
+        group.send_until_acknowledged("after")
+        assert group.world.loop.now_us - began_us < 4_000_000
+
+
+def test_nobody_sees_what_a_cut_off_leader_appends_and_it_is_given_up():
+    with BrokerGroup() as group:
+        group.start_consumer()
+        group.send_until_acknowledged("before")
+        old = group.leader
+        group.world.run_until(lambda: group.consumed == ["before"])
+        fault = group.cut_off(old.group.name)
+        assert group.send("in vain") is not SendStatus.SEND_OK
+        assert b"in vain" in b"".join(group.logs())
+        group.world.run_until(lambda: group.leaders and old not in group.leaders)
+        group.send_until_acknowledged("after")
+        group.world.network.faults.remove(fault)
+        group.wait_until_same()
+        assert old.state is MemberState.FOLLOWS
+        assert not any(b"in vain" in log for log in group.logs())
+        group.world.run_until(lambda: "after" in group.consumed)
+        assert "in vain" not in group.consumed
+
+
+def test_without_a_majority_nothing_is_acknowledged_and_with_one_it_goes_on():
+    with BrokerGroup() as group:
+        group.send_until_acknowledged("before")
+        leader = group.leader.group.name
+        others = [name for name in MEMBERS if name != leader]
+        for name in others:
+            group.crash(name)
+        assert group.send("alone") is not SendStatus.SEND_OK
+        group.world.run_until(lambda: not group.leaders)
+        assert group.send("nobody leads") is None
+        group.restart_member(others[0])
+        group.send_until_acknowledged("after")
+
+
+def test_topics_and_offsets_outlive_their_leader():
+    with BrokerGroup() as group:
+        consumer = group.start_consumer()
+        group.send_until_acknowledged(*bodies(0, 10))
+        group.world.run_until(lambda: len(group.consumed) == 10)
+        group.stop(consumer)
+        group.world.run_for(6_000)
+        first = group.leader
+        group.crash(first.group.name)
+        group.world.run_until(lambda: group.leaders)
+        tables = group.leader.broker
+        assert "T" in tables.topic_config_manager.topic_config_table
+        offsets = [tables.consumer_offset_manager.query_offset("consumers", "T", queue) for queue in range(4)]
+        assert sum(offset for offset in offsets if offset > 0) == 10
+
+
+def test_all_that_was_acknowledged_outlives_a_power_cut_of_all_machines():
+    with BrokerGroup() as group:
+        group.send_until_acknowledged(*bodies(0, 25))
+        for name in MEMBERS:
+            group.crash(name, keep_page_cache=False)
+        for name in MEMBERS:
+            group.restart_member(name)
+        group.start_consumer()
+        group.world.run_until(lambda: set(group.acknowledged) <= set(group.consumed))
+
+
+def test_who_goes_in_order_gives_no_message_up_and_comes_back_quickly():
+    with BrokerGroup() as group:
+        group.send_until_acknowledged(*bodies(0, 5))
+        leader = group.leader
+        name = leader.group.name
+        group.world.run(leader.shutdown(), node=name)
+        assert leader.state is MemberState.RESTS
+        group.crash(name)
+        member = group.restart_member(name)
+        assert member.peer.core.log.last_index > 0
+        group.send_until_acknowledged(*bodies(5, 5))
+        group.wait_until_same()
+
+
+def test_who_was_away_for_long_gets_what_others_keep_on_their_disks_only():
+    with BrokerGroup() as group:
+        away = next(name for name in MEMBERS if name != group.leader.group.name)
+        group.crash(away)
+        group.send_until_acknowledged(*bodies(0, 30))
+        group.world.run_for(3_000)
+        log = group.leader.peer.core.log
+        assert log.released_index > 10
+        assert not any(entry.data for entry in log.entries[: log.released_index] if entry.kind is EntryKind.DATA)
+        group.restart_member(away)
+        group.wait_until_same()
+        # What was applied before is neither read nor applied again.
+        log = group.restart(away).peer.core.log
+        assert log.released_index > 10
+        group.wait_until_same()
+
+
+def test_a_member_with_a_damaged_log_does_not_start_and_comes_back_with_an_empty_folder():
+    with BrokerGroup() as group:
+        group.send_until_acknowledged(*bodies(0, 20))
+        group.world.run_for(3_000)
+        member = next(name for name in MEMBERS if name != group.leader.group.name)
+        group.crash(member)
+        files = group.world.storages[member].files
+        log = files["raft/log"]
+        log.write(100, memoryview(bytes([log.read(100, 1)[0] ^ 1])))
+        before = log.read(0, log.size_bytes)
+        with pytest.raises(DiskFault, match="must not vote: begin with an empty folder"):
+            group.restart_member(member)
+        assert log.read(0, log.size_bytes) == before
+        group.crash(member)
+        files.clear()
+        term = group.leader.peer.core.term
+        group.restart_member(member)
+        group.wait_until_same()
+        assert group.leader.peer.core.term == term
+
+
+def test_a_leader_whose_disk_fails_leaves_the_group_and_another_goes_on():
+    with BrokerGroup() as group:
+        group.send_until_acknowledged("before")
+        first = group.leader
+        group.world.storages[first.group.name].flush_error = "the disk is broken"
+        group.send_until_acknowledged("after")
+        assert "the disk is broken" in first.failure
+        assert first.state is MemberState.RESTS
+        assert group.leader is not first
+
+
+def test_a_follower_whose_disk_is_full_leaves_the_group_and_comes_back_with_room():
+    with BrokerGroup() as group:
+        full = next(name for name in MEMBERS if name != group.leader.group.name)
+        storage = group.world.storages[full]
+        storage.occupied_bytes = storage.capacity_bytes - storage.used_bytes
+        group.send_until_acknowledged(*bodies(0, 30))
+        group.world.run_until(lambda: "the disk is full" in group.members[full].failure)
+        storage.occupied_bytes = 0
+        group.crash(full)
+        group.restart_member(full)
+        group.send_until_acknowledged(*bodies(30, 5))
+        group.wait_until_same()
+
+
+def test_a_stranger_at_the_groups_door_is_sent_away_and_harms_nobody():
+    with BrokerGroup() as group:
+        runtime = group.world.node("stranger")
+        host, port = group.leader.group.own_address
+        for frame in (b"", b"hello, I am n1", bytes(200)):
+            door = CollectingHandler()
+            group.world.run(runtime.network.connect(f"{host}:{port}", door, 500), node="stranger")
+            door.connection.send_frame(frame_of(frame))
+            group.world.run_until(partial(len, door.lost_reasons))
+        group.send_until_acknowledged("nothing happened")
+
+
+def test_a_folder_with_messages_of_a_broker_alone_is_refused():
+    with BrokerGroup() as group:
+        group.start_broker("alone")
+        runtime = group.world.node("alone")
+        group.world.run(group.brokers["alone"].shutdown(), node="alone")
+        group.world.storages["alone"].add("commitlog/00000000000000000000", _some_file(group))
+        member = GroupMember(runtime, group.members["n0"].group, group.brokers["alone"].config, LAB_STORE)
+        with pytest.raises(NotOfThisGroup, match="begin with an empty one"):
+            group.world.run(member.start(), node="alone")
+
+
+def _some_file(group):
+    return group.world.storages["n0"].files["raft/state"]
+
+
+def test_a_state_that_cannot_follow_is_in_no_row_of_the_table():
+    assert (MemberState.FOLLOWS, MemberEvent.LEAD) not in STATE_CHANGES
+    assert (MemberState.LEADS, MemberEvent.FOLLOW) not in STATE_CHANGES
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_crashes_and_partitions_lose_nothing_that_was_acknowledged(seed):
+    survives(seed)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(3, 60))
+def test_many_random_crashes_and_partitions_lose_nothing_that_was_acknowledged(seed):
+    survives(seed)
+
+
+def survives(seed):
+    chance = random.Random(seed)
+    with BrokerGroup(seed) as group:
+        group.start_consumer()
+        for number in range(30):
+            if chance.random() < 0.2:
+                break_something(group, chance)
+            group.send(f"message-{number}.")
+            group.world.run_for(chance.randrange(500))
+        mend(group)
+        group.wait_until_same()
+        log = group.logs()[0]
+        assert [body for body in group.acknowledged if body.encode() not in log] == []
+        group.world.run_until(lambda: set(group.acknowledged) <= set(group.consumed), limit_ms=300_000)
+
+
+def break_something(group, chance):
+    """One fault at a time: what was broken before is mended first."""
+    mend(group)
+    name = chance.choice(MEMBERS)
+    if chance.random() < 0.4:
+        group.cut_off(name)
+    else:
+        group.crash(name, keep_page_cache=chance.random() < 0.5)
+
+
+def mend(group):
+    group.world.network.faults.clear()
+    for name in sorted(group.down):
+        group.restart_member(name)
