@@ -63,6 +63,11 @@ test: tools-of-tests  ## Run the tests of every change, in minutes (a part: TEST
 test-rest: tools-of-tests databases-of-tests  ## Run what `make test` leaves out, and its properties and sweeps with more examples
 	@$(PYTEST) -m rest $(SPREAD) $(SELECTED)
 
+.PHONY: test-again
+test-again:  ## Run those that failed in the last run again, one after the other; more than five fail unseen
+	@$(BIN)/python -m scripts.failed_tests 5
+	@$(PYTEST) -m "" --last-failed --last-failed-no-failures=none
+
 .PHONY: test-all
 test-all: test test-rest  ## Run both
 

@@ -107,5 +107,6 @@ def test_the_targets_choose_the_tiers_and_continuous_integration_runs_both():
     options = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["addopts"]
     assert options[options.index("-m") + 1] == QUICK
     integration = (PROJECT / ".ci" / "run").read_text()
-    assert re.search(r"^make check\b.*\n(.*\n)*make test-rest\b", integration, re.MULTILINE)
+    checks = r"^make format-check lint types\b.*\ntests test\n(.*\n)*tests test-rest\n"
+    assert re.search(checks, integration, re.MULTILINE)
     assert re.search(r"^check:.* test\b", makefile, re.MULTILINE)

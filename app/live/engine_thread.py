@@ -42,6 +42,7 @@ class EngineThread:
         self._loop = new_event_loop()
         self._goes_on = threading.Event()
         self._paused_until_s = 0.0
+        self._pause_s = 0.0
         self._pause: asyncio.TimerHandle | None = None
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
         self._thread.start()
@@ -100,17 +101,19 @@ class EngineThread:
         """Let nothing run in the engine for so long, as if its process got no processor time; a fault.
 
         To be called in the engine's thread. It begins a moment later, so that whoever asked for it is answered; of
-        several within that moment the last one counts.
+        several within that moment the last one counts. Who asks for something else in that moment is told already
+        that it is paused, as the answer might come too late.
         """
         if self._pause is not None:
             self._pause.cancel()
         self._goes_on.clear()
-        self._pause = self._loop.call_later(_PAUSE_BEGINS_AFTER_S, self._sleep, ms / 1_000)
+        self._pause_s = ms / 1_000
+        self._paused_until_s = time.monotonic() + _PAUSE_BEGINS_AFTER_S + self._pause_s
+        self._pause = self._loop.call_later(_PAUSE_BEGINS_AFTER_S, self._sleep)
 
-    def _sleep(self, seconds: float) -> None:
+    def _sleep(self) -> None:
         self._pause = None
-        self._paused_until_s = time.monotonic() + seconds
-        self._goes_on.wait(seconds)
+        self._goes_on.wait(self.paused_ms / 1_000)
         self._paused_until_s = 0.0
 
     def resume(self) -> None:
@@ -121,7 +124,9 @@ class EngineThread:
     @property
     def paused_ms(self) -> int:
         """How much longer it is paused."""
-        return max(0, round((self._paused_until_s - time.monotonic()) * 1_000)) if self._paused_until_s else 0
+        if not self._paused_until_s:
+            return 0
+        return max(0, round(min(self._pause_s, self._paused_until_s - time.monotonic()) * 1_000))
 
     def stop(self) -> None:
         """End the loop after its current step and wait for the thread."""

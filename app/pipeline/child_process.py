@@ -85,8 +85,10 @@ class ChildProcess:
             kill_session(self.pid)
 
     def _signal(self, number: signal.Signals) -> None:
-        with contextlib.suppress(ProcessLookupError):
-            self._process.send_signal(number)
+        """Unlike ``Popen.send_signal``, which would collect a child that has just ended: see ``_await_end``."""
+        if self._process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(self.pid, number)
 
     def _follow(self) -> None:
         assert self._process.stdout is not None and self._process.stdin is not None

@@ -75,9 +75,22 @@ def paused(engine, ms):
     """The engine once it is paused."""
     engine.call(lambda: engine.pause(ms))
     waited = threading.Event()
-    while not engine.paused_ms:
+    while engine._pause is not None:
         waited.wait(0.01)
     return engine
+
+
+def over(engine):
+    """Wait for the end of a pause."""
+    waited = threading.Event()
+    while engine.paused_ms:
+        waited.wait(0.01)
+
+
+def test_whoever_asks_between_the_order_and_the_pause_is_told_at_once(engine):
+    engine.call(lambda: engine.pause(60_000))
+    with pytest.raises(EngineUnavailable, match=r"pauses the engine for [56]"):
+        engine.call(lambda: 1, timeout_s=60)
 
 
 def test_a_paused_engine_says_for_how_much_longer_to_whoever_asks(engine):
@@ -97,13 +110,14 @@ def test_whoever_asks_after_the_end_of_a_pause_is_answered(engine):
 
 def test_a_pause_ends_by_itself(engine):
     engine.call(lambda: engine.pause(1))
-    assert engine.run(asyncio.sleep(0.2, "over"), timeout_s=60) == "over"
-    assert engine.paused_ms == 0
+    over(engine)
+    assert engine.run(asyncio.sleep(0, "over"), timeout_s=60) == "over"
 
 
 def test_pauses_do_not_add_up(engine):
     engine.call(lambda: [engine.pause(60_000), engine.pause(1)])
-    assert engine.run(asyncio.sleep(0.2, "over"), timeout_s=60) == "over"
+    over(engine)
+    assert engine.run(asyncio.sleep(0, "over"), timeout_s=60) == "over"
 
 
 def test_a_paused_engine_can_be_stopped():
