@@ -8,6 +8,7 @@ WORKERS ?= 3
 SERVE   ?=
 TESTS   ?=
 CHANGED ?=
+FORM    ?=
 BENCH   ?=
 SOAK    ?=
 
@@ -24,6 +25,8 @@ SELECTED = $(if $(CHANGED),$$($(BIN)/python -m scripts.changed_tests),$(TESTS))
 # A hundred processes that tests start need not compile the same files again, nor need pytest: `make clean` removes
 # what is kept in __pycache__.
 unexport PYTHONDONTWRITEBYTECODE
+# FORM=compiled: tests run what `make fast` has built.
+export GLASSMQ_FORM := $(FORM)
 
 PAGE_PACKAGES := static/vendor/.version
 INSTALLED     := $(STAMPS)/installed
@@ -49,6 +52,10 @@ run: install  ## Start name server, broker and page; the page may break them on 
 .PHONY: install
 install: $(INSTALLED) $(JAVA) $(PAGE_PACKAGES)  ## Make .venv with GlassMQ in it and fetch the page's packages
 
+.PHONY: fast
+fast: $(DEVELOPMENT)  ## Compile the engine's hot path; glassmq serve uses it then (needs a C compiler; once, a minute or two)
+	@$(BIN)/python -m scripts.fast
+
 
 ##@ Develop
 
@@ -56,7 +63,7 @@ install: $(INSTALLED) $(JAVA) $(PAGE_PACKAGES)  ## Make .venv with GlassMQ in it
 check: format-check lint types test  ## Everything that must pass before a commit: format, lint, types, tests
 
 .PHONY: test
-test: tools-of-tests  ## Run the tests of every change, in minutes (a part: TESTS=tests/lab; what differs from main: CHANGED=1)
+test: tools-of-tests  ## Run the tests of every change, in minutes (a part: TESTS=tests/lab; what differs from main: CHANGED=1; after `make fast`: FORM=compiled)
 	@$(PYTEST) -m quick $(SPREAD) $(SELECTED)
 
 .PHONY: test-rest
@@ -117,8 +124,10 @@ coverage: install $(DEVELOPMENT)  ## Measure what the engine's own tests reach o
 	@$(BIN)/coverage report
 
 .PHONY: wheel
-wheel: $(STAMPS)/environment $(PAGE_PACKAGES)  ## Build a wheel with the page in it; its version follows the newest git tag
+wheel: $(DEVELOPMENT) $(PAGE_PACKAGES)  ## Build a wheel with the page in it, and one with the compiled modules too; their version follows the newest git tag
 	@$(BIN)/python -m pip --quiet --disable-pip-version-check wheel --no-deps --wheel-dir dist .
+	@if $(BIN)/python -m scripts.fast; then \
+	  GLASSMQ_COMPILED_WHEEL=1 $(BIN)/python -m pip --quiet --disable-pip-version-check wheel --no-deps --wheel-dir dist .; fi
 	@ls dist/*.whl
 
 

@@ -79,6 +79,10 @@ class LazyGroup(click.Group):
         """As click's, but an unknown command is answered with the known ones."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.UsageError(f"there is no command {args[0]!r}; there are {', '.join(COMMANDS)}")
+        if args and args[0] == "serve":  # before it imports what it runs
+            from engine.compiled.form import choose_form
+
+            choose_form(wants_compiled="--interpreted" not in args)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import os
 
+from engine.compiled.form import choose_form
+
+if os.environ.get("GLASSMQ_FORM") == "compiled":  # `make test FORM=compiled`; before any of its modules is imported
+    form = choose_form(wants_compiled=True)
+    assert form.is_compiled, form.why
+
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling

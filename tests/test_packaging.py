@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+from engine.compiled.form import BuildUnusable, usable_modules
 from tests.support.live.glass_process import GlassProcess
 
 ROOT = Path(__file__).parent.parent
@@ -47,13 +48,22 @@ def test_the_licence_is_named_and_there():
 
 
 @pytest.fixture
-def wheel(tmp_path):
+def wheel(form, tmp_path, monkeypatch):
+    """As `make wheel` builds both."""
+    if form == "compiled":
+        try:
+            usable_modules()
+        except BuildUnusable as reason:
+            pytest.skip(f"the compiled wheel: {reason}")
+        monkeypatch.setenv("GLASSMQ_COMPILED_WHEEL", "1")
     call(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path, ROOT)
     return next(tmp_path.glob("glassmq-*.whl"))
 
 
-def test_a_wheel_runs_in_a_fresh_environment_without_the_source_tree(wheel, tmp_path, monkeypatch):
+@pytest.mark.parametrize("form", ["interpreted", "compiled"])
+def test_a_wheel_runs_in_a_fresh_environment_without_the_source_tree(form, wheel, tmp_path, monkeypatch):
     monkeypatch.delenv("PYTHONPATH", raising=False)
+    assert wheel.name.endswith("-none-any.whl") is (form == "interpreted")
     fresh = tmp_path / "fresh"
     call(sys.executable, "-m", "venv", fresh)
     call(fresh / "bin" / "python", "-m", "pip", "install", "--quiet", "--constraint", CONSTRAINTS, wheel)
@@ -67,6 +77,11 @@ def test_a_wheel_runs_in_a_fresh_environment_without_the_source_tree(wheel, tmp_
     server = GlassProcess(tmp_path / "data", page=True)
     server.command[:3] = [glassmq]
     with server:
+        assert server.addresses["form"] == form
+        name_server = ("--name-server", server.name_server)
+        call(glassmq, "send", "orders", "hello", *name_server, cwd=tmp_path)
+        group = ("--group", "readers", "--from", "first", "--count", "1")
+        assert "hello" in call(glassmq, "consume", "orders", *group, *name_server, cwd=tmp_path)
         page = get(server.addresses["page"] + "/live?lang=zh")
         assert "实时" in page
         assert "import" in get(server.addresses["page"] + SCRIPT.search(page)[1])

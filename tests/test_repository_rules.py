@@ -24,10 +24,11 @@ OTHER_FILES = sorted([*(PROJECT / "scripts").rglob("*.py"), *(PROJECT / "tests")
 LONGEST_FILE_LINES = 450
 
 #: The engine's files that may touch the world: the runtime, the one place that makes a live runtime for users who
-#: bring none, those that read the lab's own scenarios and the texts, and the pipeline, which never runs in a lab: Spark
-#: brings its processes, threads and files.
+#: bring none, those that read the lab's own scenarios and the texts, what decides which form of the engine is loaded, and
+#: the pipeline, which never runs in a lab: Spark brings its processes, threads and files.
 OUTSIDE_THE_PORT = (
     PROJECT / "engine" / "runtime",
+    PROJECT / "engine" / "compiled",
     PROJECT / "engine" / "client" / "foundation" / "default_runtime.py",
     PROJECT / "engine" / "lab" / "scenario" / "scenario_files.py",
     PROJECT / "engine" / "texts",

@@ -24,6 +24,7 @@ from app.web.access_gate import is_loopback
 from app.web.busy_ports import WantedPort, explain_taken_ports
 from app.web.embedding_origins import origin_of
 from engine.broker.foundation.broker_config import BrokerConfig
+from engine.compiled.form import running_form
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message.record_layout import BLANK_MIN_SIZE_BYTES
 from engine.replication.ha.ha_config import BrokerRole
@@ -117,6 +118,12 @@ log = logging.getLogger("glassmq.host")
     "--tls-mode",
     type=click.Choice([mode.value for mode in TlsMode]),
     help="permissive serves plain connections too.  [default: permissive with --tls-cert, else disabled]",
+)
+@click.option(
+    "--interpreted",
+    is_flag=True,
+    expose_value=False,  # app/command_line.py has read it, before this module was imported
+    help="Run the source as it stands, although make fast has compiled it: to debug it.",
 )
 @click.option(
     "--log-level",
@@ -383,6 +390,12 @@ def _replication_lines(server: Server, settings: LiveHostSettings) -> list[str]:
     return [f"  for slaves   {for_slaves}  ({settings.broker.broker_role.value})"] if for_slaves else []
 
 
+def _form() -> str:
+    """What runs, and why it is not the compiled form."""
+    form = running_form()
+    return f"{form.name}  ({form.why})" if form.why else form.name
+
+
 def _print_addresses(server: Server, settings: LiveHostSettings) -> None:
     flush = settings.store.flush_disk_type.value
     tls = "" if settings.tls.mode is TlsMode.DISABLED else f", TLS {settings.tls.mode}"
@@ -393,6 +406,7 @@ def _print_addresses(server: Server, settings: LiveHostSettings) -> None:
         f"  broker       {server.host.broker_address}  ({settings.broker.broker_name}, {flush} flush{tls}{acl})",
         *_replication_lines(server, settings),
         f"  data         {settings.data_folder}",
+        f"  form         {_form()}",
     ]
     if server.page_address is not None:
         lines.append(f"  page         http://{server.page_address}/")

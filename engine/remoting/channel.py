@@ -13,8 +13,8 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from engine.protocol.command.remoting_command import (
     ONEWAY_FLAG,
@@ -26,6 +26,7 @@ from engine.protocol.command.remoting_command import (
 from engine.protocol.errors import MalformedFrame, ProtocolError
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RemotingSendFailed, RemotingTimeout, RemotingTooManyRequests, RequestRefused
+from engine.remoting.waiting import call_and_wait, wait_and_answer
 
 if TYPE_CHECKING:
     from engine.runtime.port import Clock, Connection
@@ -40,7 +41,7 @@ _OPAQUE_MASK = 0x7FFF_FFFF
 
 #: A processor is called synchronously with the channel and the request. It returns the reply; or an awaitable of it
 #: where it must wait (for a disk, for a replica); or None when there is nothing to reply, or when it will call
-#: ``channel.reply`` by itself later (long polling).
+#: ``channel.send_command`` by itself later (long polling).
 Processor = Callable[["Channel", RemotingCommand], RemotingCommand | Awaitable[RemotingCommand | None] | None]
 
 
@@ -142,20 +143,12 @@ class Channel:
             return
         # Its body may be large, and is stored already or with whoever still needs it.
         asked = dataclasses.replace(request, ext_fields={}, body=b"")
-        task = asyncio.get_running_loop().create_task(self._wait_and_answer(asked, result))
+        task = asyncio.get_running_loop().create_task(wait_and_answer(self, asked, result))
         self._waiting[task] = None
         task.add_done_callback(self._forget_waiting)
 
     def _forget_waiting(self, task: asyncio.Task[None]) -> None:
         self._waiting.pop(task, None)
-
-    async def _wait_and_answer(self, request: RemotingCommand, result: Awaitable[RemotingCommand | None]) -> None:
-        try:
-            response = await result
-        except Exception as error:
-            response = self.answer_to_failure(request, error)
-        if response is not None:
-            self.reply_to(request, response)
 
     def answer_to_failure(self, request: RemotingCommand, error: Exception) -> RemotingCommand:
         """What the other end is told when ``error`` kept a processor from answering."""
@@ -198,36 +191,39 @@ class Channel:
         self.bytes_out += len(frame)
         self._connection.send_frame(frame)
 
-    #: A reply that a processor sends by itself, later than it was called.
-    reply = send_command
-
     def send_oneway(self, command: RemotingCommand) -> None:
         """Send a request that nobody answers."""
         command.opaque = self._next_opaque()
         command.flag |= ONEWAY_FLAG
         self.send_command(command)
 
-    async def call(self, command: RemotingCommand, timeout_ms: int) -> RemotingCommand:
+    def call(self, command: RemotingCommand, timeout_ms: int) -> Coroutine[Any, Any, RemotingCommand]:
         """Send a request and wait for its reply.
 
         Raises :class:`RemotingTimeout` after ``timeout_ms``, :class:`RemotingSendFailed` when the connection is or gets
         lost, :class:`RemotingTooManyRequests` beyond :data:`MAX_PENDING_CALLS`.
         """
+        return call_and_wait(self, command, timeout_ms)
+
+    def begin_call(
+        self, command: RemotingCommand, timeout_ms: int
+    ) -> tuple[asyncio.Future[RemotingCommand], asyncio.TimerHandle]:
+        """Send a request; what its reply sets, and the end of patience. Raises as :meth:`call` does at once."""
         if not self.is_open:
             raise RemotingSendFailed(f"connection to {self.remote_address} is closed: {self.closed_reason}")
         if len(self._pending) >= MAX_PENDING_CALLS:
             raise RemotingTooManyRequests(f"{MAX_PENDING_CALLS} calls to {self.remote_address} wait already")
         loop = asyncio.get_running_loop()
         command.opaque = opaque = self._next_opaque()
-        future: asyncio.Future[RemotingCommand] = loop.create_future()
-        self._pending[opaque] = future
+        reply: asyncio.Future[RemotingCommand] = loop.create_future()
+        self._pending[opaque] = reply
         timer = loop.call_later(timeout_ms / 1000, self._time_out, opaque, timeout_ms)
         self.send_command(command)
-        try:
-            return await future
-        finally:
-            timer.cancel()
-            self._pending.pop(opaque, None)
+        return reply, timer
+
+    def forget_call(self, opaque: int) -> None:
+        """Nobody waits for that reply any more."""
+        self._pending.pop(opaque, None)
 
     def close(self) -> None:
         """Close the connection after what is queued was sent."""

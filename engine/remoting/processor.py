@@ -22,7 +22,6 @@ Guard = Callable[[Channel, RemotingCommand], RemotingCommand | None]
 Result = RemotingCommand | CommandHeader | JsonBody | bytes | None
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
-_MARK = "_answered_requests"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +30,10 @@ class _Mark:
 
     codes: tuple[int, ...]
     takes: tuple[type, ...] | None
+
+
+#: The marks of methods; a compiled method has no attributes that could hold them.
+_MARKS: dict[Callable[..., Any], _Mark] = {}
 
 
 def answers(code: int, *takes: type) -> Callable[[_Method], _Method]:
@@ -49,7 +52,7 @@ def processes(*codes: int) -> Callable[[_Method], _Method]:
 
 
 def _marked(method: _Method, mark: _Mark) -> _Method:
-    setattr(method, _MARK, mark)
+    _MARKS[method] = mark
     return method
 
 
@@ -113,7 +116,8 @@ class ProcessorTable:
         for owner in owners:
             marks: dict[str, _Mark] = {}
             for base in reversed(type(owner).__mro__):
-                marks |= {name: getattr(method, _MARK) for name, method in vars(base).items() if hasattr(method, _MARK)}
+                methods = {name: member for name, member in vars(base).items() if callable(member)}
+                marks |= {name: _MARKS[method] for name, method in methods.items() if method in _MARKS}
             for name, mark in marks.items():
                 method = getattr(owner, name)
                 processor = method if mark.takes is None else _processor_of(method, mark.takes)

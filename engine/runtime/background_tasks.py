@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import inspect
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
@@ -53,6 +54,12 @@ class BackgroundTasks:
         self._tasks[task] = None
         task.add_done_callback(self._ended)
         return task
+
+    def lend_context(self, name: str, take: Callable[[contextvars.Context], None]) -> None:
+        """Give ``take`` the context of a task that does nothing else: callbacks that run in it are seen in the lab as
+        an actor of their own, and not as a part of whoever asked for them.
+        """
+        self.spawn(_lend_context(take), name)
 
     def every(
         self,
@@ -127,3 +134,8 @@ class BackgroundTasks:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _lend_context(take: Callable[[contextvars.Context], None]) -> None:
+    take(contextvars.copy_context())
+    await asyncio.get_running_loop().create_future()

@@ -68,16 +68,20 @@ class FrameSplitter:
     @property
     def is_empty(self) -> bool:
         """True when no part of a frame waits for its rest: the next byte begins a frame."""
-        return not self._pending and self.error is None
+        return not self._pending and not self._has_ended
+
+    @property
+    def _has_ended(self) -> bool:
+        return self.error is not None
 
     def feed(self, data: bytes) -> list[bytes]:
         """The frames that ``data`` completes, in order, without their length prefixes. Check ``error`` afterwards."""
-        if self.error is not None:
+        if self._has_ended:
             return []
         pending = self._pending
         if not pending:
             frames, end = self._split(data)
-            if end < len(data) and self.error is None:
+            if end < len(data) and not self._has_ended:
                 pending += memoryview(data)[end:]
             return frames
         pending += data

@@ -24,6 +24,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from engine.compiled.form import BuildUnusable, usable_modules
 from tests.benchmarks import idempotence, kafka, replication, spark_run
 from tests.benchmarks.loads import LOADS, Load, best_load_program
 from tests.benchmarks.rounds import Measurement, run_rounds
@@ -58,37 +59,37 @@ def measure_start(start: Callable[[Path], Cluster], folder: Path) -> Start:
 
 
 def table(measurements: list[Measurement], labels: list[str], loads: list[Load], rounds: int) -> str:
-    """One line per load and round, and per load the median ratio (GlassMQ / the real broker)."""
+    """One line per load and round, and per load the median ratio (the first of ``labels`` / the last)."""
     rates = {(m.load, m.round_number, m.label): m for m in measurements}
-    lines = [f"{'load':<12}{'round':>6}" + "".join(f"{label:>18}" for label in labels) + f"{'ratio':>8}{'failed':>8}"]
+    lines = [f"{'load':<12}{'round':>6}" + "".join(f"{label:>22}" for label in labels) + f"{'ratio':>8}{'failed':>8}"]
     for load in loads:
         ratios = []
         for number in range(1, rounds + 1):
             row = [rates[load.name, number, label] for label in labels]
             numbers = [m.messages_per_second for m in row]
-            ratio = numbers[0] / numbers[1] if len(numbers) == 2 and numbers[1] else None
+            ratio = numbers[0] / numbers[-1] if len(numbers) > 1 and numbers[-1] else None
             ratios += [ratio] if ratio is not None else []
             shown = f"{ratio:>8.2f}" if ratio is not None else f"{'':>8}"
             failed = sum(m.failed for m in row)
             lines.append(
-                f"{load.name:<12}{number:>6}" + "".join(f"{rate:>18,}" for rate in numbers) + f"{shown}{failed:>8}"
+                f"{load.name:<12}{number:>6}" + "".join(f"{rate:>22,}" for rate in numbers) + f"{shown}{failed:>8}"
             )
         if ratios:
             lines.append(
-                f"{load.name:<12}{'median':>6}" + " " * 18 * len(labels) + f"{statistics.median(ratios):>8.2f}"
+                f"{load.name:<12}{'median':>6}" + " " * 22 * len(labels) + f"{statistics.median(ratios):>8.2f}"
             )
     return "\n".join(lines)
 
 
 def processor_table(measurements: list[Measurement], labels: list[str], loads: list[Load]) -> str:
     """Median processor time per message, and the range of the machine's load average while measuring."""
-    lines = [f"{'broker CPU per message':<24}" + "".join(f"{label:>18}" for label in labels)]
+    lines = [f"{'broker CPU per message':<24}" + "".join(f"{label:>22}" for label in labels)]
     for load in loads:
         row = [
             statistics.median(m.cpu_us_per_message for m in measurements if (m.load, m.label) == (load.name, label))
             for label in labels
         ]
-        lines.append(f"{load.name:<24}" + "".join(f"{value:>15.1f} us" for value in row))
+        lines.append(f"{load.name:<24}" + "".join(f"{value:>19.1f} us" for value in row))
     averages = [m.load_average for m in measurements]
     lines.append(f"load average of the machine: {min(averages):.1f} to {max(averages):.1f} on {os.cpu_count()} cores")
     return "\n".join(lines)
@@ -122,11 +123,15 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
         "--windows", type=int, default=3, help="windows of 10 s per measurement, the last counts (default 3)"
     )
     parser.add_argument("--loads", default=",".join(LOADS), help=f"default {','.join(LOADS)}")
-    parser.add_argument("--brokers", default="glassmq,real", help="glassmq,real or one of them")
+    parser.add_argument(
+        "--brokers",
+        default="glassmq,interpreted,real",
+        help="some of them; glassmq is the compiled form where make fast has built it (default all)",
+    )
     parser.add_argument("--starts", type=int, default=3, help="times each broker is started for its start time")
     parser.add_argument("--json", type=Path, help="write everything that was measured to this file")
     options = parser.parse_args(arguments)
-    for name, allowed in (("loads", set(LOADS)), ("brokers", {"glassmq", "real"})):
+    for name, allowed in (("loads", set(LOADS)), ("brokers", {"glassmq", "interpreted", "real"})):
         unknown = sorted(set(getattr(options, name).split(",")) - allowed)
         if unknown:
             parser.error(f"--{name}: no {', '.join(unknown)}; allowed: {', '.join(sorted(allowed))}")
@@ -135,12 +140,37 @@ def parse_arguments(arguments: list[str]) -> argparse.Namespace:
     return options
 
 
+def _is_built(reasons: list[str]) -> bool:
+    try:
+        usable_modules()
+    except BuildUnusable as reason:
+        reasons.append(f"no compiled form: {reason}")
+        return False
+    return True
+
+
+def _start_compiled(folder: Path) -> Cluster:
+    return _labelled(start_glassmq(folder), "GlassMQ, compiled")
+
+
+def _start_interpreted(folder: Path) -> Cluster:
+    return _labelled(start_glassmq(folder, options=["--interpreted"]), "GlassMQ, interpreted")
+
+
+def _labelled(cluster: Cluster, label: str) -> Cluster:
+    cluster.label = label
+    return cluster
+
+
 def choose_starters(wanted: list[str]) -> tuple[list[Callable[[Path], Cluster]], list[str]]:
     """How to start each wanted broker, and why one cannot be."""
     starters: list[Callable[[Path], Cluster]] = []
-    reasons = []
-    if "glassmq" in wanted:
-        starters.append(start_glassmq)
+    reasons: list[str] = []
+    is_built = _is_built(reasons)
+    if "glassmq" in wanted and is_built:
+        starters.append(_start_compiled)
+    if "interpreted" in wanted or ("glassmq" in wanted and not is_built):
+        starters.append(_start_interpreted)
     if "real" in wanted:
         try:
             server_jars()

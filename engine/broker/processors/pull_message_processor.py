@@ -89,7 +89,7 @@ class PullMessageProcessor:
         except Exception as error:
             reply = pull.channel.answer_to_failure(pull.request, error)
         assert reply is not None, "it is not parked a second time"
-        pull.channel.reply(reply)
+        pull.channel.send_command(reply)
         return len(reply.body)
 
     def _process(

@@ -23,15 +23,15 @@ Simplified: no hooks, no message id made up for senders that give none.
 
 from __future__ import annotations
 
-import asyncio
 import random
 from collections.abc import Awaitable
 
 from engine.broker.delivery.batch_members import batch_members
+from engine.broker.delivery.late_send_reply import LateSendReply
 from engine.broker.delivery.schedule_message_service import ScheduleMessageService, delay_message, parse_delay_level
 from engine.broker.delivery.send_message_checks import SendParts, choose_queue, decode_send_header
 from engine.broker.foundation.broker_registration import BrokerRegistration
-from engine.broker.foundation.errors import REPLY_CODES, ConfigNotSaved
+from engine.broker.foundation.errors import REPLY_CODES
 from engine.broker.transactions.half_message import turn_into_half_message
 from engine.broker.transactions.transactional_message_service import TransactionalMessageService
 from engine.protocol.command.headers import SendMessageRequestHeader
@@ -61,7 +61,6 @@ from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6, TRANSACTIO
 from engine.remoting.channel import Channel
 from engine.remoting.errors import RequestRefused
 from engine.remoting.processor import processes
-from engine.store.files.store_config import FlushDiskType
 from engine.store.log.put_message_result import PutMessageResult, PutMessageStatus
 from engine.store.log.store_batch import StoreBatch
 from engine.store.log.store_message import StoreMessage
@@ -70,12 +69,6 @@ from engine.store.log.store_message import StoreMessage
 MIN_VERSION_MAX_RECONSUME_TIMES = 121
 #: Bits that only the broker sets: a client's own would make the stored message unreadable.
 _HOST_BITS = BORN_HOST_V6 | STORE_HOST_V6
-
-#: RocketMQ's reply names the status only.
-_NOT_COPIED = {
-    PutMessageStatus.FLUSH_SLAVE_TIMEOUT: "slaves took too long",
-    PutMessageStatus.SLAVE_NOT_AVAILABLE: "too few slaves are there, or near enough",
-}
 
 SendReply = RemotingCommand | Awaitable[RemotingCommand]
 
@@ -93,7 +86,6 @@ class SendMessageProcessor:
     ) -> None:
         self._parts = parts
         self._random = chance
-        self._registration = registration
         self._schedule = schedule
         self._transactions = transactions
         self._config = config = parts.config
@@ -105,8 +97,8 @@ class SendMessageProcessor:
         self._topic_table = parts.topics.table
         self._topics = self._topic_table.entries
         self._monotonic_us = parts.clock.monotonic_us
-        self._is_sync_flush = parts.store.config.flush_disk_type is FlushDiskType.SYNC_FLUSH
-        self._waits = self._is_sync_flush or parts.copies is not None
+        self._late_reply = LateSendReply(parts, registration)
+        self._waits = self._late_reply.is_sync_flush or parts.copies is not None
         #: The Java client reads them from every reply.
         trace_on = "true" if config.trace_on else "false"
         self._region = {PROPERTY_MSG_REGION: config.region_id, PROPERTY_TRACE_ON: trace_on}
@@ -152,7 +144,7 @@ class SendMessageProcessor:
         must_save = bool(message.delay_level or message.is_prepared) and not self._topic_table.is_saved
         must_flush = self._waits and message.wait_store_ok
         if must_flush or must_save or is_new_topic:
-            return self._reply_later(
+            return self._late_reply.when_durable(
                 reply, result, must_save=must_save, must_flush=must_flush, is_new_topic=is_new_topic
             )
         return reply
@@ -271,7 +263,7 @@ class SendMessageProcessor:
         reply = self._reply(request, queue_id, result)
         must_flush = self._waits and batch.wait_store_ok
         if must_flush or is_new_topic:
-            return self._reply_later(reply, result, must_flush=must_flush, is_new_topic=is_new_topic)
+            return self._late_reply.when_durable(reply, result, must_flush=must_flush, is_new_topic=is_new_topic)
         return reply
 
     def _build_batch(
@@ -354,55 +346,3 @@ class SendMessageProcessor:
         reply = request.reply(code, remark)
         reply.ext_fields.update(self._region)
         return reply
-
-    async def _reply_later(
-        self,
-        reply: RemotingCommand,
-        result: PutMessageResult,
-        *,
-        must_flush: bool,
-        is_new_topic: bool,
-        must_save: bool = False,
-    ) -> RemotingCommand:
-        """SYNC_FLUSH: the sender hears of success only when the message would survive a power cut; SYNC_MASTER: only
-        when it would survive the machine.
-
-        10 means that it is stored but nobody knows for how long: the reply's fields still say where. A new topic is
-        saved first, or a crash would take the queues that have no message yet; and who hears of it from the sender
-        finds it at the name servers. ``must_save``: it may still be new, and no queue of it tells a start of it.
-        """
-        copying = self._replicate(result, must_flush=must_flush)
-        why = await self._why_in_doubt(
-            result, must_save=must_save or is_new_topic, must_flush=must_flush and self._is_sync_flush
-        )
-        if why:
-            reply.code = ResponseCode.FLUSH_DISK_TIMEOUT
-            reply.remark = f"the message is stored, but not known to be durable: {why}"
-        status = PutMessageStatus.PUT_OK if copying is None else await copying
-        if status is not PutMessageStatus.PUT_OK:
-            reply.code = REPLY_CODES[status]
-            reply.remark = "the message is stored, but not known to be copied: " + _NOT_COPIED[status]
-        if is_new_topic:
-            await self._registration.told()
-        return reply
-
-    def _replicate(self, result: PutMessageResult, *, must_flush: bool) -> asyncio.Task[PutMessageStatus] | None:
-        """Flush and copy at the same time, as ``CommitLog.asyncPutMessage`` does."""
-        if self._parts.copies is None or not must_flush:
-            return None
-        return asyncio.create_task(self._parts.copies.replicated(result.end_offset), name="wait for slaves")
-
-    async def _why_in_doubt(self, result: PutMessageResult, *, must_save: bool, must_flush: bool) -> str:
-        """Why nobody knows whether the message survives; empty when it does."""
-        store, too_long = self._store, "the disk took too long"
-        try:
-            if must_save:
-                async with asyncio.timeout(store.config.sync_flush_timeout_ms / 1_000):
-                    await self._topic_table.saved()
-        except ConfigNotSaved as failure:
-            return str(failure)
-        except TimeoutError:
-            return too_long
-        if must_flush and not await store.flushed(result.end_offset):
-            return store.refusal or too_long
-        return ""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
+import linecache
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -65,6 +67,26 @@ def source_of(world: ScenarioWorld, event: LabEvent) -> tuple[str, int, str]:
     code = getattr(function, "__code__", None)
     if isinstance(code, CodeType):
         return _named(code, code.co_firstlineno)
+    owner = getattr(function, "__self__", None)
+    return (
+        ("", 0, "")
+        if owner is None
+        else _compiled_method(type(owner).__module__, type(owner).__name__, function.__name__)
+    )
+
+
+@cache
+def _compiled_method(module: str, class_name: str, name: str) -> tuple[str, int, str]:
+    """Where the source of a method lies that runs compiled (:mod:`engine.compiled`), and so has no code object."""
+    file = f"{module.replace('.', '/')}.py"
+    if not file.startswith("engine/"):
+        return "", 0, ""
+    for statement in ast.parse("".join(linecache.getlines(str(_PROJECT / file)))).body:
+        if isinstance(statement, ast.ClassDef) and statement.name == class_name:
+            for member in statement.body:
+                if isinstance(member, ast.FunctionDef) and member.name == name:
+                    line = member.decorator_list[0].lineno if member.decorator_list else member.lineno
+                    return file, line, f"{class_name}.{name}"
     return "", 0, ""
 
 

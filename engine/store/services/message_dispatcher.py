@@ -60,14 +60,10 @@ class MessageDispatcher:
     def start(self, tasks: BackgroundTasks) -> None:
         """Begin; from now on ``add`` schedules the work on the running event loop."""
         self._loop = asyncio.get_running_loop()
-        tasks.spawn(self._be_an_actor(), "reput")
+        tasks.lend_context("reput", self._take_context)
 
-    async def _be_an_actor(self) -> None:
-        """Lend the callbacks this task's context, so that the lab sees the dispatcher as an actor of its own and
-        not as a part of whoever put the message.
-        """
-        self._context = contextvars.copy_context()
-        await asyncio.get_running_loop().create_future()
+    def _take_context(self, context: contextvars.Context) -> None:
+        self._context = context
 
     @property
     def pending_count(self) -> int:

@@ -36,7 +36,7 @@ class GlassProcess:
         watchdog = threading.Timer(START_TIMEOUT_S, self.process.kill)
         watchdog.start()
         for line in self.process.stdout:
-            if found := re.match(r"  (name server|broker|data|page) +(\S+)", line):
+            if found := re.match(r"  (name server|broker|data|form|page) +(\S+)", line):
                 self.addresses[found[1]] = found[2]
             if line.startswith("Ctrl-C"):
                 break

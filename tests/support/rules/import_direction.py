@@ -11,6 +11,7 @@ from collections.abc import Iterator
 #: Package of engine/ -> the packages of engine/ that it may import, besides itself. ``None``: any of them.
 ALLOWED_IMPORTS: dict[str, frozenset[str] | None] = {
     "texts": frozenset(),
+    "compiled": frozenset(),
     "runtime": frozenset(),
     "protocol": frozenset(),
     "filter": frozenset({"protocol"}),

@@ -7,6 +7,7 @@ import json
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.protocol.command.headers import QueryConsumeQueueRequestHeader
 from engine.protocol.request_code import RequestCode
+from engine.runtime.lab.lab_disk import LabDiskFile
 from engine.store.files.store_config import MessageStoreConfig
 from tests.engine.broker.filters.filtering_clients import ON, YOUNG, found, send_ages, subscribe
 from tests.engine.broker.lab_broker import BrokerLab, broker_lab
@@ -43,16 +44,16 @@ def test_the_bit_map_spares_reading_the_message(monkeypatch):
         subscribe(client)
         lab.run_for(10)
         send_ages(client, 9, 9, 3)
-        read: list[int] = []
-        read_bytes = lab.broker.store.commit_log.read_bytes
+        reads: list[str] = []
+        read_at = LabDiskFile.read_at
 
-        def note_and_read(offset: int, size: int) -> bytes:
-            read.append(offset)
-            return read_bytes(offset, size)
+        def note_and_read(file: LabDiskFile, position: int, length: int) -> bytes:
+            reads.append(file.path)
+            return read_at(file, position, length)
 
-        monkeypatch.setattr(lab.broker.store.commit_log, "read_bytes", note_and_read)
+        monkeypatch.setattr(LabDiskFile, "read_at", note_and_read)
         assert found(client) == [b"3"]
-        assert len(read) == 1
+        assert len([path for path in reads if path.startswith("commitlog")]) == 1
 
 
 def test_a_group_that_is_away_gets_what_came_meanwhile():

@@ -6,7 +6,7 @@ import linecache
 from pathlib import Path
 
 from engine.lab.run.run import LabRun
-from engine.lab.world.next_step import next_step
+from engine.lab.world.next_step import _compiled_method, next_step
 from tests.support.lab.lab_scenarios import apply, run_to_ms, small
 
 PROJECT = Path(__file__).resolve().parent.parent.parent.parent.parent
@@ -61,3 +61,10 @@ def test_there_is_no_next_step_after_the_end():
     with LabRun(small()) as run:
         run.run_events(100_000)
         assert next_step(run.world) is None
+
+
+def test_a_compiled_method_has_its_place_in_the_source():
+    file, line, function = _compiled_method("engine.store.services.message_dispatcher", "MessageDispatcher", "drain")
+    assert (file, function) == ("engine/store/services/message_dispatcher.py", "MessageDispatcher.drain")
+    assert linecache.getline(str(PROJECT / file), line).strip() == "def drain(self) -> None:"
+    assert _compiled_method("builtins", "list", "append") == ("", 0, "")

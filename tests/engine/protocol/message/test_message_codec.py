@@ -60,7 +60,7 @@ def messages(draw: st.DrawFn) -> MessageExt:
 
 
 def fields_of(message: MessageExt) -> dict[str, object]:
-    return {name: getattr(message, name) for name in MessageExt.__slots__}
+    return {name: getattr(message, name) for name in MessageExt.__dataclass_fields__}
 
 
 def golden_messages() -> list[tuple[int, int]]:

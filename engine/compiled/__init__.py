@@ -1,0 +1,1 @@
+"""The engine's second form: the same source, its hot path compiled."""
