@@ -24,8 +24,8 @@ OTHER_FILES = sorted([*(PROJECT / "scripts").rglob("*.py"), *(PROJECT / "tests")
 LONGEST_FILE_LINES = 450
 
 #: The engine's files that may touch the world: the runtime, the one place that makes a live runtime for users who
-#: bring none, those that read the lab's own scenarios and the texts, what decides which form of the engine is loaded, and
-#: the pipeline, which never runs in a lab: Spark brings its processes, threads and files.
+#: bring none, those that read the lab's own scenarios and the texts, what decides which form of the engine Python
+#: loads, and the pipeline, which never runs in a lab: Spark brings its processes, threads and files.
 OUTSIDE_THE_PORT = (
     PROJECT / "engine" / "runtime",
     PROJECT / "engine" / "compiled",
