@@ -16,8 +16,9 @@ from engine.protocol.errors import MalformedMessage, ProtocolError
 from engine.protocol.message.addresses import decode_host
 from engine.protocol.message.compression import decompress_body
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_codec import body_crc, decode_stored_message
+from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.message.message_properties import encode_properties
+from engine.protocol.message.record_writer import body_crc
 from engine.protocol.system_flags import (
     BORN_HOST_V6,
     COMPRESSION_LZ4,

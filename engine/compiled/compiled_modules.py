@@ -23,6 +23,7 @@ _BY_FOLDER = {
         "message_id",
         "message_properties",
         "record_layout",
+        "record_writer",
     ),
     "remoting": ("channel",),
     "runtime": ("frame_splitter", "unsent_budget"),

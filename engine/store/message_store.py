@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import struct
 from collections.abc import Awaitable, Callable
 
 from engine.protocol.errors import ProtocolError
@@ -170,7 +169,7 @@ class MessageStore(MessageReader):
             return PutMessageResult(PutMessageStatus.SERVICE_NOT_AVAILABLE, refusal)
         try:
             result, request = self.commit_log.put_message(message)
-        except (MessageRefused, struct.error, ProtocolError, DiskFault) as error:
+        except (MessageRefused, ValueError, ProtocolError, DiskFault) as error:
             return self._refused(error)
         self.dispatcher.add(request)
         return result
@@ -184,7 +183,7 @@ class MessageStore(MessageReader):
             return PutMessageResult(PutMessageStatus.MESSAGE_ILLEGAL, "the batch is empty")
         try:
             result, requests = self.commit_log.put_batch(batch)
-        except (MessageRefused, struct.error, ProtocolError, DiskFault) as error:
+        except (MessageRefused, ValueError, ProtocolError, DiskFault) as error:
             return self._refused(error)
         self.dispatcher.add_all(requests)
         return result

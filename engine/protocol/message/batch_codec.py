@@ -10,12 +10,15 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
+from librt.strings import read_i32_be
+
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.message import Message
 from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, encode_properties
 
 _HEAD = struct.Struct(">iiiii")
 _PROPERTIES_LENGTH = struct.Struct(">H")
+_FLAG_AT, _BODY_LENGTH_AT = 12, 16
 _OVERHEAD_BYTES = _HEAD.size + _PROPERTIES_LENGTH.size
 
 
@@ -47,18 +50,17 @@ def decode_batch(data: bytes) -> list[BatchedMessage]:
     messages: list[BatchedMessage] = []
     position = 0
     end = len(data)
-    unpack_head, head_size = _HEAD.unpack_from, _HEAD.size
-    unpack_length, length_size = _PROPERTIES_LENGTH.unpack_from, _PROPERTIES_LENGTH.size
     while position < end:
         if end - position < _OVERHEAD_BYTES:
             raise MalformedMessage(f"{end - position} bytes left over after message {len(messages)} of the batch")
-        total, _, _, flag, body_length = unpack_head(data, position)
-        body_start = position + head_size
+        total, flag = read_i32_be(data, position), read_i32_be(data, position + _FLAG_AT)
+        body_length = read_i32_be(data, position + _BODY_LENGTH_AT)
+        body_start = position + _HEAD.size
         body_end = body_start + body_length
-        properties_start = body_end + length_size
+        properties_start = body_end + _PROPERTIES_LENGTH.size
         if body_length < 0 or properties_start > end:
             raise MalformedMessage(f"message {len(messages)} of the batch has an impossible body length {body_length}")
-        (properties_length,) = unpack_length(data, body_end)
+        properties_length = data[body_end] << 8 | data[body_end + 1]
         next_position = properties_start + properties_length
         if next_position > end or next_position - position != total:
             raise MalformedMessage(f"message {len(messages)} of the batch says {total} bytes, its parts say otherwise")

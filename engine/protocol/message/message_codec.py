@@ -6,7 +6,8 @@ The layout is drawn in :mod:`engine.protocol.message.record_layout`.
 from __future__ import annotations
 
 import struct
-import zlib
+
+from librt.strings import BytesWriter
 
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.addresses import decode_host, encode_host
@@ -15,7 +16,6 @@ from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, decode_properties, encode_properties
 from engine.protocol.message.record_layout import (
     FIXED_PART,
-    FIXED_PART_OF_HOSTS,
     FIXED_SIZE_BYTES,
     HOST_FLAGS,
     MESSAGE_MAGIC,
@@ -23,12 +23,8 @@ from engine.protocol.message.record_layout import (
     SIZE_AND_MAGIC,
     SYSTEM_FLAG,
 )
+from engine.protocol.message.record_writer import body_crc, envelope_size, host_flags, write_record
 from engine.protocol.system_flags import COMPRESSION_TYPE_MASK, MESSAGE_COMPRESSED
-
-
-def body_crc(body: bytes) -> int:
-    """CRC-32 of ``body`` without the sign bit, as RocketMQ stores it."""
-    return zlib.crc32(body) & 0x7FFFFFFF
 
 
 def encode_stored_parts(
@@ -58,11 +54,11 @@ def encode_stored_parts(
             f"topic of {len(topic)} bytes (at most 127), properties of {len(properties)} bytes "
             f"(at most {PROPERTIES_MAX_BYTES})"
         )
-    layout, _ = FIXED_PART_OF_HOSTS[len(born_host), len(store_host)]
-    fixed = layout.pack(
-        layout.size + len(body) + 1 + len(topic) + PROPERTIES_LENGTH.size + len(properties),
-        MESSAGE_MAGIC,
-        body_crc(body),
+    topic_block = bytes((len(topic),)) + topic
+    writer = BytesWriter()
+    write_record(
+        writer,
+        envelope_size(host_flags(born_host, store_host), topic_block) + len(body) + len(properties),
         queue_id,
         flag,
         queue_offset,
@@ -74,9 +70,11 @@ def encode_stored_parts(
         store_host,
         reconsume_times,
         prepared_transaction_offset,
-        len(body),
+        body,
+        topic_block,
+        properties,
     )
-    return b"".join((fixed, body, bytes((len(topic),)), topic, PROPERTIES_LENGTH.pack(len(properties)), properties))
+    return writer.getvalue()
 
 
 def encode_stored_message(message: MessageExt, properties_text: str | None = None) -> bytes:

@@ -71,8 +71,6 @@ def fields_at(*names: str) -> dict[int, struct.Struct]:
 
 #: All of the fixed fields. The body begins behind them.
 FIXED_PART = fields_at(*FIXED_FIELDS)
-#: The same by the sizes of the hosts, with the flags that tell of them.
-FIXED_PART_OF_HOSTS = {sizes: (FIXED_PART[flags], flags) for flags, sizes in HOST_SIZES.items()}
 #: Fields that lie before the hosts, and therefore always at the same place.
 SIZE_AND_MAGIC = fields_at("size", "magic")[0]
 SYSTEM_FLAG = fields_at("sys_flag")[0]

@@ -7,8 +7,7 @@ engine that runs on one thread needs nothing. Simplified: no write buffer outsid
 
 from __future__ import annotations
 
-import struct
-import zlib
+from librt.strings import BytesWriter
 
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.addresses import encode_host
@@ -17,13 +16,12 @@ from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES
 from engine.protocol.message.record_layout import (
     BLANK_MAGIC,
     BLANK_MIN_SIZE_BYTES,
-    FIXED_PART_OF_HOSTS,
     MESSAGE_MAGIC,
-    PROPERTIES_LENGTH,
     QUEUE_ID_POSITION,
     QUEUE_OFFSET_POSITION,
     SIZE_AND_MAGIC,
 )
+from engine.protocol.message.record_writer import envelope_size, host_flags, write_record
 from engine.protocol.names import SCHEDULE_TOPIC, TOPIC_MAX_LENGTH
 from engine.runtime.port import Clock, Disk
 from engine.store.files.mapped_file import MappedFile
@@ -103,19 +101,19 @@ class CommitLog:
         properties = text.encode() if isinstance(text, str) else text
         self._check(message.topic, len(body), len(properties))
         born_host, store_host = _host_bytes(message.born_host), _host_bytes(message.store_host)
-        layout, host_flags = FIXED_PART_OF_HOSTS[len(born_host), len(store_host)]
-        sys_flag = message.sys_flag | host_flags
+        v6_flags = host_flags(born_host, store_host)
+        sys_flag = message.sys_flag | v6_flags
         queue = self._consume_queues.get_or_create(message.topic, message.queue_id)
-        size = layout.size + len(body) + len(queue.topic_block) + PROPERTIES_LENGTH.size + len(properties)
+        size = envelope_size(v6_flags, queue.topic_block) + len(body) + len(properties)
         file = self._file_with_room(size)
         offset = self.max_offset
         in_queue = belongs_in_consume_queue(sys_flag)
         queue_offset = queue.next_offset if in_queue else 0
         now_ms = self._now_ms()
-        fixed = layout.pack(
+        writer = BytesWriter()
+        write_record(
+            writer,
             size,
-            MESSAGE_MAGIC,
-            zlib.crc32(body) & 0x7FFFFFFF,
             message.queue_id,
             message.flag,
             queue_offset,
@@ -127,10 +125,11 @@ class CommitLog:
             store_host,
             message.reconsume_times,
             message.prepared_transaction_offset,
-            len(body),
+            body,
+            queue.topic_block,
+            properties,
         )
-        length = PROPERTIES_LENGTH.pack(len(properties))
-        data = b"".join((fixed, body, queue.topic_block, length, properties))
+        data = writer.getvalue()
         file.file.write_at(offset - file.start_offset, data)
         self.sums.add(file, offset, data)
         self.max_offset = offset + size
@@ -159,24 +158,26 @@ class CommitLog:
         if not belongs_in_consume_queue(batch.sys_flag):
             raise MessageRefused(PutMessageStatus.MESSAGE_ILLEGAL, "a batch cannot be transactional")
         born_host, store_host = _host_bytes(batch.born_host), _host_bytes(batch.store_host)
-        layout, host_flags = FIXED_PART_OF_HOSTS[len(born_host), len(store_host)]
+        v6_flags = host_flags(born_host, store_host)
         queue = self._consume_queues.get_or_create(batch.topic, batch.queue_id)
-        envelope_size = layout.size + len(queue.topic_block) + PROPERTIES_LENGTH.size
-        size = self._checked_batch_size(batch, envelope_size)
-        file = self._file_with_room(size)
+        envelope = envelope_size(v6_flags, queue.topic_block)
+        file = self._file_with_room(self._checked_batch_size(batch, envelope))
         start = self.max_offset
         now_ms = self._now_ms()
-        parts, requests = _encode_members(
+        writer = BytesWriter()
+        requests = _write_members(
+            writer,
             batch,
-            layout=layout,
-            sys_flag=batch.sys_flag | host_flags,
+            envelope=envelope,
+            sys_flag=batch.sys_flag | v6_flags,
             hosts=(born_host, store_host),
             topic_block=queue.topic_block,
             queue_offset=queue.next_offset,
             offset=start,
             now_ms=now_ms,
         )
-        data = b"".join(parts)
+        data = writer.getvalue()
+        size = len(data)
         file.file.write_at(start - file.start_offset, data)
         self.sums.add(file, start, data, len(requests))
         self.max_offset = start + size
@@ -343,42 +344,34 @@ def _host_bytes(host: str | bytes) -> bytes:
     return host if isinstance(host, bytes) else encode_host(host)
 
 
-def _encode_members(
+def _write_members(
+    writer: BytesWriter,
     batch: StoreBatch,
     *,
-    layout: struct.Struct,
+    envelope: int,
     sys_flag: int,
     hosts: tuple[bytes, bytes],
     topic_block: bytes,
     queue_offset: int,
     offset: int,
     now_ms: int,
-) -> tuple[list[bytes], list[DispatchRequest]]:
-    """The messages of a batch as the pieces of bytes to write from ``offset`` on, and what the dispatcher gets.
+) -> list[DispatchRequest]:
+    """Write the messages of a batch, which will lie from ``offset`` on; what the dispatcher gets.
 
     The hottest loop of the broker: what all messages share is looked up once.
     """
     born_host, store_host = hosts
     topic, queue_id, born_timestamp = batch.topic, batch.queue_id, batch.born_timestamp
     reconsume_times = batch.reconsume_times
-    pack, pack_length, crc32 = layout.pack, PROPERTIES_LENGTH.pack, zlib.crc32
     make_tuple = tuple.__new__  # what DispatchRequest(...) does, without a call in between
-    known_size, after_body = -1, b""
-    envelope_size = layout.size + len(topic_block) + PROPERTIES_LENGTH.size
-    parts: list[bytes] = []
     requests: list[DispatchRequest] = []
     for flag, body, properties, tags_code, keys, unique_key in batch.members:
-        body_size, properties_size = len(body), len(properties)
-        size = envelope_size + body_size + properties_size
-        crc = crc32(body) & 0x7FFFFFFF
-        if properties_size != known_size:
-            known_size, after_body = properties_size, topic_block + pack_length(properties_size)
+        size = envelope + len(body) + len(properties)
         # One argument per line would push the loop off the screen.
         # fmt: off
-        fixed = pack(size, MESSAGE_MAGIC, crc, queue_id, flag, queue_offset, offset, sys_flag, born_timestamp,
-                     born_host, now_ms, store_host, reconsume_times, 0, body_size)
+        write_record(writer, size, queue_id, flag, queue_offset, offset, sys_flag, born_timestamp, born_host, now_ms,
+                     store_host, reconsume_times, 0, body, topic_block, properties)
         # fmt: on
-        parts += (fixed, body, after_body, properties)
         requests.append(
             make_tuple(
                 DispatchRequest,
@@ -387,4 +380,4 @@ def _encode_members(
         )
         offset += size
         queue_offset += 1
-    return parts, requests
+    return requests

@@ -20,6 +20,8 @@ import sys
 from array import array
 from collections.abc import Sequence
 
+from librt.strings import BytesWriter, write_i32_be, write_i64_be
+
 from engine.runtime.port import Disk
 from engine.store.files.mapping_pool import MappingPool, PooledFile
 from engine.store.queues.index_key import KeyToPut, index_key_hashes
@@ -106,8 +108,7 @@ class IndexFile:
         if number == 1:
             _, _, self.begin_offset, self.begin_timestamp = keys[0]
         slot_num, begin_ms, used_slots = self._slot_num, self.begin_timestamp, self.used_slots
-        entries = []
-        pack = ENTRY.pack
+        writer = BytesWriter()
         last_timestamp, seconds = begin_ms, 0
         for key_hash, (_, _, commit_log_offset, store_timestamp) in zip(index_key_hashes(keys), keys, strict=True):
             slot = key_hash % slot_num
@@ -118,10 +119,13 @@ class IndexFile:
             if store_timestamp != last_timestamp:  # most messages of one turn were stored in one millisecond
                 last_timestamp = store_timestamp
                 seconds = min(max(0, (store_timestamp - begin_ms) // 1000), _MAX_SECONDS)
-            entries.append(pack(key_hash, commit_log_offset, seconds, previous))
+            write_i32_be(writer, key_hash)
+            write_i64_be(writer, commit_log_offset)
+            write_i32_be(writer, seconds)
+            write_i32_be(writer, previous)
             slots[slot] = number
             number += 1
-        self._pooled.file.write_at(self._entries_at + first * ENTRY_SIZE_BYTES, b"".join(entries))
+        self._pooled.file.write_at(self._entries_at + first * ENTRY_SIZE_BYTES, writer.getvalue())
         self.used_slots = used_slots
         self.index_count = number
         _, _, self.end_offset, self.end_timestamp = keys[-1]

@@ -13,9 +13,11 @@ import contextvars
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
+from librt.strings import BytesWriter, write_i32_be, write_i64_be
+
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault
-from engine.store.files.consume_queue_entry import CONSUME_QUEUE_ENTRY
+from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
 from engine.store.queues.consume_queue_ext import ConsumeQueueExt, ConsumeQueueExtUnit
 from engine.store.queues.consume_queue_table import ConsumeQueueTable
 from engine.store.queues.dispatch_request import DispatchRequest, belongs_in_consume_queue
@@ -154,18 +156,18 @@ class MessageDispatcher:
     def _put_entries(self, topic: str, queue_id: int, requests: Sequence[DispatchRequest]) -> None:
         queue = self._consume_queues.get_or_create(topic, queue_id)
         first = requests[0].queue_offset
-        pack = CONSUME_QUEUE_ENTRY.pack
-        if queue.ext is None:
-            entries = [pack(offset, size, tags_code) for _, _, _, offset, size, tags_code, _, _, _, _ in requests]
-        else:
-            entries = [
-                pack(request.commit_log_offset, request.size_bytes, self._put_unit(queue.ext, request))
-                for request in requests
-            ]
+        writer = BytesWriter()
+        for request in requests:
+            _, _, _, offset, size, tags_code, _, _, _, _ = request
+            write_i64_be(writer, offset)
+            write_i32_be(writer, size)
+            write_i64_be(writer, tags_code if queue.ext is None else self._put_unit(queue.ext, request))
+        entries = writer.getvalue()
         if len(requests) == requests[-1].queue_offset - first + 1:
-            queue.put_entries(first, b"".join(entries))
+            queue.put_entries(first, entries)
         else:
-            for request, entry in zip(requests, entries, strict=True):
+            for number, request in enumerate(requests):
+                entry = entries[number * ENTRY_SIZE_BYTES : (number + 1) * ENTRY_SIZE_BYTES]
                 queue.put_entries(request.queue_offset, entry)
         queue.last_store_timestamp = requests[-1].store_timestamp
 

@@ -14,7 +14,6 @@ from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.compression import ZLIB_SYSTEM_FLAG, compress_body
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import (
-    body_crc,
     decode_messages,
     decode_stored_message,
     encode_stored_message,
@@ -22,6 +21,7 @@ from engine.protocol.message.message_codec import (
     stored_properties_text,
 )
 from engine.protocol.message.record_layout import MESSAGE_MAGIC
+from engine.protocol.message.record_writer import body_crc
 from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
 
 GOLDEN = Path(__file__).parents[3] / "golden"

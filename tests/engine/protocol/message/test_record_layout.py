@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from engine.protocol.message.record_layout import (
     FIXED_FIELDS,
     FIXED_PART,
-    FIXED_PART_OF_HOSTS,
     HOST_SIZES,
     MAGIC_POSITION,
     MESSAGE_MAGIC,
@@ -19,6 +18,7 @@ from engine.protocol.message.record_layout import (
     fields_at,
     store_timestamp_of,
 )
+from engine.protocol.message.record_writer import host_flags
 from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
 
 NAMES = list(FIXED_FIELDS)
@@ -55,5 +55,5 @@ def test_places_and_sizes_are_those_of_the_drawing() -> None:
         STORE_HOST_V6: 100,
         BORN_HOST_V6 | STORE_HOST_V6: 112,
     }
-    assert FIXED_PART_OF_HOSTS[20, 8] == (FIXED_PART[BORN_HOST_V6], BORN_HOST_V6)
+    assert host_flags(bytes(20), bytes(8)) == BORN_HOST_V6
     assert record(0)[0][MAGIC_POSITION : MAGIC_POSITION + 4] == MESSAGE_MAGIC_BYTES
