@@ -184,7 +184,7 @@ class CommitLog:
         self.last_store_timestamp = now_ms
         queue_offset = queue.next_offset
         queue.next_offset += len(requests)
-        offsets = tuple([request[3] for request in requests])  # their commit_log_offset, the quick way
+        offsets = tuple([request.commit_log_offset for request in requests])
         result = PutMessageResult(PutMessageStatus.PUT_OK, "", start, queue_offset, now_ms, size, store_host, offsets)
         return result, requests
 
@@ -363,7 +363,6 @@ def _write_members(
     born_host, store_host = hosts
     topic, queue_id, born_timestamp = batch.topic, batch.queue_id, batch.born_timestamp
     reconsume_times = batch.reconsume_times
-    make_tuple = tuple.__new__  # what DispatchRequest(...) does, without a call in between
     requests: list[DispatchRequest] = []
     for flag, body, properties, tags_code, keys, unique_key in batch.members:
         size = envelope + len(body) + len(properties)
@@ -373,10 +372,7 @@ def _write_members(
                      store_host, reconsume_times, 0, body, topic_block, properties)
         # fmt: on
         requests.append(
-            make_tuple(
-                DispatchRequest,
-                (topic, queue_id, queue_offset, offset, size, tags_code, now_ms, sys_flag, keys, unique_key),
-            )
+            DispatchRequest(topic, queue_id, queue_offset, offset, size, tags_code, now_ms, sys_flag, keys, unique_key)
         )
         offset += size
         queue_offset += 1

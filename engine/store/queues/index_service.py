@@ -99,11 +99,13 @@ class IndexService:
         """
         indexed_offset = self.indexed_offset
         keys: list[KeyToPut] = []
-        for topic, _, _, offset, _, _, stored_ms, sys_flag, words, unique_key in requests:
+        for request in requests:
+            topic, offset, stored_ms = request.topic, request.commit_log_offset, request.store_timestamp
+            words, unique_key = request.keys, request.unique_key
             if offset < indexed_offset:
                 continue
             indexed_offset = offset + 1
-            if sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK_TYPE:
+            if request.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK_TYPE:
                 continue
             if unique_key:
                 keys.append((topic, unique_key, offset, stored_ms))

@@ -123,7 +123,8 @@ class ConsumeQueueRepair:
                     del self._lost[next(iter(self._lost))]
                 self._lost[key] = _Lost(queue, search.before, search.searched_before, search.log_min_offset)
             return None
-        _, _, _, commit_log_offset, size, *_ = search.found[queue_offset]
+        found = search.found[queue_offset]
+        commit_log_offset, size = found.commit_log_offset, found.size_bytes
         record = self._commit_log.read_bytes(commit_log_offset, size)
         return record if damage_of(record, 0, size, commit_log_offset, queue, queue_offset) is None else None
 
@@ -189,7 +190,7 @@ class ConsumeQueueRepair:
                 f"commit log: the message at {stray.commit_log_offset} said {stray.topic}/{stray.queue_id} offset "
                 f"{stray.queue_offset}, but it belongs to offset {search.wanted}; put right"
             )
-            search.found[search.wanted] = stray._replace(queue_offset=search.wanted)
+            search.found[search.wanted] = stray.placed_at(stray.queue_id, search.wanted)
 
     # --- writing -----------------------------------------------------------------------------------------------------
 

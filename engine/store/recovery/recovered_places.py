@@ -237,7 +237,7 @@ class RecoveredPlaces:
         self.report.messages_put_right += 1
         self.parts.commit_log.put_place_right(start, queue_id, queue_offset)
         self.first_change = start if self.first_change is None else min(self.first_change, start)
-        return request._replace(queue_id=queue_id, queue_offset=queue_offset)
+        return request.placed_at(queue_id, queue_offset)
 
     def _leave_out(self, run: _Run, request: DispatchRequest, place: str = "") -> None:
         run.left_out += 1

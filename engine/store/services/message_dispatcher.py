@@ -143,8 +143,8 @@ class MessageDispatcher:
         group: list[DispatchRequest] = []
         last_topic, last_queue_id = None, -1
         for request in requests:
-            topic, queue_id, _, _, _, _, _, sys_flag, _, _ = request
-            if sys_flag and not belongs_in_consume_queue(sys_flag):
+            topic, queue_id = request.topic, request.queue_id
+            if request.sys_flag and not belongs_in_consume_queue(request.sys_flag):
                 continue
             if queue_id != last_queue_id or topic != last_topic:
                 last_topic, last_queue_id = topic, queue_id
@@ -158,10 +158,9 @@ class MessageDispatcher:
         first = requests[0].queue_offset
         writer = BytesWriter()
         for request in requests:
-            _, _, _, offset, size, tags_code, _, _, _, _ = request
-            write_i64_be(writer, offset)
-            write_i32_be(writer, size)
-            write_i64_be(writer, tags_code if queue.ext is None else self._put_unit(queue.ext, request))
+            write_i64_be(writer, request.commit_log_offset)
+            write_i32_be(writer, request.size_bytes)
+            write_i64_be(writer, request.tags_code if queue.ext is None else self._put_unit(queue.ext, request))
         entries = writer.getvalue()
         if len(requests) == requests[-1].queue_offset - first + 1:
             queue.put_entries(first, entries)
