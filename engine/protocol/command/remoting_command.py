@@ -20,8 +20,7 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Protocol
 
-from librt.strings import BytesWriter, read_i32_be, write_i16_be, write_i32_be
-
+from engine.protocol.byte_strings import BytesWriter, read_i32_be, write_i16_be, write_i32_be
 from engine.protocol.enums import PROTOCOL_VERSION, LanguageCode
 from engine.protocol.errors import MalformedFrame
 from engine.protocol.json_form import json_library

@@ -10,8 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterable
 
-from librt.strings import read_i32_be
-
+from engine.protocol.byte_strings import read_i32_be
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.message import Message
 from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, encode_properties

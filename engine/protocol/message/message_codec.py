@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import struct
 
-from librt.strings import BytesWriter
-
+from engine.protocol.byte_strings import BytesWriter
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.addresses import decode_host, encode_host
 from engine.protocol.message.compression import decompress_body

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 import zlib
 
-from librt.strings import BytesWriter, write_i16_be, write_i32_be, write_i64_be
-
+from engine.protocol.byte_strings import BytesWriter, write_i16_be, write_i32_be, write_i64_be
 from engine.protocol.message.record_layout import FIXED_PART, HOST_SIZES, MESSAGE_MAGIC, PROPERTIES_LENGTH
 
 #: Sizes of born host and store host -> the flags that tell of them.

@@ -7,8 +7,7 @@ engine that runs on one thread needs nothing. Simplified: no write buffer outsid
 
 from __future__ import annotations
 
-from librt.strings import BytesWriter
-
+from engine.protocol.byte_strings import BytesWriter
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.addresses import encode_host
 from engine.protocol.message.message_codec import decode_stored_message

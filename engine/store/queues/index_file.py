@@ -20,8 +20,7 @@ import sys
 from array import array
 from collections.abc import Sequence
 
-from librt.strings import BytesWriter, write_i32_be, write_i64_be
-
+from engine.protocol.byte_strings import BytesWriter, write_i32_be, write_i64_be
 from engine.runtime.port import Disk
 from engine.store.files.mapping_pool import MappingPool, PooledFile
 from engine.store.queues.index_key import KeyToPut, index_key_hashes

@@ -13,8 +13,7 @@ import contextvars
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 
-from librt.strings import BytesWriter, write_i32_be, write_i64_be
-
+from engine.protocol.byte_strings import BytesWriter, write_i32_be, write_i64_be
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES

@@ -99,7 +99,7 @@ async def consume_all(name_servers: str, wanted: int) -> dict[int, list[int]]:
         None, "g", name_servers, consume_from_where=ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET, **_OFTEN
     )
     consumer.subscribe("T")
-    consumer.register_message_listener(listen)
+    consumer.register_message_listener_orderly(listen)
     async with consumer, asyncio.timeout(_DEADLINE_S):
         while sum(len(set(numbers)) for numbers in seen.values()) < wanted:
             await asyncio.sleep(0.05)

@@ -8,8 +8,8 @@ import zlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from librt.strings import BytesWriter
 
+from engine.protocol.byte_strings import BytesWriter
 from engine.protocol.message.record_layout import FIXED_PART, MESSAGE_MAGIC
 from engine.protocol.message.record_writer import body_crc, envelope_size, host_flags, write_record
 

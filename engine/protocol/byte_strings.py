@@ -1,0 +1,18 @@
+"""Writing and reading numbers in bytes, big-endian: ``librt``'s, which mypyc compiles to a store; or the same in plain
+Python where that is not installed. (Executors of Spark get this engine's source and have Spark's packages only.)
+"""
+
+from __future__ import annotations
+
+try:
+    from librt.strings import BytesWriter, read_i32_be, write_i16_be, write_i32_be, write_i64_be
+except ImportError:
+    from engine.protocol.plain_byte_strings import (  # type: ignore[assignment]
+        BytesWriter,
+        read_i32_be,
+        write_i16_be,
+        write_i32_be,
+        write_i64_be,
+    )
+
+__all__ = ["BytesWriter", "read_i32_be", "write_i16_be", "write_i32_be", "write_i64_be"]
