@@ -1,7 +1,7 @@
 """Every scenario that has a fault model, under random faults within it: no invariant breaks.
 
-Here a few seeds of each run; continuous integration asks for a thousand of those with transactions and two hundred of
-the others (``.ci/run``), as anybody can: ``GLASSMQ_SWEEP_SEEDS=1000 make test TESTS=tests/lab/test_scenario_sweep.py``.
+Here a few seeds of each run; continuous integration asks for five hundred of those with transactions and a hundred of
+the others (``.ci/run``), as anybody can: ``GLASSMQ_SWEEP_SEEDS=500 make test TESTS=tests/lab/test_scenario_sweep.py``.
 A thousand seeds of one scenario take one to three minutes of processor time.
 """
 

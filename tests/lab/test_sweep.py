@@ -1,7 +1,7 @@
 """Random fates of the general scenario, and the command line that runs them.
 
-Ten in ``make test``, fifty in ``make test-rest``, a thousand in continuous integration (``.ci/run``), as anybody can
-have them: ``GLASSMQ_SWEEP_SEEDS=1000 make test TESTS=tests/lab/test_sweep.py``.
+Ten in ``make test``, fifty in ``make test-rest``, five hundred in continuous integration (``.ci/run``), as anybody
+can have them: ``GLASSMQ_SWEEP_SEEDS=500 make test TESTS=tests/lab/test_sweep.py``.
 """
 
 from __future__ import annotations
