@@ -71,8 +71,8 @@ test-rest: tools-of-tests databases-of-tests  ## Run what `make test` leaves out
 	@$(PYTEST) -m rest $(SPREAD) $(SELECTED)
 
 .PHONY: test-again
-test-again:  ## Run those that failed in the last run again, one after the other; more than five fail unseen
-	@$(BIN)/python -m scripts.failed_tests 5
+test-again:  ## Run those that failed in the last run again, one after the other; more than ten fail unseen
+	@$(BIN)/python -m scripts.failed_tests 10
 	@$(PYTEST) -m "" --last-failed --last-failed-no-failures=none
 
 .PHONY: test-all

@@ -52,6 +52,6 @@ def test_policies_of_replication_stand_side_by_side_each_opens_its_run_and_all_c
     assert lines[0] == "policy,fault,acknowledged,lost,unavailable_ms,is_back,duplicates,on_one_machine,in_doubt"
     assert len(lines) == 1 + len(table["cells"])
     rows.last.get_by_role("link").click()
-    expect(page.locator("[data-node=R3]")).to_be_visible()
+    expect(page.locator("[data-node=K3]")).to_be_visible()
     expect(page.locator("[data-node=A1]")).to_have_count(0)
     expect(faults).to_have_count(len(table["faults"]))
