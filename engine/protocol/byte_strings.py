@@ -7,7 +7,7 @@ from __future__ import annotations
 try:
     from librt.strings import BytesWriter, read_i32_be, write_i16_be, write_i32_be, write_i64_be
 except ImportError:
-    from engine.protocol.plain_byte_strings import (  # type: ignore[assignment]
+    from engine.protocol.plain_byte_strings import (  # type: ignore[assignment]  # in the place of librt's
         BytesWriter,
         read_i32_be,
         write_i16_be,

@@ -72,6 +72,7 @@ class FrameSplitter:
 
     @property
     def _has_ended(self) -> bool:
+        # Asked anew each time: a compiled function that has seen None in ``error`` takes it to be None for good.
         return self.error is not None
 
     def feed(self, data: bytes) -> list[bytes]:

@@ -68,11 +68,9 @@ def source_of(world: ScenarioWorld, event: LabEvent) -> tuple[str, int, str]:
     if isinstance(code, CodeType):
         return _named(code, code.co_firstlineno)
     owner = getattr(function, "__self__", None)
-    return (
-        ("", 0, "")
-        if owner is None
-        else _compiled_method(type(owner).__module__, type(owner).__name__, function.__name__)
-    )
+    if owner is None:
+        return "", 0, ""
+    return _compiled_method(type(owner).__module__, type(owner).__name__, function.__name__)
 
 
 @cache

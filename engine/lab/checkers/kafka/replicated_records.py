@@ -57,11 +57,9 @@ class _Promises:
             self._lacks(LoggedRecord(broker, *place, key), epoch)
 
 
-class AcknowledgedRecordsSurviveElections(Checker):
-    """Anomaly: *lost write*. A producer with ``acks`` all was told that a record is kept; a later leader lacks it."""
+class _PromisesOutliveLeaders(Checker, is_base=True):
+    """What was promised of records is looked for at every broker that begins to lead their partition."""
 
-    name = "acknowledged-records-survive-elections"
-    anomaly = Anomaly.LOST_WRITE
     applies = staticmethod(has_kafka_cluster)
 
     def __init__(self, watch: ClusterWatch) -> None:
@@ -71,6 +69,16 @@ class AcknowledgedRecordsSurviveElections(Checker):
     def partition_led(self, broker: str, topic: str, partition: int, epoch: int) -> None:
         """Has it everything?"""
         self._promises.led(broker, topic, partition, epoch)
+
+    def _lacks(self, record: LoggedRecord, epoch: int) -> None:
+        self.report(record.element, Text(f"checker.{self.name}.lacks", record=record, epoch=epoch))
+
+
+class AcknowledgedRecordsSurviveElections(_PromisesOutliveLeaders):
+    """Anomaly: *lost write*. A producer with ``acks`` all was told that a record is kept; a later leader lacks it."""
+
+    name = "acknowledged-records-survive-elections"
+    anomaly = Anomaly.LOST_WRITE
 
     def record_send_returned(self, entry: SendReturned) -> None:
         """A producer got its answer."""
@@ -80,31 +88,16 @@ class AcknowledgedRecordsSurviveElections(Checker):
         if role.producer.config.acks == _ALL and entry.queue_offset >= 0:
             self._promises.add((entry.topic, entry.queue_id, entry.queue_offset), entry.key)
 
-    def _lacks(self, record: LoggedRecord, epoch: int) -> None:
-        self.report(record.element, Text(f"checker.{self.name}.lacks", record=record, epoch=epoch))
 
-
-class ConsumedRecordsStay(Checker):
+class ConsumedRecordsStay(_PromisesOutliveLeaders):
     """Anomaly: *ghost read*. A consumer was given a record; a later leader has none, or another one, at its place."""
 
     name = "consumed-records-stay"
     anomaly = Anomaly.GHOST_READ
-    applies = staticmethod(has_kafka_cluster)
-
-    def __init__(self, watch: ClusterWatch) -> None:
-        super().__init__(watch)
-        self._promises = _Promises(watch, self._lacks)
-
-    def partition_led(self, broker: str, topic: str, partition: int, epoch: int) -> None:
-        """Has it everything?"""
-        self._promises.led(broker, topic, partition, epoch)
 
     def record_consume_began(self, entry: ConsumeBegan) -> None:
         """An application has it."""
         self._promises.add((entry.topic, entry.queue_id, entry.queue_offset), entry.key)
-
-    def _lacks(self, record: LoggedRecord, epoch: int) -> None:
-        self.report(record.element, Text(f"checker.{self.name}.lacks", record=record, epoch=epoch))
 
 
 class ReplicasAgree(Checker):

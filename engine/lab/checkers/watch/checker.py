@@ -32,7 +32,10 @@ class Checker(WatchListener):
     why: ClassVar[Text]
     anomaly: ClassVar[Anomaly]
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, *, is_base: bool = False) -> None:
+        """``is_base``: no invariant, but what several have in common; so it has no name."""
+        if is_base:
+            return
         cls.title, cls.why = Text(f"checker.{cls.name}.title"), Text(f"checker.{cls.name}.why")
 
     def __init__(self, watch: ClusterWatch) -> None:
