@@ -3,8 +3,12 @@
 The rule: of protocol, remoting, store and broker what a send, a pull, an offset or a transaction needs. What runs at
 the start, once a second or once an hour stays as it is, and so do lab, page, client and pipeline. So does what waits: a
 coroutine shows the line where it waits only when it is interpreted, and the lab's Source panel lives on that. Only
-``flush`` of files and queues is compiled; what is shown then is the line that calls it. Further, what tests or users
-derive classes from stays interpreted.
+``flush`` of files and queues is compiled, where what is shown is the line that calls it, and what the lab never runs
+(``runtime/live``). Further, what tests or users derive classes from stays interpreted.
+
+Written for both forms: constants that are ``Final`` cost nothing when compiled, others a look into a dict; an
+``__init__`` that ``dataclass`` makes stays interpreted, so what is made for every message has its own; and compiled, a
+slice of bytes that ends before it starts raises ``SystemError``.
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ from __future__ import annotations
 #: Folder of ``engine`` -> the modules in it.
 _BY_FOLDER = {
     "protocol": ("enums", "java_hash", "names", "permission", "request_code", "response_code", "system_flags"),
-    "protocol/command": ("remoting_command",),
+    "protocol/command": ("remoting_command", "send_header_reader"),
     "protocol/json_form": ("json_fields", "properties_text"),
     "protocol/message": (
         "addresses",
@@ -27,7 +31,7 @@ _BY_FOLDER = {
     ),
     "remoting": ("channel",),
     "runtime": ("frame_splitter", "unsent_budget"),
-    "runtime/live": ("live_connection",),
+    "runtime/live": ("live_append_file", "live_connection", "live_disk_file", "live_flushed_file"),
     "store/files": ("consume_queue_entry", "mapped_file", "mapped_file_queue", "mapping_pool", "running_flags"),
     "store/log": (
         "block_sums",

@@ -12,6 +12,7 @@ from engine.protocol.body.bodies import LockBatchRequestBody
 from engine.protocol.body.heartbeat_data import HeartbeatData
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.command.send_header_reader import decode_send_header_v2
 from engine.protocol.command.send_message_headers import SendMessageRequestHeader
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message_codec import decode_messages
@@ -223,7 +224,7 @@ def _code_name(code: int) -> str:
 def _sent_message(command: RemotingCommand) -> tuple[SendMessageRequestHeader, tuple[str, ...], bool]:
     """Its header, its keys, and whether it is a half message."""
     fields = command.ext_fields
-    header = SendMessageRequestHeader.decode_v2(fields) if "b" in fields else SendMessageRequestHeader.decode(fields)
+    header = decode_send_header_v2(fields) if "b" in fields else SendMessageRequestHeader.decode(fields)
     properties = decode_properties(header.properties or "")
     keys = tuple(properties.get(PROPERTY_KEYS, "").split())
     return header, keys, properties.get(PROPERTY_TRANSACTION_PREPARED) == "true"

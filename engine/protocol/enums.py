@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from enum import IntEnum, StrEnum
+from typing import Final
 
 #: The protocol version that GlassMQ speaks: ordinal of ``MQVersion.Version.V4_9_8``. Clients refuse some
 #: features below certain versions (SQL92 pulls below 232), so every reply carries it.
-PROTOCOL_VERSION = 409
+PROTOCOL_VERSION: Final = 409
 
 
 class LanguageCode(IntEnum):

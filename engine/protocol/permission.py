@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-PERM_PRIORITY = 8
-PERM_READ = 4
-PERM_WRITE = 2
-PERM_INHERIT = 1
+from typing import Final
+
+PERM_PRIORITY: Final = 8
+PERM_READ: Final = 4
+PERM_WRITE: Final = 2
+PERM_INHERIT: Final = 1
 
 #: What an ordinary topic has: readable and writable.
-PERM_READ_WRITE = PERM_READ | PERM_WRITE
+PERM_READ_WRITE: Final = PERM_READ | PERM_WRITE
 
 
 def is_readable(perm: int) -> bool:

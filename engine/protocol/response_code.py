@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntEnum
+from typing import Final
 
 
 class ResponseCode(IntEnum):
@@ -47,13 +48,13 @@ class ResponseCode(IntEnum):
     FLOW_CONTROL = 215
 
 
-_STORED_BUT_LATE = frozenset(
+_STORED_BUT_LATE: Final = frozenset(
     {ResponseCode.FLUSH_DISK_TIMEOUT, ResponseCode.SLAVE_NOT_AVAILABLE, ResponseCode.FLUSH_SLAVE_TIMEOUT}
 )
 #: The message of a send is stored: a disk or a replica that is slow does not make it any less so.
-STORED_CODES = _STORED_BUT_LATE | {ResponseCode.SUCCESS}
+STORED_CODES: Final = _STORED_BUT_LATE | {ResponseCode.SUCCESS}
 #: Codes after which nobody can say whether the request took effect. The message of a send may be stored.
-_INDEFINITE_CODES = _STORED_BUT_LATE | {ResponseCode.SYSTEM_ERROR}
+_INDEFINITE_CODES: Final = _STORED_BUT_LATE | {ResponseCode.SYSTEM_ERROR}
 
 
 def outcome_is_known(code: int) -> bool:

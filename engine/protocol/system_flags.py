@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 # --- stored messages -------------------------------------------------------------------------------------------------
-MESSAGE_COMPRESSED = 0x1
-MESSAGE_MULTI_TAGS = 0x2
+MESSAGE_COMPRESSED: Final = 0x1
+MESSAGE_MULTI_TAGS: Final = 0x2
 
-TRANSACTION_MASK = 0xC
-TRANSACTION_NOT_TYPE = 0x0
-TRANSACTION_PREPARED_TYPE = 0x4
-TRANSACTION_COMMIT_TYPE = 0x8
-TRANSACTION_ROLLBACK_TYPE = 0xC
+TRANSACTION_MASK: Final = 0xC
+TRANSACTION_NOT_TYPE: Final = 0x0
+TRANSACTION_PREPARED_TYPE: Final = 0x4
+TRANSACTION_COMMIT_TYPE: Final = 0x8
+TRANSACTION_ROLLBACK_TYPE: Final = 0xC
 
-BORN_HOST_V6 = 0x10
-STORE_HOST_V6 = 0x20
+BORN_HOST_V6: Final = 0x10
+STORE_HOST_V6: Final = 0x20
 
 #: Which algorithm compressed the body; 0 stands for zlib in messages of old clients.
-COMPRESSION_TYPE_MASK = 0x700
-COMPRESSION_LZ4 = 0x100
-COMPRESSION_ZSTD = 0x200
-COMPRESSION_ZLIB = 0x300
+COMPRESSION_TYPE_MASK: Final = 0x700
+COMPRESSION_LZ4: Final = 0x100
+COMPRESSION_ZSTD: Final = 0x200
+COMPRESSION_ZLIB: Final = 0x300
 
 # --- pull requests ---------------------------------------------------------------------------------------------------
-PULL_COMMIT_OFFSET = 0x1
-PULL_SUSPEND = 0x2
-PULL_SUBSCRIPTION = 0x4
-PULL_CLASS_FILTER = 0x8
-PULL_LITE = 0x10
+PULL_COMMIT_OFFSET: Final = 0x1
+PULL_SUSPEND: Final = 0x2
+PULL_SUBSCRIPTION: Final = 0x4
+PULL_CLASS_FILTER: Final = 0x8
+PULL_LITE: Final = 0x10
 
 
 def clear_transaction_type(sys_flag: int) -> int:

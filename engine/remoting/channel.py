@@ -14,7 +14,7 @@ import asyncio
 import dataclasses
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from engine.protocol.command.remoting_command import (
     ONEWAY_FLAG,
@@ -34,10 +34,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger("glassmq.remoting")
 
 #: Unanswered calls that one end may have open on a connection (RocketMQ: 65535 permits for asynchronous calls).
-MAX_PENDING_CALLS = 65_535
+MAX_PENDING_CALLS: Final = 65_535
 #: Requests of one connection that may be waiting inside processors at a time; beyond it they are answered SYSTEM_BUSY.
-MAX_WAITING_REQUESTS = 10_000
-_OPAQUE_MASK = 0x7FFF_FFFF
+MAX_WAITING_REQUESTS: Final = 10_000
+_OPAQUE_MASK: Final = 0x7FFF_FFFF
 
 #: A processor is called synchronously with the channel and the request. It returns the reply; or an awaitable of it
 #: where it must wait (for a disk, for a replica); or None when there is nothing to reply, or when it will call

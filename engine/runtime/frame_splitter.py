@@ -8,13 +8,13 @@ Layout of a frame on the wire (RocketMQ: ``NettyDecoder``, a ``LengthFieldBasedF
 from __future__ import annotations
 
 from struct import Struct
-from typing import Protocol
+from typing import Final, Protocol
 
 from engine.runtime.port import FRAME_MAX_LENGTH_BYTES
 
-LENGTH_PREFIX = Struct(">i")
+LENGTH_PREFIX: Final = Struct(">i")
 #: A frame holds at least its header-length word.
-FRAME_MIN_LENGTH_BYTES = 4
+FRAME_MIN_LENGTH_BYTES: Final = 4
 
 
 def has_length_prefix(frame: bytes) -> bool:

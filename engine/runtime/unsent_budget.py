@@ -11,14 +11,14 @@ before the others, and only as many as it needs.
 from __future__ import annotations
 
 import logging
-from typing import Protocol
+from typing import Final, Protocol
 
 from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES, UNSENT_SHARE_MAX_BYTES
 
 _log = logging.getLogger("glassmq.network")
 
 #: A share is this part of what is left. With N connections that do not read they hold N / (N + 16) of the bound.
-_SHARE_DIVISOR = 16
+_SHARE_DIVISOR: Final = 16
 
 
 class CountedConnection(Protocol):

@@ -8,6 +8,7 @@ that value is read once, and again only where a message differs.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message.batch_codec import BatchedMessage
@@ -21,8 +22,8 @@ from engine.protocol.message.message_properties import (
 )
 from engine.store.log.store_batch import BatchMember
 
-_SEPARATOR = PROPERTY_SEPARATOR.encode()
-_UNIQUE_KEY_ASSIGNED = PROPERTY_UNIQUE_KEY + NAME_VALUE_SEPARATOR
+_SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
+_UNIQUE_KEY_ASSIGNED: Final = (PROPERTY_UNIQUE_KEY + NAME_VALUE_SEPARATOR).encode()
 
 
 def batch_members(batched: Iterable[BatchedMessage], tail: bytes) -> list[BatchMember]:
@@ -31,22 +32,30 @@ def batch_members(batched: Iterable[BatchedMessage], tail: bytes) -> list[BatchM
     Raises ``UnicodeDecodeError`` when properties are not UTF-8.
     """
     members: list[BatchMember] = []
-    known_around: tuple[str, str, str] | None = None
+    is_known, before, after = False, b"", b""
     tags_code, keys, joint_tail = 0, "", tail
     for flag, body, own in batched:
-        text = own.decode()
-        before, found, rest = text.partition(_UNIQUE_KEY_ASSIGNED)
-        unique_key, separator, after = rest.partition(PROPERTY_SEPARATOR)
-        around = (before, separator, after)
-        if around != known_around or not unique_key or not found:
-            properties = decode_properties(text)
+        start, end = len(before), len(own) - len(after)
+        value = own[start:end] if is_known and start < end else b""
+        if value and own.startswith(before) and own.endswith(after) and _SEPARATOR not in value:
+            unique_key = value.decode()
+        else:
+            properties = decode_properties(own.decode())
             tags, keys = properties.get(PROPERTY_TAGS, ""), properties.get(PROPERTY_KEYS, "")
+            unique_key = properties.get(PROPERTY_UNIQUE_KEY, "")
             tags_code = java_string_hash(tags) if tags else 0
             joint_tail = tail if not own or own.endswith(_SEPARATOR) else _SEPARATOR + tail
-            # Known is what would mean the same around another unique key: the name is whole, and nothing overrides it.
-            is_plain = properties.get(PROPERTY_UNIQUE_KEY) == unique_key and _UNIQUE_KEY_ASSIGNED not in after
-            is_whole = not before or before.endswith(PROPERTY_SEPARATOR)
-            known_around = around if is_plain and is_whole else None
-            unique_key = properties.get(PROPERTY_UNIQUE_KEY, "")
+            is_known, before, after = _around_unique_key(own, unique_key)
         members.append((flag, body, own + joint_tail, tags_code, keys, unique_key))
     return members
+
+
+def _around_unique_key(own: bytes, unique_key: str) -> tuple[bool, bytes, bytes]:
+    """What stands before and after the value of UNIQ_KEY in a message's properties, and whether it would mean the same
+    around another one: the name is whole, and nothing overrides it.
+    """
+    before, assigned, rest = own.partition(_UNIQUE_KEY_ASSIGNED)
+    value, separator, after = rest.partition(_SEPARATOR)
+    is_whole = not before or before.endswith(_SEPARATOR)
+    is_plain = bool(assigned) and value == unique_key.encode() and _UNIQUE_KEY_ASSIGNED not in after
+    return is_whole and is_plain, before + assigned, separator + after

@@ -17,6 +17,7 @@ from engine.broker.tables.topic_config_manager import TOPIC_SYS_FLAG_UNIT, Topic
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.command.headers import SendMessageRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.command.send_header_reader import decode_send_header_v2
 from engine.protocol.errors import IllegalName
 from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, RETRY_GROUP_TOPIC_PREFIX, validate_topic
 from engine.protocol.permission import is_writable
@@ -100,7 +101,7 @@ def decode_send_header(request: RemotingCommand) -> SendMessageRequestHeader:
     """The header of a send, whose names are short in all but the oldest two codes."""
     if request.code in (RequestCode.SEND_MESSAGE, RequestCode.SEND_REPLY_MESSAGE):
         return SendMessageRequestHeader.decode(request.ext_fields)
-    return SendMessageRequestHeader.decode_v2(request.ext_fields)
+    return decode_send_header_v2(request.ext_fields)
 
 
 def choose_queue(header: SendMessageRequestHeader, config: TopicConfig, chance: random.Random) -> int:

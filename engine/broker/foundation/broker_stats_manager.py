@@ -18,22 +18,22 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from engine.broker.foundation.traffic_samples import Span, Traffic, TrafficSamples
 from engine.protocol.body.admin_bodies import BrokerStatsData, BrokerStatsItem
 
 #: How many seconds of history are kept.
-HISTORY_SECONDS = 600
+HISTORY_SECONDS: Final = 600
 #: A clock that goes back by no more is being set right bit by bit.
-CLOCK_SWAYS_S = 2
+CLOCK_SWAYS_S: Final = 2
 #: Bits of a value that tell its cell: the first, which is always set, and five more.
-_CELL_BITS = 6
+_CELL_BITS: Final = 6
 #: What is larger counts as this (over an hour in us).
-_LARGEST = (1 << 32) - 1
-_DAY_MS = 86_400_000
+_LARGEST: Final = (1 << 32) - 1
+_DAY_MS: Final = 86_400_000
 #: The one key of what is counted for the broker as a whole.
-_BROKER = ""
+_BROKER: Final = ""
 
 _Key = TypeVar("_Key")
 
@@ -92,7 +92,7 @@ class LatencyHistogram:
         self.count = 0
 
 
-_RING_FIELDS = tuple(field.name for field in fields(SecondStats))[1:]
+_RING_FIELDS: Final = tuple(field.name for field in fields(SecondStats))[1:]
 
 
 class BrokerStatsManager:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-_SECOND_US = 1_000_000
+from typing import Final
+
+_SECOND_US: Final = 1_000_000
 
 
 class TokenBucket:

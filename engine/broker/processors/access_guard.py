@@ -7,7 +7,7 @@ Oneway requests are dropped.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from engine.acl.errors import AccessDenied
 from engine.protocol.errors import ProtocolError
@@ -23,7 +23,7 @@ logger = logging.getLogger("glassmq.acl")
 #: Refusals that are remembered as logged; a client that is refused repeats itself, and the log need not.
 _LOGGED_MAX = 1_000
 #: A client's own words may be in a reason.
-_REASON_MAX_LENGTH = 400
+_REASON_MAX_LENGTH: Final = 400
 
 
 class AccessGuard:

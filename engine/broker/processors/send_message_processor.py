@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Awaitable
+from typing import Final
 
 from engine.broker.delivery.batch_members import batch_members
 from engine.broker.delivery.late_send_reply import LateSendReply
@@ -66,9 +67,9 @@ from engine.store.log.store_batch import StoreBatch
 from engine.store.log.store_message import StoreMessage
 
 #: Clients from this version on (``V3_4_9``) say how often a message may be retried.
-MIN_VERSION_MAX_RECONSUME_TIMES = 121
+MIN_VERSION_MAX_RECONSUME_TIMES: Final = 121
 #: Bits that only the broker sets: a client's own would make the stored message unreadable.
-_HOST_BITS = BORN_HOST_V6 | STORE_HOST_V6
+_HOST_BITS: Final = BORN_HOST_V6 | STORE_HOST_V6
 
 SendReply = RemotingCommand | Awaitable[RemotingCommand]
 

@@ -18,6 +18,8 @@ is done with, and counting a check means to store the half message once more.
 
 from __future__ import annotations
 
+from typing import Final
+
 from engine.broker.delivery.message_again import message_again
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.java_hash import java_string_hash
@@ -37,11 +39,11 @@ from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, clear_transact
 from engine.store.log.store_message import StoreMessage
 
 #: Half and op messages all lie in this one queue of their topics.
-HALF_QUEUE_ID = 0
+HALF_QUEUE_ID: Final = 0
 #: ``TransactionalMessageUtil.REMOVETAG``: the tags of an op message.
-REMOVE_TAG = "d"
+REMOVE_TAG: Final = "d"
 #: Ours, in op messages only; RocketMQ reads their tags and body.
-PROPERTY_COMMITTED_AT = "GLASSMQ_COMMITTED_AT"
+PROPERTY_COMMITTED_AT: Final = "GLASSMQ_COMMITTED_AT"
 
 
 def turn_into_half_message(message: StoreMessage) -> None:

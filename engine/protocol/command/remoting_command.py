@@ -16,32 +16,32 @@ booleans where Java sends strings, and newlines after the JSON.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import IntEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from engine.protocol.byte_strings import BytesWriter, read_i32_be, write_i16_be, write_i32_be
 from engine.protocol.enums import PROTOCOL_VERSION, LanguageCode
 from engine.protocol.errors import MalformedFrame
 from engine.protocol.json_form import json_library
 
-RESPONSE_FLAG = 1
-ONEWAY_FLAG = 2
+RESPONSE_FLAG: Final = 1
+ONEWAY_FLAG: Final = 2
 
-_LENGTHS = struct.Struct(">iI")
-_MARK = struct.Struct(">I")
-_BINARY_HEAD = struct.Struct(">hbhii")
-_INT32 = struct.Struct(">i")
-_JSON_TYPE_SHIFT = 24
-_HEADER_LENGTH_MASK = 0x00FF_FFFF
+_LENGTHS: Final = struct.Struct(">iI")
+_MARK: Final = struct.Struct(">I")
+_BINARY_HEAD: Final = struct.Struct(">hbhii")
+_INT32: Final = struct.Struct(">i")
+_JSON_TYPE_SHIFT: Final = 24
+_HEADER_LENGTH_MASK: Final = 0x00FF_FFFF
 #: A header carries names and numbers, properties of 32 KiB at most, and perhaps a long subscription. RocketMQ would
 #: take 16 MiB; a million fields would keep the only thread busy for seconds.
-HEADER_MAX_BYTES = 1024 * 1024
+HEADER_MAX_BYTES: Final = 1024 * 1024
 #: Codes above this do not fit the binary header's int16.
-_BINARY_MAX_CODE = 0x7FFF
+_BINARY_MAX_CODE: Final = 0x7FFF
 #: A remark may quote what the request said: a name of 16 MB, its quotes escaped, would make a header that does not fit
 #: the 24 bits of its length.
-_REMARK_MAX_CHARACTERS = 4_096
+_REMARK_MAX_CHARACTERS: Final = 4_096
 
 
 class SerializeType(IntEnum):
@@ -57,7 +57,7 @@ class EncodableHeader(Protocol):
     def encode(self) -> dict[str, str]: ...
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, init=False)
 class RemotingCommand:
     """One request or response.
 
@@ -66,14 +66,37 @@ class RemotingCommand:
     """
 
     code: int
-    opaque: int = 0
-    flag: int = 0
-    language: int = LanguageCode.JAVA
-    version: int = PROTOCOL_VERSION
-    remark: str | None = None
-    ext_fields: dict[str, str] = field(default_factory=dict)
-    body: bytes = b""
-    serialize_type: SerializeType = SerializeType.JSON
+    opaque: int
+    flag: int
+    language: int
+    version: int
+    remark: str | None
+    ext_fields: dict[str, str]
+    body: bytes
+    serialize_type: SerializeType
+
+    def __init__(
+        self,
+        code: int,
+        opaque: int = 0,
+        flag: int = 0,
+        language: int = LanguageCode.JAVA,
+        version: int = PROTOCOL_VERSION,
+        remark: str | None = None,
+        ext_fields: dict[str, str] | None = None,
+        body: bytes = b"",
+        serialize_type: SerializeType = SerializeType.JSON,
+    ) -> None:
+        """Written out, as two are made for every message: mypyc compiles no ``__init__`` that a decorator makes."""
+        self.code = code
+        self.opaque = opaque
+        self.flag = flag
+        self.language = language
+        self.version = version
+        self.remark = remark
+        self.ext_fields = {} if ext_fields is None else ext_fields
+        self.body = body
+        self.serialize_type = serialize_type
 
     @property
     def is_response(self) -> bool:

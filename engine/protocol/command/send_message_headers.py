@@ -7,8 +7,6 @@ g bornTimestamp, h flag, i properties, j reconsumeTimes, k unitMode, l maxRecons
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from engine.protocol.command.command_header import CommandHeader, Int32, Int64
 
 
@@ -33,48 +31,6 @@ class SendMessageRequestHeader(CommandHeader):
     batch: bool | None = False
     max_reconsume_times: Int32 | None = None
     broker_name: str | None = None
-
-    @classmethod
-    def decode_v2(cls, ext_fields: Mapping[str, str]) -> SendMessageRequestHeader:
-        """Read the one-letter form.
-
-        This runs once per message sent: the common case is read directly, and only a header that fails is read again
-        field by field, for an error that names the field.
-        """
-        try:
-            get = ext_fields.get
-            queue_nums, queue_id = int(ext_fields["d"]), int(ext_fields["e"])
-            sys_flag, flag = int(ext_fields["f"]), int(ext_fields["h"])
-            born_timestamp, reconsume_times = int(ext_fields["g"]), int(get("j") or 0)
-            plain = (
-                -1 <= queue_id < 0x8000_0000
-                and 0 <= queue_nums < 0x8000_0000
-                and 0 <= sys_flag < 0x8000_0000
-                and 0 <= flag < 0x8000_0000
-                and 0 <= born_timestamp < 1 << 63
-                and 0 <= reconsume_times < 0x8000_0000
-                and "l" not in ext_fields
-            )
-            if plain:
-                return cls(
-                    ext_fields["a"],
-                    ext_fields["b"],
-                    ext_fields["c"],
-                    queue_nums,
-                    queue_id,
-                    sys_flag,
-                    born_timestamp,
-                    flag,
-                    get("i"),
-                    reconsume_times,
-                    get("k") in ("true", "1"),
-                    get("m") in ("true", "1"),
-                    None,
-                    get("n"),
-                )
-        except (KeyError, ValueError):
-            pass  # the slow way finds out which field it was
-        return cls.decode({LONG_NAMES.get(name, name): value for name, value in ext_fields.items()})
 
     def encode_v2(self) -> dict[str, str]:
         """The one-letter form."""

@@ -6,12 +6,12 @@ C++ clients quote numbers, Java may omit defaults, fastjson may write null: the 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from engine.protocol.errors import MalformedBody
 
 #: More items than any list of RocketMQ's has, unless a reader says otherwise.
-LIST_ITEMS_MAX = 100_000
+LIST_ITEMS_MAX: Final = 100_000
 _Item = TypeVar("_Item")
 
 

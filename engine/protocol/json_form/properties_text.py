@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from typing import Final
 
 from engine.protocol.errors import MalformedBody
 
 #: More text than any list of settings has.
-_MAX_BYTES = 1 << 16
-_ENTRY = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
-_ESCAPE = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_CONTROL = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
+_MAX_BYTES: Final = 1 << 16
+_ENTRY: Final = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
+_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_CONTROL: Final = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
 
 
 def parse_properties(body: bytes) -> dict[str, str]:

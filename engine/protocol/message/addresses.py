@@ -8,10 +8,11 @@ from __future__ import annotations
 import ipaddress
 import struct
 from functools import lru_cache
+from typing import Final
 
 from engine.protocol.errors import ProtocolError
 
-_PORT = struct.Struct(">i")
+_PORT: Final = struct.Struct(">i")
 
 
 @lru_cache(maxsize=8192)

@@ -9,16 +9,21 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
+from typing import Final
 
 from engine.protocol.byte_strings import read_i32_be
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.message import Message
 from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, encode_properties
 
-_HEAD = struct.Struct(">iiiii")
-_PROPERTIES_LENGTH = struct.Struct(">H")
-_FLAG_AT, _BODY_LENGTH_AT = 12, 16
-_OVERHEAD_BYTES = _HEAD.size + _PROPERTIES_LENGTH.size
+_HEAD: Final = struct.Struct(">iiiii")
+_PROPERTIES_LENGTH: Final = struct.Struct(">H")
+_FLAG_AT: Final = 12
+_BODY_LENGTH_AT: Final = 16
+_HEAD_BYTES: Final = 20
+_PROPERTIES_LENGTH_BYTES: Final = 2
+_OVERHEAD_BYTES: Final = 22
+assert (_HEAD.size, _PROPERTIES_LENGTH.size) == (_HEAD_BYTES, _PROPERTIES_LENGTH_BYTES)
 
 
 #: One message of a batch as the broker gets it: flag, body, properties.
@@ -54,9 +59,9 @@ def decode_batch(data: bytes) -> list[BatchedMessage]:
             raise MalformedMessage(f"{end - position} bytes left over after message {len(messages)} of the batch")
         total, flag = read_i32_be(data, position), read_i32_be(data, position + _FLAG_AT)
         body_length = read_i32_be(data, position + _BODY_LENGTH_AT)
-        body_start = position + _HEAD.size
+        body_start = position + _HEAD_BYTES
         body_end = body_start + body_length
-        properties_start = body_end + _PROPERTIES_LENGTH.size
+        properties_start = body_end + _PROPERTIES_LENGTH_BYTES
         if body_length < 0 or properties_start > end:
             raise MalformedMessage(f"message {len(messages)} of the batch has an impossible body length {body_length}")
         properties_length = data[body_end] << 8 | data[body_end + 1]

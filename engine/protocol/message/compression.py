@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from typing import Final
 
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.system_flags import (
@@ -14,16 +15,16 @@ from engine.protocol.system_flags import (
 )
 
 #: zlib's level; RocketMQ: ``rocketmq.message.compressLevel``.
-DEFAULT_COMPRESS_LEVEL = 5
+DEFAULT_COMPRESS_LEVEL: Final = 5
 
 #: A body may not grow beyond this many bytes when it is decompressed. RocketMQ has no such bound: a few kilobytes
 #: of zeros, compressed, would fill a client's memory.
-DECOMPRESSED_MAX_BYTES = 64 * 1024 * 1024
+DECOMPRESSED_MAX_BYTES: Final = 64 * 1024 * 1024
 
 #: What a message's ``sys_flag`` gains when its body was compressed with zlib.
-ZLIB_SYSTEM_FLAG = MESSAGE_COMPRESSED | COMPRESSION_ZLIB
+ZLIB_SYSTEM_FLAG: Final = MESSAGE_COMPRESSED | COMPRESSION_ZLIB
 
-_UNSUPPORTED = {COMPRESSION_LZ4: "LZ4", COMPRESSION_ZSTD: "ZSTD"}
+_UNSUPPORTED: Final = {COMPRESSION_LZ4: "LZ4", COMPRESSION_ZSTD: "ZSTD"}
 
 
 def compress_body(body: bytes, level: int = DEFAULT_COMPRESS_LEVEL) -> bytes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_properties import (
@@ -58,7 +58,7 @@ class CopyKind(StrEnum):
     RESENT = "resent"
 
 
-_BY_TOPIC = {
+_BY_TOPIC: Final = {
     SCHEDULE_TOPIC: CopyKind.DELAYED,
     TRANSACTION_HALF_TOPIC: CopyKind.HALF,
     TRANSACTION_CHECK_MAX_TIME_TOPIC: CopyKind.GIVEN_UP,

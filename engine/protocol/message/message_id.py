@@ -15,15 +15,16 @@ import ipaddress
 import struct
 from collections.abc import Callable
 from datetime import UTC, datetime
+from typing import Final
 
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.addresses import decode_host, encode_host
 
-_OFFSET = struct.Struct(">q")
-_UNIQUE_PREFIX = struct.Struct(">HI")
-_UNIQUE_TAIL = struct.Struct(">IH")
-_IPV4_ID_LENGTH = 32
-_IPV6_ID_LENGTH = 56
+_OFFSET: Final = struct.Struct(">q")
+_UNIQUE_PREFIX: Final = struct.Struct(">HI")
+_UNIQUE_TAIL: Final = struct.Struct(">IH")
+_IPV4_ID_LENGTH: Final = 32
+_IPV6_ID_LENGTH: Final = 56
 
 
 def encode_offset_message_id(host: str, commit_log_offset: int) -> str:

@@ -18,23 +18,24 @@ The last message of a commit-log file is followed by a blank: its remaining size
 from __future__ import annotations
 
 import struct
+from typing import Final
 
 from engine.protocol.system_flags import BORN_HOST_V6, STORE_HOST_V6
 
 #: Marks a message (0xDAA320A7 as a signed integer), and the same as bytes, to search for.
-MESSAGE_MAGIC = -626_843_481
-MESSAGE_MAGIC_BYTES = struct.pack(">i", MESSAGE_MAGIC)
+MESSAGE_MAGIC: Final = -626_843_481
+MESSAGE_MAGIC_BYTES: Final = struct.pack(">i", MESSAGE_MAGIC)
 #: Marks the unused end of a commit-log file (0xCBD43194).
-BLANK_MAGIC = -875_286_124
+BLANK_MAGIC: Final = -875_286_124
 #: Room that a commit-log file must keep after a message for the blank's size and magic.
-BLANK_MIN_SIZE_BYTES = 8
+BLANK_MIN_SIZE_BYTES: Final = 8
 
 #: The bits of the system flag that change the layout -> the sizes of born host and store host.
-HOST_SIZES = {0: (8, 8), BORN_HOST_V6: (20, 8), STORE_HOST_V6: (8, 20), BORN_HOST_V6 | STORE_HOST_V6: (20, 20)}
-HOST_FLAGS = BORN_HOST_V6 | STORE_HOST_V6
+HOST_SIZES: Final = {0: (8, 8), BORN_HOST_V6: (20, 8), STORE_HOST_V6: (8, 20), BORN_HOST_V6 | STORE_HOST_V6: (20, 20)}
+HOST_FLAGS: Final = BORN_HOST_V6 | STORE_HOST_V6
 
 #: Everything before the body, as :mod:`struct` calls it: i and I have 4 bytes, q has 8. Hosts have their own size.
-FIXED_FIELDS = {
+FIXED_FIELDS: Final = {
     "size": "i",
     "magic": "i",
     "crc": "I",
@@ -70,23 +71,23 @@ def fields_at(*names: str) -> dict[int, struct.Struct]:
 
 
 #: All of the fixed fields. The body begins behind them.
-FIXED_PART = fields_at(*FIXED_FIELDS)
+FIXED_PART: Final = fields_at(*FIXED_FIELDS)
 #: Fields that lie before the hosts, and therefore always at the same place.
-SIZE_AND_MAGIC = fields_at("size", "magic")[0]
-SYSTEM_FLAG = fields_at("sys_flag")[0]
-IDENTITY = fields_at("size", "magic", "queue_id", "queue_offset", "commit_log_offset")[0]
+SIZE_AND_MAGIC: Final = fields_at("size", "magic")[0]
+SYSTEM_FLAG: Final = fields_at("sys_flag")[0]
+IDENTITY: Final = fields_at("size", "magic", "queue_id", "queue_offset", "commit_log_offset")[0]
 #: Where fields lie that are searched for or put right.
 MAGIC_POSITION, QUEUE_ID_POSITION, QUEUE_OFFSET_POSITION = (
     fields_at(name)[0].size - struct.calcsize(">" + FIXED_FIELDS[name])
     for name in ("magic", "queue_id", "queue_offset")
 )
 
-PROPERTIES_LENGTH = struct.Struct(">H")
+PROPERTIES_LENGTH: Final = struct.Struct(">H")
 #: Size of a message with IPv4 hosts and no body, topic or properties.
-FIXED_SIZE_BYTES = FIXED_PART[0].size + 1 + PROPERTIES_LENGTH.size
+FIXED_SIZE_BYTES: Final = FIXED_PART[0].size + 1 + PROPERTIES_LENGTH.size
 assert FIXED_SIZE_BYTES == 91
 
-_STORE_TIMESTAMP = fields_at("store_timestamp")
+_STORE_TIMESTAMP: Final = fields_at("store_timestamp")
 
 
 def store_timestamp_of(record: bytes, position: int = 0) -> int:

@@ -5,12 +5,13 @@
 from __future__ import annotations
 
 import zlib
+from typing import Final
 
 from engine.protocol.byte_strings import BytesWriter, write_i16_be, write_i32_be, write_i64_be
 from engine.protocol.message.record_layout import FIXED_PART, HOST_SIZES, MESSAGE_MAGIC, PROPERTIES_LENGTH
 
 #: Sizes of born host and store host -> the flags that tell of them.
-_HOST_FLAGS = {sizes: flags for flags, sizes in HOST_SIZES.items()}
+_HOST_FLAGS: Final = {sizes: flags for flags, sizes in HOST_SIZES.items()}
 
 
 def host_flags(born_host: bytes, store_host: bytes) -> int:

@@ -14,7 +14,7 @@ import socket
 from collections import deque
 from collections.abc import Callable
 from time import monotonic
-from typing import TypeVar, cast
+from typing import Final, TypeVar, cast
 
 from engine.runtime.connection_limits import UNSENT_LIMIT_BYTES, UNSENT_UNCOUNTED_BYTES
 from engine.runtime.frame_splitter import FRAME_MIN_LENGTH_BYTES, LENGTH_PREFIX, splitter_of
@@ -27,7 +27,7 @@ _log = logging.getLogger("glassmq.network")
 
 #: While frames are handled, replies are collected up to so many bytes before a piece of them is written: only then
 #: it shows whether the peer reads. Larger pieces would save no time.
-_COLLECTED_LIMIT_BYTES = 64 * 1024
+_COLLECTED_LIMIT_BYTES: Final = 64 * 1024
 _read_length = LENGTH_PREFIX.unpack_from
 
 

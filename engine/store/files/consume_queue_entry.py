@@ -9,12 +9,13 @@ without tags; in the topic of delayed messages it is the delivery time.
 from __future__ import annotations
 
 import struct
+from typing import Final
 
-CONSUME_QUEUE_ENTRY = struct.Struct(">qiq")
-ENTRY_SIZE_BYTES = CONSUME_QUEUE_ENTRY.size
+CONSUME_QUEUE_ENTRY: Final = struct.Struct(">qiq")
+ENTRY_SIZE_BYTES: Final = CONSUME_QUEUE_ENTRY.size
 assert ENTRY_SIZE_BYTES == 20
 
 #: The size in an entry that stands for no message: a logical offset that was given to a message which the commit log
 #: no longer holds. RocketMQ writes the same entry before the first one of a queue that does not begin at 0.
-FILLER_SIZE = 0x7FFFFFFF
-FILLER_ENTRY = CONSUME_QUEUE_ENTRY.pack(0, FILLER_SIZE, 0)
+FILLER_SIZE: Final = 0x7FFFFFFF
+FILLER_ENTRY: Final = CONSUME_QUEUE_ENTRY.pack(0, FILLER_SIZE, 0)

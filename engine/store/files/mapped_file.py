@@ -5,10 +5,12 @@ Its name is the offset of its first byte in that range, as 20 decimal digits.
 
 from __future__ import annotations
 
+from typing import Final
+
 from engine.runtime.port import Disk
 from engine.store.files.mapping_pool import MappingPool, PooledFile
 
-_NAME_DIGITS = 20
+_NAME_DIGITS: Final = 20
 
 
 def file_name(start_offset: int) -> str:

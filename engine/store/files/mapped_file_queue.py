@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
+from typing import Final
 
 from engine.runtime.port import Disk
 from engine.store.files.mapped_file import MappedFile, file_name, start_offset_of
 from engine.store.files.mapping_pool import MappingPool
 
 #: How much is looked at in one go where a whole file is read: enough to be fast, little enough to stay small.
-BLOCK_SIZE_BYTES = 1024 * 1024
+BLOCK_SIZE_BYTES: Final = 1024 * 1024
 
 
 class MappedFileQueue:

@@ -10,14 +10,15 @@ in memory only and tell nothing of a time before them.
 from __future__ import annotations
 
 import zlib
+from typing import Final
 
 from engine.store.files.mapped_file import MappedFile
 
-BLOCK_BYTES = 16 * 1024
+BLOCK_BYTES: Final = 16 * 1024
 #: 1 GiB of log, 10 MB of memory. Of more than that the sums that are longest known go.
 BLOCKS_MAX = 65_536
 #: Larger messages (of a batch: on average) get no sum: to check one takes no longer than to sum it.
-MESSAGE_MAX_BYTES = 4 * 1024
+MESSAGE_MAX_BYTES: Final = 4 * 1024
 
 
 class BlockSums:

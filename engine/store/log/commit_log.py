@@ -7,6 +7,8 @@ engine that runs on one thread needs nothing. Simplified: no write buffer outsid
 
 from __future__ import annotations
 
+from typing import Final
+
 from engine.protocol.byte_strings import BytesWriter
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.addresses import encode_host
@@ -37,10 +39,10 @@ from engine.store.log.stored_record import deliver_timestamp
 from engine.store.queues.consume_queue_table import ConsumeQueueTable
 from engine.store.queues.dispatch_request import DispatchRequest, belongs_in_consume_queue
 
-FOLDER = "commitlog"
+FOLDER: Final = "commitlog"
 
 #: What an encoded message may have beyond its body (RocketMQ: ``CommitLog.MessageExtEncoder``).
-ENVELOPE_MAX_BYTES = 64 * 1024
+ENVELOPE_MAX_BYTES: Final = 64 * 1024
 
 
 class MessageRefused(Exception):
@@ -183,22 +185,23 @@ class CommitLog:
         self.last_store_timestamp = now_ms
         queue_offset = queue.next_offset
         queue.next_offset += len(requests)
-        offsets = tuple([request.commit_log_offset for request in requests])
+        offsets = [request.commit_log_offset for request in requests]
         result = PutMessageResult(PutMessageStatus.PUT_OK, "", start, queue_offset, now_ms, size, store_host, offsets)
         return result, requests
 
     def _checked_batch_size(self, batch: StoreBatch, envelope_size: int) -> int:
         """Stored size of the whole batch. Raises :class:`MessageRefused` when a message or all of them do not fit."""
-        body_sizes = [len(member[1]) for member in batch.members]
-        properties_sizes = [len(member[2]) for member in batch.members]
-        bodies_size, all_properties_size = sum(body_sizes), sum(properties_sizes)
+        size, largest_body, longest_properties = 0, 0, 0
+        for _, body, properties, _, _, _ in batch.members:
+            size += envelope_size + len(body) + len(properties)
+            largest_body = max(largest_body, len(body))
+            longest_properties = max(longest_properties, len(properties))
         try:
-            self._check(batch.topic, max(body_sizes), max(properties_sizes))
+            self._check(batch.topic, largest_body, longest_properties)
         except MessageRefused:
-            for number, sizes in enumerate(zip(body_sizes, properties_sizes, strict=True)):
-                self._check(batch.topic, *sizes, whose=f"message {number} of the batch: ")
+            for number, (_, body, properties, _, _, _) in enumerate(batch.members):
+                self._check(batch.topic, len(body), len(properties), whose=f"message {number} of the batch: ")
             raise
-        size = bodies_size + all_properties_size + envelope_size * len(batch.members)
         if size > self.max_batch_size:
             raise MessageRefused(
                 PutMessageStatus.MESSAGE_ILLEGAL,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from itertools import islice
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from engine.store.log.record_check import Damage
 
 _log = logging.getLogger("glassmq.store")
 
 #: Places that are remembered, and so counted. A lost file may hold far more messages than anybody wants to read of.
-PLACES_MAX = 10_000
+PLACES_MAX: Final = 10_000
 #: Places that are named in the log one by one.
-LINES_MAX = 100
+LINES_MAX: Final = 100
 
 
 class DamagedRecord(NamedTuple):

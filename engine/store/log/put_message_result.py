@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import struct
-from dataclasses import dataclass
 from enum import Enum
+from typing import Final
 
-_OFFSET = struct.Struct(">q")
+from engine.protocol.byte_strings import BytesWriter, write_i64_be
+
+_OFFSET_BYTES: Final = 8
 
 
 class PutMessageStatus(Enum):
@@ -24,7 +25,6 @@ class PutMessageStatus(Enum):
     UNKNOWN_ERROR = 9
 
 
-@dataclass(slots=True, eq=False)
 class PutMessageResult:
     """Where a message, or a batch of them, was put.
 
@@ -37,14 +37,27 @@ class PutMessageResult:
     :ivar offsets: commit-log offset of every message of a batch; empty for a single one.
     """
 
-    status: PutMessageStatus
-    remark: str = ""
-    offset: int = -1
-    queue_offset: int = 0
-    store_timestamp: int = 0
-    size_bytes: int = 0
-    store_host: bytes = b""
-    offsets: tuple[int, ...] = ()
+    __slots__ = ("offset", "offsets", "queue_offset", "remark", "size_bytes", "status", "store_host", "store_timestamp")
+
+    def __init__(
+        self,
+        status: PutMessageStatus,
+        remark: str = "",
+        offset: int = -1,
+        queue_offset: int = 0,
+        store_timestamp: int = 0,
+        size_bytes: int = 0,
+        store_host: bytes = b"",
+        offsets: list[int] | None = None,
+    ) -> None:
+        self.status = status
+        self.remark = remark
+        self.offset = offset
+        self.queue_offset = queue_offset
+        self.store_timestamp = store_timestamp
+        self.size_bytes = size_bytes
+        self.store_host = store_host
+        self.offsets = [] if offsets is None else offsets
 
     @property
     def end_offset(self) -> int:
@@ -66,6 +79,8 @@ class PutMessageResult:
         """The offset id of the message; of a batch, all ids joined by commas. Empty when nothing was stored."""
         if self.offset < 0:
             return ""
-        host = self.store_host
-        ids = b"".join([host + _OFFSET.pack(offset) for offset in self.offsets or (self.offset,)])
-        return ids.hex(",", len(host) + _OFFSET.size).upper()
+        ids = BytesWriter()
+        for offset in self.offsets or [self.offset]:
+            ids.write(self.store_host)
+            write_i64_be(ids, offset)
+        return ids.getvalue().hex(",", len(self.store_host) + _OFFSET_BYTES).upper()

@@ -11,14 +11,17 @@ from __future__ import annotations
 
 import zlib
 from enum import Enum
+from typing import Final
 
 from engine.protocol.message.record_layout import HOST_FLAGS, MESSAGE_MAGIC, PROPERTIES_LENGTH, fields_at
 from engine.store.queues.consume_queue import ConsumeQueue
 
-_FRAMES = fields_at("size", "magic", "crc", "queue_id", "queue_offset", "commit_log_offset", "sys_flag", "body_length")
-_FRAME = _FRAMES[0]
+_FRAMES: Final = fields_at(
+    "size", "magic", "crc", "queue_id", "queue_offset", "commit_log_offset", "sys_flag", "body_length"
+)
+_FRAME: Final = _FRAMES[0]
 #: What a disk writes whole or not at all.
-_SECTOR_BYTES = 512
+_SECTOR_BYTES: Final = 512
 
 
 class Damage(Enum):

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 
-
-@dataclass(slots=True)
 class StoreMessage:
     """Everything the commit log needs, in the form that costs least to write.
 
@@ -21,24 +18,66 @@ class StoreMessage:
     :param keys: the KEYS property (words separated by spaces), for the index.
     :param unique_key: the UNIQ_KEY property, for the index.
     :param wait_store_ok: False when the sender does not wait for the flush; the store itself does not look at it.
+    :param delay_level: 1 and more in the topic of delayed messages, else 0.
+    :param is_prepared: it is a half message, which consumers do not see yet; the store itself does not look at it.
     """
 
-    topic: str
-    queue_id: int
-    body: bytes
-    properties_string: str | bytes
-    born_timestamp: int
-    born_host: str | bytes
-    store_host: str | bytes
-    flag: int = 0
-    sys_flag: int = 0
-    tags_code: int = 0
-    keys: str = ""
-    unique_key: str = ""
-    reconsume_times: int = 0
-    prepared_transaction_offset: int = 0
-    wait_store_ok: bool = True
-    #: 1 and more in the topic of delayed messages, else 0.
-    delay_level: int = 0
-    #: True for a half message, which consumers do not see yet; the store itself does not look at it.
-    is_prepared: bool = False
+    __slots__ = (
+        "body",
+        "born_host",
+        "born_timestamp",
+        "delay_level",
+        "flag",
+        "is_prepared",
+        "keys",
+        "prepared_transaction_offset",
+        "properties_string",
+        "queue_id",
+        "reconsume_times",
+        "store_host",
+        "sys_flag",
+        "tags_code",
+        "topic",
+        "unique_key",
+        "wait_store_ok",
+    )
+
+    def __init__(
+        self,
+        topic: str,
+        queue_id: int,
+        body: bytes,
+        properties_string: str | bytes,
+        born_timestamp: int,
+        born_host: str | bytes,
+        store_host: str | bytes,
+        flag: int = 0,
+        sys_flag: int = 0,
+        tags_code: int = 0,
+        keys: str = "",
+        unique_key: str = "",
+        reconsume_times: int = 0,
+        prepared_transaction_offset: int = 0,
+        wait_store_ok: bool = True,
+        delay_level: int = 0,
+        is_prepared: bool = False,
+    ) -> None:
+        self.topic = topic
+        self.queue_id = queue_id
+        self.body = body
+        self.properties_string = properties_string
+        self.born_timestamp = born_timestamp
+        self.born_host = born_host
+        self.store_host = store_host
+        self.flag = flag
+        self.sys_flag = sys_flag
+        self.tags_code = tags_code
+        self.keys = keys
+        self.unique_key = unique_key
+        self.reconsume_times = reconsume_times
+        self.prepared_transaction_offset = prepared_transaction_offset
+        self.wait_store_ok = wait_store_ok
+        #: 1 and more in the topic of delayed messages, else 0.
+        self.delay_level = delay_level
+        #: True for a half message, which consumers do not see yet; the store itself does not look at it.
+        self.is_prepared = is_prepared

@@ -7,6 +7,8 @@ message of the queue lies before it and takes 91 bytes at least).
 
 from __future__ import annotations
 
+from typing import Final
+
 from engine.protocol.errors import IllegalName
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message.message_properties import (
@@ -28,9 +30,9 @@ from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_MA
 from engine.store.log.record_check import damage_of
 from engine.store.queues.dispatch_request import DispatchRequest
 
-_PREPARED_OFFSET = fields_at("prepared_transaction_offset")
-_PLACE = fields_at("queue_id", "queue_offset", "body_length")
-_PARSED = fields_at("size", "queue_id", "queue_offset", "sys_flag", "store_timestamp", "body_length")
+_PREPARED_OFFSET: Final = fields_at("prepared_transaction_offset")
+_PLACE: Final = fields_at("queue_id", "queue_offset", "body_length")
+_PARSED: Final = fields_at("size", "queue_id", "queue_offset", "sys_flag", "store_timestamp", "body_length")
 
 
 def predecessor_of(record: bytes, position: int) -> int | None:

@@ -9,6 +9,7 @@ or deleted before the queue was built again) get filler entries, so every offset
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from engine.runtime.port import Disk
 from engine.store.files.consume_queue_entry import CONSUME_QUEUE_ENTRY, ENTRY_SIZE_BYTES, FILLER_ENTRY, FILLER_SIZE
@@ -20,8 +21,8 @@ from engine.store.queues.consume_queue_ext import ConsumeQueueExt, is_ext_addres
 #: :mod:`engine.store.queues.consume_queue_ext`.
 Entry = tuple[int, int, int]
 
-_ENTRIES_PER_BLOCK = 4096
-_ENTRIES_LOOKED_AT = 64
+_ENTRIES_PER_BLOCK: Final = 4096
+_ENTRIES_LOOKED_AT: Final = 64
 
 
 def is_valid(entry: Entry) -> bool:

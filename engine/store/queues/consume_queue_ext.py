@@ -16,28 +16,28 @@ use.
 from __future__ import annotations
 
 import struct
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from engine.runtime.port import Disk
 from engine.store.files.mapped_file import MappedFile
 from engine.store.files.mapped_file_queue import MappedFileQueue
 from engine.store.files.mapping_pool import MappingPool
 
-FOLDER = "consumequeue_ext"
+FOLDER: Final = "consumequeue_ext"
 
-_BASE_ADDRESS = -(2**63)
+_BASE_ADDRESS: Final = -(2**63)
 #: Greater numbers are tags codes, which have 32 bits, or times.
-MAX_ADDRESS = -(2**31) - 1
+MAX_ADDRESS: Final = -(2**31) - 1
 #: Addresses further than this behind the files' end come from a damaged entry.
-_PLAUSIBLE_BYTES = 1 << 40
+_PLAUSIBLE_BYTES: Final = 1 << 40
 
-_HEAD = struct.Struct(">hqqh")
+_HEAD: Final = struct.Struct(">hqqh")
 #: A unit without its bit map.
-UNIT_HEAD_BYTES = _HEAD.size
-_SIZE = struct.Struct(">h")
-_END_MARK = _SIZE.pack(-1)
+UNIT_HEAD_BYTES: Final = _HEAD.size
+_SIZE: Final = struct.Struct(">h")
+_END_MARK: Final = _SIZE.pack(-1)
 #: What RocketMQ keeps free at the end of a file.
-_END_BLANK_BYTES = 4
+_END_BLANK_BYTES: Final = 4
 
 
 class ConsumeQueueExtUnit(NamedTuple):

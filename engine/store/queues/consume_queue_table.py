@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from engine.protocol.errors import IllegalName
 from engine.protocol.names import validate_topic
@@ -12,7 +13,7 @@ from engine.store.queues.consume_queue import ConsumeQueue
 from engine.store.queues.consume_queue_ext import FOLDER as EXT_FOLDER
 from engine.store.queues.consume_queue_ext import ConsumeQueueExt
 
-FOLDER = "consumequeue"
+FOLDER: Final = "consumequeue"
 
 
 class ConsumeQueueTable:

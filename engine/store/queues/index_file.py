@@ -19,21 +19,21 @@ import struct
 import sys
 from array import array
 from collections.abc import Sequence
+from typing import Final
 
 from engine.protocol.byte_strings import BytesWriter, write_i32_be, write_i64_be
 from engine.runtime.port import Disk
 from engine.store.files.mapping_pool import MappingPool, PooledFile
-from engine.store.queues.index_key import KeyToPut, index_key_hashes
 
-HEADER = struct.Struct(">qqqqii")
-HEADER_FIELDS = ("begin_timestamp", "end_timestamp", "begin_offset", "end_offset", "used_slots", "index_count")
-ENTRY = struct.Struct(">iqii")
-ENTRY_FIELDS = ("key_hash", "commit_log_offset", "seconds", "previous")
-SLOT_SIZE_BYTES = 4
-HEADER_SIZE_BYTES = HEADER.size
-ENTRY_SIZE_BYTES = ENTRY.size
+HEADER: Final = struct.Struct(">qqqqii")
+HEADER_FIELDS: Final = ("begin_timestamp", "end_timestamp", "begin_offset", "end_offset", "used_slots", "index_count")
+ENTRY: Final = struct.Struct(">iqii")
+ENTRY_FIELDS: Final = ("key_hash", "commit_log_offset", "seconds", "previous")
+SLOT_SIZE_BYTES: Final = 4
+HEADER_SIZE_BYTES: Final = HEADER.size
+ENTRY_SIZE_BYTES: Final = ENTRY.size
 assert (HEADER_SIZE_BYTES, ENTRY_SIZE_BYTES) == (40, 20)
-_MAX_SECONDS = 0x7FFFFFFF
+_MAX_SECONDS: Final = 0x7FFFFFFF
 
 
 class IndexFile:
@@ -98,36 +98,35 @@ class IndexFile:
             and self.begin_timestamp > 0
         )
 
-    def put_keys(self, keys: Sequence[KeyToPut]) -> None:
-        """Add keys of messages, in the order of the log; there must be ``room``. Raises ``DiskFull``, ``DiskFault``."""
+    def put_keys(self, hashes: Sequence[int], offsets: Sequence[int], timestamps: Sequence[int]) -> None:
+        """Add keys, at least one, in the order of the log: their hashes, and offset and store time of their messages.
+
+        There must be ``room``. Raises ``DiskFull``, ``DiskFault``.
+        """
         slots = self._slots
         if slots is None:
             slots = self._slots = self._read_slots()
         number = first = self.index_count
         if number == 1:
-            _, _, self.begin_offset, self.begin_timestamp = keys[0]
+            self.begin_offset, self.begin_timestamp = offsets[0], timestamps[0]
         slot_num, begin_ms, used_slots = self._slot_num, self.begin_timestamp, self.used_slots
         writer = BytesWriter()
-        last_timestamp, seconds = begin_ms, 0
-        for key_hash, (_, _, commit_log_offset, store_timestamp) in zip(index_key_hashes(keys), keys, strict=True):
+        for key_hash, offset, timestamp in zip(hashes, offsets, timestamps, strict=True):
             slot = key_hash % slot_num
             previous = slots[slot]
             if not 0 < previous < number:
                 previous = 0
                 used_slots += 1
-            if store_timestamp != last_timestamp:  # most messages of one turn were stored in one millisecond
-                last_timestamp = store_timestamp
-                seconds = min(max(0, (store_timestamp - begin_ms) // 1000), _MAX_SECONDS)
             write_i32_be(writer, key_hash)
-            write_i64_be(writer, commit_log_offset)
-            write_i32_be(writer, seconds)
+            write_i64_be(writer, offset)
+            write_i32_be(writer, min(max(0, (timestamp - begin_ms) // 1000), _MAX_SECONDS))
             write_i32_be(writer, previous)
             slots[slot] = number
             number += 1
         self._pooled.file.write_at(self._entries_at + first * ENTRY_SIZE_BYTES, writer.getvalue())
         self.used_slots = used_slots
         self.index_count = number
-        _, _, self.end_offset, self.end_timestamp = keys[-1]
+        self.end_offset, self.end_timestamp = offsets[-1], timestamps[-1]
         self.is_dirty = True
 
     def _read_slots(self) -> array[int]:

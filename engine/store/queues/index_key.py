@@ -8,18 +8,15 @@ neighbours in a batch mostly differ in their last letter only: their hashes do s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
+from typing import Final
 
 from engine.protocol.java_hash import java_string_hash
 
-KEY_SEPARATOR = "#"
+KEY_SEPARATOR: Final = "#"
 
-#: One key of a message: topic, key, commit-log offset, store timestamp in ms.
-KeyToPut = tuple[str, str, int, int]
-
-_TAIL_LENGTH = 4
-_TAIL_FACTOR = 31 * 31 * 31 * 31
+_TAIL_LENGTH: Final = 4
+_TAIL_FACTOR: Final = 31 * 31 * 31 * 31
 
 
 def index_key_hash(topic: str, key: str) -> int:
@@ -44,21 +41,25 @@ def absolute_hash(hash_code: int) -> int:
     return 0x100000000 - hash_code if hash_code != 0x80000000 else 0
 
 
-def index_key_hashes(keys: Iterable[KeyToPut]) -> list[int]:
-    """:func:`index_key_hash` of each of ``keys``, none of them empty."""
-    hashes: list[int] = []
-    known_topic: str | None = None
-    known_start = ""
-    start_hash = 0
-    for topic, key, _, _ in keys:
+class IndexKeyHasher:
+    """:func:`index_key_hash` of one key after the other; quick where a key differs from the last in one letter only."""
+
+    __slots__ = ("_hash_before_last", "_start", "_topic")
+
+    def __init__(self) -> None:
+        self._topic: str | None = None
+        self._start = ""
+        self._hash_before_last = 0
+
+    def hash_of(self, topic: str, key: str) -> int:
+        """The hash of ``key``, which is not empty."""
         start, last = key[:-1], ord(key[-1])
-        if start != known_start or topic != known_topic or last > 0xFFFF:
-            # A letter beyond 16 bits is two to Java: nothing follows from it for the next key.
-            known_topic, known_start = (topic, start) if last <= 0xFFFF else (None, "")
-            start_hash = index_key_hash_code(topic, key) - last
-        hash_code = (start_hash + last) & 0xFFFFFFFF
-        hashes.append(hash_code if hash_code < 0x80000000 else absolute_hash(hash_code))
-    return hashes
+        if last > 0xFFFF:  # two letters to Java
+            return index_key_hash(topic, key)
+        if start != self._start or topic != self._topic:
+            self._topic, self._start = topic, start
+            self._hash_before_last = index_key_hash_code(topic, key) - last
+        return absolute_hash((self._hash_before_last + last) & 0xFFFFFFFF)
 
 
 @lru_cache(maxsize=4096)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Final
 
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 from engine.protocol.system_flags import TRANSACTION_MASK, TRANSACTION_ROLLBACK_TYPE
@@ -14,12 +15,12 @@ from engine.runtime.port import Clock, Disk
 from engine.store.files.mapping_pool import MappingPool
 from engine.store.queues.dispatch_request import DispatchRequest
 from engine.store.queues.index_file import IndexFile, index_file_size
-from engine.store.queues.index_key import KeyToPut, index_key_hash
+from engine.store.queues.index_key import IndexKeyHasher, index_key_hash
 
-FOLDER = "index"
-_NAME_LENGTH = len("yyyyMMddHHmmssSSS")
+FOLDER: Final = "index"
+_NAME_LENGTH: Final = len("yyyyMMddHHmmssSSS")
 #: Files that one query looks into at most, newest first.
-_MAX_FILES_PER_QUERY = 1_000
+_MAX_FILES_PER_QUERY: Final = 1_000
 
 
 class IndexService:
@@ -36,6 +37,7 @@ class IndexService:
         self._slot_num = slot_num
         self._index_num = index_num
         self.files: list[IndexFile] = []
+        self._hasher = IndexKeyHasher()
         self.indexed_offset = 0
         self.last_store_timestamp = 0
 
@@ -98,27 +100,28 @@ class IndexService:
         Raises ``DiskFull``, ``DiskFault``; after another attempt some keys may be there twice, which does no harm.
         """
         indexed_offset = self.indexed_offset
-        keys: list[KeyToPut] = []
+        hashes: list[int] = []
+        offsets: list[int] = []
+        timestamps: list[int] = []
         for request in requests:
-            topic, offset, stored_ms = request.topic, request.commit_log_offset, request.store_timestamp
-            words, unique_key = request.keys, request.unique_key
+            offset = request.commit_log_offset
             if offset < indexed_offset:
                 continue
             indexed_offset = offset + 1
             if request.sys_flag & TRANSACTION_MASK == TRANSACTION_ROLLBACK_TYPE:
                 continue
-            if unique_key:
-                keys.append((topic, unique_key, offset, stored_ms))
-            if words:
-                keys += [(topic, key, offset, stored_ms) for key in words.split(KEY_SEPARATOR) if key]
+            for key in _keys_of(request):
+                hashes.append(self._hasher.hash_of(request.topic, key))
+                offsets.append(offset)
+                timestamps.append(request.store_timestamp)
         done = 0
-        while done < len(keys):
+        while done < len(hashes):
             file = self._writable()
-            room = file.room
-            file.put_keys(keys[done : done + room])
-            done += room
-        if keys:
-            self.last_store_timestamp = keys[-1][3]
+            end = done + file.room
+            file.put_keys(hashes[done:end], offsets[done:end], timestamps[done:end])
+            done = end
+        if timestamps:
+            self.last_store_timestamp = timestamps[-1]
         self.indexed_offset = indexed_offset
 
     def _writable(self) -> IndexFile:
@@ -176,6 +179,11 @@ class IndexService:
         """Unmap all files."""
         for file in self.files:
             file.close()
+
+
+def _keys_of(request: DispatchRequest) -> list[str]:
+    keys = [key for key in request.keys.split(KEY_SEPARATOR) if key] if request.keys else []
+    return [request.unique_key, *keys] if request.unique_key else keys
 
 
 def _time_name(now_ms: int) -> str:

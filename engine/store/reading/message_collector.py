@@ -6,6 +6,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import accumulate
 from operator import itemgetter
+from typing import Final
 
 from engine.protocol.message.record_layout import IDENTITY, MESSAGE_MAGIC, store_timestamp_of
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
@@ -20,10 +21,10 @@ from engine.store.reading.message_filter import MessageFilter
 
 #: Between two messages of a queue lie those of other queues. So much of them, on average, is rather read as well than
 #: left out by a second read: that takes less time than another call.
-_GAP_BYTES = 4096
+_GAP_BYTES: Final = 4096
 #: What filters of one request may cost in all, see ``MessageFilter.effort``: about 50 ms of processor time. An
 #: expression of 100 characters may judge 1,000 messages, more than a request looks at.
-FILTER_EFFORT_MAX = 100_000
+FILTER_EFFORT_MAX: Final = 100_000
 #: Bounds of a bulk read, by which a reader of a whole topic saves itself and the broker most of the requests. Such a
 #: read takes a few milliseconds, which is how long other clients wait.
 BULK_MAX_BYTES = 1024 * 1024

@@ -12,6 +12,7 @@ import asyncio
 import contextvars
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from engine.protocol.byte_strings import BytesWriter, write_i32_be, write_i64_be
 from engine.runtime.background_tasks import BackgroundTasks
@@ -25,7 +26,7 @@ from engine.store.queues.index_service import IndexService
 #: Called with messages that have become visible, in the order of the log.
 MessagesArrived = Callable[[Sequence[DispatchRequest]], None]
 
-_RETRY_AFTER_S = 1.0
+_RETRY_AFTER_S: Final = 1.0
 
 
 class MessageDispatcher:

@@ -13,7 +13,7 @@ PROJECT = Path(__file__).parents[3]
 TREES = {name: ast.parse((PROJECT / f"{name.replace('.', '/')}.py").read_text()) for name in COMPILED_MODULES}
 
 
-@pytest.mark.parametrize("module", COMPILED_MODULES)
+@pytest.mark.parametrize("module", [name for name in COMPILED_MODULES if not name.startswith("engine.runtime.live.")])
 def test_what_waits_stays_interpreted_so_that_the_lab_can_show_its_line(module):
     coroutines = {node.name for node in ast.walk(TREES[module]) if isinstance(node, ast.AsyncFunctionDef)}
     is_protocol = module.endswith("send_message_checks")  # declares one, and has none

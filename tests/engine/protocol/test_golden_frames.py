@@ -24,6 +24,7 @@ from engine.protocol.command.headers import (
     UpdateConsumerOffsetRequestHeader,
 )
 from engine.protocol.command.remoting_command import RemotingCommand, SerializeType, decode_command, encode_command
+from engine.protocol.command.send_header_reader import decode_send_header_v2
 
 GOLDEN = Path(__file__).parents[2] / "golden" / "wire-first-of-each.jsonl"
 FRAMES: list[dict[str, Any]] = [json.loads(line) for line in GOLDEN.read_text().splitlines()]
@@ -111,7 +112,7 @@ def test_one_letter_send_headers_read_and_write_the_captured_fields() -> None:
     captured = [read(frame) for frame in FRAMES if frame["header"]["code"] in (310, 320)]
     assert len(captured) >= 3
     for command in captured:
-        assert SendMessageRequestHeader.decode_v2(command.ext_fields).encode_v2() == command.ext_fields
+        assert decode_send_header_v2(command.ext_fields).encode_v2() == command.ext_fields
 
 
 def test_pull_replies_carry_all_four_fields() -> None:

@@ -19,6 +19,7 @@ from engine.client import (
 )
 from engine.protocol.command.headers import SendMessageRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.command.send_header_reader import decode_send_header_v2
 from engine.protocol.enums import LanguageCode
 from engine.protocol.message.batch_codec import decode_batch
 from engine.protocol.message.message_properties import PROPERTY_UNIQUE_KEY, decode_properties
@@ -77,7 +78,7 @@ class Wire:
     def send(self, message: Message) -> tuple[RemotingCommand, SendMessageRequestHeader]:
         self.world.run(self.producer.send(message), node="P")
         command = self.stub.sends[-1]
-        return command, SendMessageRequestHeader.decode_v2(command.ext_fields)
+        return command, decode_send_header_v2(command.ext_fields)
 
 
 @pytest.fixture
@@ -145,7 +146,7 @@ def test_a_batch_is_one_request_with_all_messages(wire: Wire):
     result = wire.world.run(wire.producer.send_batch(messages), node="P")
     (command,) = wire.stub.sends
     assert command.code == RequestCode.SEND_BATCH_MESSAGE
-    header = SendMessageRequestHeader.decode_v2(command.ext_fields)
+    header = decode_send_header_v2(command.ext_fields)
     assert (header.batch, header.sys_flag) == (True, 0)
     assert decode_properties(header.properties or "") == {"WAIT": "true"}
     assert [body for _, body, _ in decode_batch(command.body)] == [b"0", b"1", b"2"]

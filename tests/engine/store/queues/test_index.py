@@ -13,7 +13,7 @@ from engine.protocol.message.message_codec import decode_stored_message
 from engine.runtime.lab.lab_runtime import LabMachines
 from engine.store.files.mapping_pool import MappingPool
 from engine.store.queues.dispatch_request import DispatchRequest
-from engine.store.queues.index_key import index_key_hash, index_key_hashes
+from engine.store.queues.index_key import IndexKeyHasher, index_key_hash
 from engine.store.queues.index_service import IndexService
 from tests.engine.store.store_world import StoreWorld, small_config
 
@@ -27,8 +27,9 @@ def test_the_key_hash_is_the_absolute_of_javas_hash(topic, key):
 
 @settings(deadline=None)
 @given(st.lists(st.tuples(st.sampled_from("TU"), st.text("ab\uffff\U0001f600", min_size=1, max_size=3)), max_size=8))
-def test_hashing_many_keys_at_once_changes_nothing(keys):
-    assert index_key_hashes([(topic, key, 0, 0) for topic, key in keys]) == [index_key_hash(*key) for key in keys]
+def test_hashing_one_key_after_the_other_changes_nothing(keys):
+    hasher = IndexKeyHasher()
+    assert [hasher.hash_of(*key) for key in keys] == [index_key_hash(*key) for key in keys]
 
 
 @pytest.mark.parametrize("start", ["k", "long-enough-for-the-fast-way-"])
