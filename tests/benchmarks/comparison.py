@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,8 @@ from tests.benchmarks.document import machine, processor_and_system
 from tests.benchmarks.loads import BODY_BYTES, LATENCY, Lengths, Load
 from tests.benchmarks.rounds import QUEUES, Measurement
 from tests.benchmarks.tables import GOAL, Figure, figure_table
+
+_WIDTH = 140
 
 
 @dataclass(frozen=True)
@@ -55,14 +58,15 @@ class Comparison:
     def _head(self) -> str:
         averages = [one.load_average for one in self.measurements]
         failed = sum(one.account.failed for one in self.measurements)
-        return (
+        text = (
             f"{self.date}; {machine(averages)}, {processor_and_system()}; {self.program}; bodies of {BODY_BYTES} "
             f"bytes, {QUEUES} queues, asynchronous flush. Rounds: {self.rounds}. Each load warms up for "
             f"{self.lengths.warm_up_s:g} s and is measured for {self.lengths.window_s:g} s; a backlog has "
             f"{self.lengths.backlog:,} messages, which one group takes to warm up and the next while it is measured. "
             f"Failed sends: {failed}. Median (least..most), ratios of the same round; the goal is a ratio of {GOAL}, "
-            f"or {1 / GOAL:g} where less is better.\n"
+            f"or {1 / GOAL:g} where less is better."
         )
+        return textwrap.fill(text, _WIDTH) + "\n"
 
     def _figures(
         self,

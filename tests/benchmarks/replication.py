@@ -134,7 +134,7 @@ def main(arguments: list[str]) -> int:
     """Measure and print; ``--write`` writes the same into a document."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="(default 3)")
-    parser.add_argument("--warm-up", type=float, default=3, help="seconds before a load is measured (default 3)")
+    parser.add_argument("--warm-up", type=float, default=5, help="seconds before a load is measured (default 5)")
     parser.add_argument("--seconds", type=float, default=10, help="for which a load is measured (default 10)")
     parser.add_argument("--loads", default="sync-8,sync-64", help="(default sync-8,sync-64)")
     options = parse_with_document(parser, arguments, [_MARK])

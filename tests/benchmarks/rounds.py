@@ -20,7 +20,7 @@ QUEUES = 8
 _DEADLINE_S = 180
 _STORED_DEADLINE_S = 10
 #: Java compiles what is used often: a cold broker would be measured in the first round.
-_ROUND_0 = Lengths(warm_up_s=0.2, window_s=1.0, backlog=20_000)
+_ROUND_0 = Lengths(warm_up_s=1.0, window_s=1.0, backlog=20_000)
 
 
 class RateNotBorneOut(Exception):
