@@ -23,6 +23,7 @@ from pathlib import Path
 from tests.benchmarks import idempotence, kafka, replication, spark_run
 from tests.benchmarks.brokers import (
     BROKERS,
+    Starter,
     check_form,
     choose_starters,
     measure_memory,
@@ -31,7 +32,7 @@ from tests.benchmarks.brokers import (
 )
 from tests.benchmarks.comparison import Comparison
 from tests.benchmarks.document import parse_with_document, publish
-from tests.benchmarks.loads import LOADS, Lengths, best_load_program, possible_loads
+from tests.benchmarks.loads import LOADS, Lengths, Load, LoadProgram, best_load_program, possible_loads
 from tests.benchmarks.rounds import run_rounds
 from tests.interop.harness.cluster import Cluster
 
@@ -92,24 +93,34 @@ def measure_brokers(arguments: list[str]) -> int:
     if options.write and notes:
         print(f"--write replaces all figures, and not all can be measured: {'; '.join(notes)}", file=sys.stderr)
         return 2
+    found = _compare(options, program, loads, starters, notes)
+    publish(options.write, MARK, found.as_markdown())
+    if options.json:
+        options.json.write_text(json.dumps(asdict(found), indent=2) + "\n", "utf-8")
+    return 0
+
+
+def _compare(
+    options: argparse.Namespace, program: LoadProgram, loads: list[Load], starters: list[Starter], notes: list[str]
+) -> Comparison:
     lengths = Lengths(options.warm_up, options.seconds, options.backlog)
     with tempfile.TemporaryDirectory(prefix="glassmq-bench-") as name:
         folder = Path(name)
         starts = measure_starts(starters, options.starts, folder)
         clusters: list[Cluster] = []
         try:
-            clusters += [start(new_folder(folder / f"cluster-{kind}")) for kind, start in enumerate(starters)]
-            for cluster in clusters:
-                cluster.wait_until_started()
-                check_form(cluster)
+            for kind, start in enumerate(starters):
+                clusters.append(start(new_folder(folder / f"cluster-{kind}")))
+                clusters[-1].wait_until_started()
+                check_form(clusters[-1])
             measurements = run_rounds(clusters, program, loads, options.rounds, lengths, folder)
             memory = [measure_memory(cluster) for cluster in clusters]
         finally:
             for cluster in clusters:
                 cluster.stop()
-    now = dt.datetime.now(dt.UTC)
     labels = [cluster.label for cluster in clusters]
-    found = Comparison(
+    now = dt.datetime.now(dt.UTC)
+    return Comparison(
         date=f"{now.day} {now:%B %Y}",
         program=program.label,
         lengths=lengths,
@@ -122,10 +133,6 @@ def measure_brokers(arguments: list[str]) -> int:
         memory=memory,
         notes=notes,
     )
-    publish(options.write, MARK, found.as_markdown())
-    if options.json:
-        options.json.write_text(json.dumps(asdict(found), indent=2) + "\n", "utf-8")
-    return 0
 
 
 if __name__ == "__main__":
