@@ -11,8 +11,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import itertools
-import os
-import platform
 import statistics
 import sys
 import tempfile
@@ -41,11 +39,11 @@ from engine.idempotence.strategies.tempting import (
 )
 from engine.protocol.message.message import MessageExt
 from engine.runtime.live.live_runtime import LiveRuntime
+from tests.benchmarks.document import machine, parse_with_document, publish
 from tests.support.idempotence.deliveries import message
 
 BARE = "bare listener"
-#: Whatever stands behind it in a document are figures of a run.
-MARKER = "<!-- figures: --write puts them here -->\n"
+_MARK = "make bench idempotence"
 _DELIVERIES_MAX = 10
 #: Store -> its server; None: it is SQLite, in a file.
 STORES: dict[str, type[RealServer] | None] = {
@@ -159,9 +157,8 @@ def run_all(options: argparse.Namespace) -> tuple[list[Bench], list[str]]:
 
 def as_markdown(benches: list[Bench], notes: list[str], options: argparse.Namespace) -> str:
     """The table, with what it was measured on."""
-    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, load average {os.getloadavg()[0]:.1f}"
     lines = [
-        f"{machine}; {options.rounds} rounds of {options.messages} messages, {options.at_once} listeners at once.",
+        f"{machine()}; {options.rounds} rounds of {options.messages} messages, {options.at_once} listeners at once.",
         "",
         *(f"{note}.\n" for note in notes),
         "| store | strategy | µs per message, median | ratio, median | ratio, least to most |",
@@ -178,17 +175,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--messages", type=int, default=300, help="of each round and strategy (default 300)")
     parser.add_argument("--at-once", type=int, default=8, help="listeners at once (default 8)")
     parser.add_argument("--stores", help=f"parts of names, joined by commas, of: {', '.join(STORES)}")
-    parser.add_argument("--write", type=Path, help="replace what stands there behind the marker for figures")
-    options = parser.parse_args(arguments)
+    options = parse_with_document(parser, arguments, [_MARK])
     if min(options.rounds, options.messages, options.at_once) < 1:
         parser.error("--rounds, --messages and --at-once: at least 1")
-    before, marker = "", ""
-    if options.write:
-        before, marker, _ = options.write.read_text("utf-8").partition(MARKER)
-        if not marker:
-            parser.error(f"{options.write} has no line {MARKER.strip()}")
-    text = as_markdown(*run_all(options), options)
-    print(text, end="")
-    if options.write:
-        options.write.write_text(f"{before}{marker}\n{text}", "utf-8")
+    publish(options.write, _MARK, as_markdown(*run_all(options), options))
     return 0

@@ -8,8 +8,6 @@ as text are packed in batches of several sizes. It is a measurement, not a test:
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import random
 import statistics
 import tempfile
@@ -18,7 +16,6 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from app.commands.document_table import write_table
 from app.storage.growth.grown_stores import BATCH, MESSAGE_BYTES, GrownRocketmq
 from engine.kafka.log.partition_log import PartitionLog
 from engine.kafka.records.compression import Codec
@@ -26,6 +23,7 @@ from engine.kafka.records.record import Record
 from engine.kafka.records.record_batch import decode_batch, encode_batch, read_header
 from engine.runtime.live.live_runtime import LiveRuntime
 from engine.store.log.store_batch import StoreBatch
+from tests.benchmarks.document import machine, parse_with_document, publish
 
 _BODY = bytes(range(MESSAGE_BYTES))
 _HOST = "192.0.2.1:10911"
@@ -119,7 +117,7 @@ def measure_stores(rounds: int, messages: int) -> str:
             f"| {statistics.median(ratios):.2f} ({ratios[0]:.2f} to {ratios[-1]:.2f}) |"
         )
     lines += ["", f"A partition of a million messages opens in {opened_s * 1_000:.0f} ms after a clean end."]
-    return "\n".join([f"{_machine()}; {rounds} rounds of {messages:,} messages.", "", *lines, ""])
+    return "\n".join([f"{machine()}; {rounds} rounds of {messages:,} messages.", "", *lines, ""])
 
 
 def _orders(count: int) -> list[Record]:
@@ -160,11 +158,7 @@ def measure_batches(messages: int) -> str:
                 f"| {codec.name.lower()} | {size:,} | {packed / messages:.1f} | {packed / plain:.2f} "
                 f"| {pack_us:.1f} | {unpack_us:.1f} |"
             )
-    return "\n".join([f"{_machine()}; {messages:,} orders of about 85 bytes of JSON.", "", *lines, ""])
-
-
-def _machine() -> str:
-    return f"{os.cpu_count()} cores, Python {platform.python_version()}, load average {os.getloadavg()[0]:.1f}"
+    return "\n".join([f"{machine()}; {messages:,} orders of about 85 bytes of JSON.", "", *lines, ""])
 
 
 def main(arguments: list[str]) -> int:
@@ -172,14 +166,11 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=7, help="(default 7)")
     parser.add_argument("--messages", type=int, default=50_000, help="of each round and store (default 50,000)")
-    parser.add_argument("--write", type=Path, help="put the tables into this document, at their places")
-    options = parser.parse_args(arguments)
+    options = parse_with_document(parser, arguments, _MARKS)
     if options.rounds < 1 or options.messages < 1_000 or options.messages % 1_000:
         parser.error("--rounds: at least 1; --messages: thousands")
     for mark, table in zip(
         _MARKS, (measure_stores(options.rounds, options.messages), measure_batches(20_000)), strict=True
     ):
-        print(table)
-        if options.write:
-            write_table(options.write, mark, table)
+        publish(options.write, mark, table)
     return 0

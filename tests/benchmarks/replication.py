@@ -9,8 +9,6 @@ because of a number.
 from __future__ import annotations
 
 import argparse
-import os
-import platform
 import statistics
 import tempfile
 from collections.abc import Callable, Iterable
@@ -18,8 +16,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from app.commands.document_table import write_table
-from tests.benchmarks.loads import LOADS, Load, best_load_program
+from tests.benchmarks.document import machine, parse_with_document, publish
+from tests.benchmarks.loads import LOADS, Lengths, Load, best_load_program
 from tests.benchmarks.rounds import QUEUES, Measurement, run_rounds
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import glassmq_command, start_glassmq
@@ -32,6 +30,8 @@ from tests.interop.harness.wire import RequestRefused, max_offsets, send_message
 
 _MARK = "make bench replication"
 _COPIED_DEADLINE_S = 120
+#: Other loads do not wait for the slave.
+_SENDS = [name for name, load in LOADS.items() if load.mode == "sync"]
 _ALONE, _ASYNC, _SYNC = "alone", "ASYNC_MASTER", "SYNC_MASTER"
 
 
@@ -134,12 +134,14 @@ def main(arguments: list[str]) -> int:
     """Measure and print; ``--write`` writes the same into a document."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="(default 3)")
-    parser.add_argument("--windows", type=int, default=2, help="windows of 10 s, the last counts (default 2)")
+    parser.add_argument("--warm-up", type=float, default=5, help="seconds before a load is measured (default 5)")
+    parser.add_argument("--seconds", type=float, default=10, help="for which a load is measured (default 10)")
     parser.add_argument("--loads", default="sync-8,sync-64", help="(default sync-8,sync-64)")
-    parser.add_argument("--write", type=Path, help="put the table into this document, at its place")
-    options = parser.parse_args(arguments)
-    if min(options.rounds, options.windows) < 1 or not set(options.loads.split(",")) <= set(LOADS):
-        parser.error(f"--rounds, --windows: at least 1; --loads: some of {', '.join(LOADS)}")
+    options = parse_with_document(parser, arguments, [_MARK])
+    if options.rounds < 1 or min(options.warm_up, options.seconds) <= 0:
+        parser.error("--rounds: at least 1; --warm-up and --seconds: more than 0")
+    if not set(options.loads.split(",")) <= set(_SENDS):
+        parser.error(f"--loads: some of {', '.join(_SENDS)}")
     loads = [LOADS[name] for name in options.loads.split(",")]
     program, _ = best_load_program()
     makers: tuple[Callable[[Path, str], Pair], ...] = (start_ours, start_real)
@@ -152,20 +154,16 @@ def main(arguments: list[str]) -> int:
                     folder.mkdir()
                     pairs.append(start(folder, role))
             clusters = [pair.cluster for pair in pairs]
-            found = run_rounds(clusters, program, loads, options.rounds, options.windows, Path(name))
+            lengths = Lengths(options.warm_up, options.seconds, backlog=0)
+            found = run_rounds(clusters, program, loads, options.rounds, lengths, Path(name))
             for pair in pairs:
                 pair.wait_until_copied(pair.cluster.topics)
         finally:
             for pair in pairs:
                 pair.cluster.stop()
-    averages = [one.load_average for one in found]
     head = (
-        f"{os.cpu_count()} cores, Python {platform.python_version()}, load average {min(averages):.1f} to "
-        f"{max(averages):.1f}; {program.label}; {options.rounds} rounds; "
-        f"failed sends: {sum(one.failed for one in found)}."
+        f"{machine([one.load_average for one in found])}; {program.label}; {options.rounds} rounds; "
+        f"failed sends: {sum(one.account.failed for one in found)}."
     )
-    text = f"{head}\n\n{table(found, loads)}\n"
-    print(text)
-    if options.write:
-        write_table(options.write, _MARK, text)
+    publish(options.write, _MARK, f"{head}\n\n{table(found, loads)}\n")
     return 0

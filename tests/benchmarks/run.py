@@ -5,234 +5,134 @@ Without options both parts. Options are those of the first part, alone; those be
 stand those of :mod:`tests.benchmarks.idempotence`, behind ``kafka`` those of :mod:`tests.benchmarks.kafka`, behind
 ``replication`` those of :mod:`tests.benchmarks.replication`; each runs alone.
 
-Both clusters run at once and take turns under load, in changing order, for several rounds: what disturbs the machine
-disturbs both. Each measurement is the load program's last window. The result names the versions and
-programs that really ran. It is a measurement, not a test: it never fails because of a number.
+All brokers run at once and take turns under load, in changing order, for several rounds: what disturbs the machine
+disturbs all. Each measurement is one process of RocketMQ's Java client, which warms up first, and a new topic; a rate
+that the broker's store does not bear out is an error. Nothing fails because of a number: this is no test.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import json
-import os
-import platform
-import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 
-from engine.compiled.form import BuildUnusable, usable_modules
 from tests.benchmarks import idempotence, kafka, replication, spark_run
-from tests.benchmarks.loads import LOADS, Load, best_load_program
-from tests.benchmarks.rounds import Measurement, run_rounds
+from tests.benchmarks.brokers import (
+    BROKERS,
+    Starter,
+    check_form,
+    choose_starters,
+    measure_memory,
+    measure_starts,
+    new_folder,
+)
+from tests.benchmarks.comparison import Comparison
+from tests.benchmarks.document import parse_with_document, publish
+from tests.benchmarks.loads import LOADS, Lengths, Load, LoadProgram, best_load_program, possible_loads
+from tests.benchmarks.rounds import run_rounds
 from tests.interop.harness.cluster import Cluster
-from tests.interop.harness.glassmq_cluster import start_glassmq
-from tests.interop.harness.installs import ClientUnavailable
-from tests.interop.harness.real_rocketmq import start_real_rocketmq
-from tests.interop.harness.rocketmq_jars import server_jars
-from tests.interop.harness.wire import send_message
 
-
-@dataclass(frozen=True)
-class Start:
-    """From the start command to the first acknowledged message, and the memory once everything is started."""
-
-    label: str
-    seconds: float
-    resident_mib: float
-
-
-def measure_start(start: Callable[[Path], Cluster], folder: Path) -> Start:
-    """Start a cluster in an empty folder, send one message, look at its memory, stop it."""
-    started = time.monotonic()
-    cluster = start(folder)
-    try:
-        send_message(cluster.broker, "FirstMessage", b"hello")
-        seconds = time.monotonic() - started
-        cluster.wait_until_started()
-        return Start(cluster.label, seconds, cluster.resident_bytes() / 2**20)
-    finally:
-        cluster.stop()
-
-
-def table(measurements: list[Measurement], labels: list[str], loads: list[Load], rounds: int) -> str:
-    """One line per load and round, and per load the median ratio (the first of ``labels`` / the last)."""
-    rates = {(m.load, m.round_number, m.label): m for m in measurements}
-    lines = [f"{'load':<12}{'round':>6}" + "".join(f"{label:>22}" for label in labels) + f"{'ratio':>8}{'failed':>8}"]
-    for load in loads:
-        ratios = []
-        for number in range(1, rounds + 1):
-            row = [rates[load.name, number, label] for label in labels]
-            numbers = [m.messages_per_second for m in row]
-            ratio = numbers[0] / numbers[-1] if len(numbers) > 1 and numbers[-1] else None
-            ratios += [ratio] if ratio is not None else []
-            shown = f"{ratio:>8.2f}" if ratio is not None else f"{'':>8}"
-            failed = sum(m.failed for m in row)
-            lines.append(
-                f"{load.name:<12}{number:>6}" + "".join(f"{rate:>22,}" for rate in numbers) + f"{shown}{failed:>8}"
-            )
-        if ratios:
-            lines.append(
-                f"{load.name:<12}{'median':>6}" + " " * 22 * len(labels) + f"{statistics.median(ratios):>8.2f}"
-            )
-    return "\n".join(lines)
-
-
-def processor_table(measurements: list[Measurement], labels: list[str], loads: list[Load]) -> str:
-    """Median processor time per message, and the range of the machine's load average while measuring."""
-    lines = [f"{'broker CPU per message':<24}" + "".join(f"{label:>22}" for label in labels)]
-    for load in loads:
-        row = [
-            statistics.median(m.cpu_us_per_message for m in measurements if (m.load, m.label) == (load.name, label))
-            for label in labels
-        ]
-        lines.append(f"{load.name:<24}" + "".join(f"{value:>19.1f} us" for value in row))
-    averages = [m.load_average for m in measurements]
-    lines.append(f"load average of the machine: {min(averages):.1f} to {max(averages):.1f} on {os.cpu_count()} cores")
-    return "\n".join(lines)
-
-
-def measure_starts(starters: list[Callable[[Path], Cluster]], times: int, folder: Path) -> list[Start]:
-    """Each start ``times`` times, in turn."""
-    return [
-        measure_start(start, _folder(folder / f"start-{kind}-{number}"))
-        for number in range(times)
-        for kind, start in enumerate(starters)
-    ]
-
-
-def start_table(starts: list[Start]) -> str:
-    """Median and worst time to the first message, and the memory after it."""
-    lines = [f"{'start to first accepted message':<34}{'median':>9}{'worst':>9}{'memory after':>15}"]
-    for label in dict.fromkeys(start.label for start in starts):
-        own = [start for start in starts if start.label == label]
-        seconds = [start.seconds for start in own]
-        memory = statistics.median(start.resident_mib for start in own)
-        lines.append(f"{label:<34}{statistics.median(seconds):>7.2f} s{max(seconds):>7.2f} s{memory:>11.0f} MiB")
-    return "\n".join(lines)
+MARK = "make bench"
+_PARTS = {
+    "idempotence": idempotence.main,
+    "kafka": kafka.main,
+    "replication": replication.main,
+    "spark": spark_run.main,
+}
 
 
 def parse_arguments(arguments: list[str]) -> argparse.Namespace:
-    """The options that shorten a run."""
+    """The options that shorten a run, and where its result goes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3, help="times every load runs on every broker (default 3)")
-    parser.add_argument(
-        "--windows", type=int, default=3, help="windows of 10 s per measurement, the last counts (default 3)"
-    )
+    parser.add_argument("--rounds", type=int, default=5, help="times every load runs on every broker (default 5)")
+    parser.add_argument("--warm-up", type=float, default=3, help="seconds before a load is measured (default 3)")
+    parser.add_argument("--seconds", type=float, default=5, help="for which a load is measured (default 5)")
+    parser.add_argument("--backlog", type=int, default=200_000, help="messages of a drain (default 200,000)")
     parser.add_argument("--loads", default=",".join(LOADS), help=f"default {','.join(LOADS)}")
     parser.add_argument(
         "--brokers",
-        default="glassmq,interpreted,real",
+        default=",".join(BROKERS),
         help="some of them; glassmq is the compiled form where make fast has built it (default all)",
     )
-    parser.add_argument("--starts", type=int, default=3, help="times each broker is started for its start time")
+    parser.add_argument("--starts", type=int, default=5, help="times each broker is started (default 5)")
     parser.add_argument("--json", type=Path, help="write everything that was measured to this file")
-    options = parser.parse_args(arguments)
-    for name, allowed in (("loads", set(LOADS)), ("brokers", {"glassmq", "interpreted", "real"})):
-        unknown = sorted(set(getattr(options, name).split(",")) - allowed)
+    options = parse_with_document(parser, arguments, [MARK])
+    for name, allowed in (("loads", tuple(LOADS)), ("brokers", BROKERS)):
+        chosen = getattr(options, name).split(",")
+        unknown = sorted(set(chosen) - set(allowed))
         if unknown:
-            parser.error(f"--{name}: no {', '.join(unknown)}; allowed: {', '.join(sorted(allowed))}")
-    if min(options.rounds, options.windows) < 1:
-        parser.error("--rounds and --windows: at least 1")
+            parser.error(f"--{name}: no {', '.join(unknown)}; allowed: {', '.join(allowed)}")
+        if options.write and set(chosen) != set(allowed):
+            parser.error(f"--write replaces all figures, so it goes with all --{name}")
+    if min(options.rounds, options.starts) < 1 or min(options.warm_up, options.seconds) <= 0:
+        parser.error("--rounds and --starts: at least 1; --warm-up and --seconds: more than 0")
+    if not 1_000 <= options.backlog <= 1_000_000:
+        parser.error("--backlog: 1,000 to 1,000,000")
     return options
-
-
-def _is_built(reasons: list[str]) -> bool:
-    try:
-        usable_modules()
-    except BuildUnusable as reason:
-        reasons.append(f"no compiled form: {reason}")
-        return False
-    return True
-
-
-def _start_compiled(folder: Path) -> Cluster:
-    return _labelled(start_glassmq(folder), "GlassMQ, compiled")
-
-
-def _start_interpreted(folder: Path) -> Cluster:
-    return _labelled(start_glassmq(folder, options=["--interpreted"]), "GlassMQ, interpreted")
-
-
-def _labelled(cluster: Cluster, label: str) -> Cluster:
-    cluster.label = label
-    return cluster
-
-
-def choose_starters(wanted: list[str]) -> tuple[list[Callable[[Path], Cluster]], list[str]]:
-    """How to start each wanted broker, and why one cannot be."""
-    starters: list[Callable[[Path], Cluster]] = []
-    reasons: list[str] = []
-    is_built = _is_built(reasons)
-    if "glassmq" in wanted and is_built:
-        starters.append(_start_compiled)
-    if "interpreted" in wanted or ("glassmq" in wanted and not is_built):
-        starters.append(_start_interpreted)
-    if "real" in wanted:
-        try:
-            server_jars()
-            starters.append(start_real_rocketmq)
-        except ClientUnavailable as missing:
-            reasons.append(f"no real broker to compare with: {missing}")
-    return starters, reasons
 
 
 def main(arguments: list[str]) -> int:
     """Both parts with what they usually measure; with options only the part that they belong to."""
-    if arguments[:1] == ["idempotence"]:
-        return idempotence.main(arguments[1:])
-    if arguments[:1] == ["kafka"]:
-        return kafka.main(arguments[1:])
-    if arguments[:1] == ["replication"]:
-        return replication.main(arguments[1:])
-    if arguments[:1] == ["spark"]:
-        return spark_run.main(arguments[1:])
+    if arguments[:1] and arguments[0] in _PARTS:
+        return _PARTS[arguments[0]](arguments[1:])
     code = measure_brokers(arguments)
     return code if arguments else code or spark_run.main([])
 
 
 def measure_brokers(arguments: list[str]) -> int:
-    """Measure, print the tables, write the JSON file."""
+    """Measure, print the tables, write the document and the JSON file."""
     options = parse_arguments(arguments)
-    loads = [LOADS[name] for name in options.loads.split(",")]
     program, notes = best_load_program()
+    loads, left_out = possible_loads(program, options.loads.split(","))
     starters, missing = choose_starters(options.brokers.split(","))
-    notes += missing
+    notes += left_out + missing
+    if options.write and notes:
+        print(f"--write replaces all figures, and not all can be measured: {'; '.join(notes)}", file=sys.stderr)
+        return 2
+    found = _compare(options, program, loads, starters, notes)
+    publish(options.write, MARK, found.as_markdown())
+    if options.json:
+        options.json.write_text(json.dumps(asdict(found), indent=2) + "\n", "utf-8")
+    return 0
+
+
+def _compare(
+    options: argparse.Namespace, program: LoadProgram, loads: list[Load], starters: list[Starter], notes: list[str]
+) -> Comparison:
+    lengths = Lengths(options.warm_up, options.seconds, options.backlog)
     with tempfile.TemporaryDirectory(prefix="glassmq-bench-") as name:
         folder = Path(name)
         starts = measure_starts(starters, options.starts, folder)
         clusters: list[Cluster] = []
         try:
-            clusters += [start(_folder(folder / f"cluster-{kind}")) for kind, start in enumerate(starters)]
-            measurements = run_rounds(clusters, program, loads, options.rounds, options.windows, folder)
+            for kind, start in enumerate(starters):
+                clusters.append(start(new_folder(folder / f"cluster-{kind}")))
+                clusters[-1].wait_until_started()
+                check_form(clusters[-1])
+            measurements = run_rounds(clusters, program, loads, options.rounds, lengths, folder)
+            memory = [measure_memory(cluster) for cluster in clusters]
         finally:
             for cluster in clusters:
                 cluster.stop()
-    machine = f"{os.cpu_count()} cores, Python {platform.python_version()}, {platform.system()} {platform.release()}"
     labels = [cluster.label for cluster in clusters]
-    print(f"load program: {program.label}; {machine}")
-    print("".join(f"note: {note}\n" for note in notes), end="")
-    print("\n" + table(measurements, labels, loads, options.rounds))
-    print("\n" + processor_table(measurements, labels, loads))
-    print("\n" + start_table(starts))
-    if options.json:
-        result = {
-            "machine": machine,
-            "load_program": program.label,
-            "notes": notes,
-            "measurements": [asdict(measurement) for measurement in measurements],
-            "starts": [asdict(start) for start in starts],
-        }
-        options.json.write_text(json.dumps(result, indent=2) + "\n", "utf-8")
-    return 0
-
-
-def _folder(path: Path) -> Path:
-    path.mkdir(parents=True)
-    return path
+    now = dt.datetime.now(dt.UTC)
+    return Comparison(
+        date=f"{now.day} {now:%B %Y}",
+        program=program.label,
+        lengths=lengths,
+        rounds=options.rounds,
+        loads=loads,
+        labels=labels,
+        real=next((label for label in labels if label.startswith("RocketMQ")), None),
+        measurements=measurements,
+        starts=starts,
+        memory=memory,
+        notes=notes,
+    )
 
 
 if __name__ == "__main__":

@@ -94,10 +94,10 @@ class Clients:
         heap = _LOAD_HEAP if class_name.startswith("benchmark.") else _CLIENT_HEAP
         return self._java(class_name, best_example_jars(), main_class, [*map(str, options)], binary, heap)
 
-    def java_load(self, *options: object) -> ManagedProcess:
-        """``java/LoadProducer.java``; ``options`` are those behind the name server."""
-        arguments = [self.cluster.name_server, *map(str, options)]
-        return self._java("Java load", driver_jars(), "LoadProducer", arguments, binary=True, heap=_LOAD_HEAP)
+    def java_load(self, options: Mapping[str, object]) -> ManagedProcess:
+        """``java/LoadClient.java`` with binary headers; ``options`` are those behind the name server."""
+        arguments = [self.cluster.name_server, *(f"{name}={value}" for name, value in options.items())]
+        return self._java("Java load", driver_jars(), "LoadClient", arguments, binary=True, heap=_LOAD_HEAP)
 
     def command(self, name: str, command: list[str]) -> ManagedProcess:
         """Any other program."""
