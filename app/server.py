@@ -1,12 +1,14 @@
-"""Everything that ``glassmq serve`` runs: the live engine first, then the page server over it.
+"""Everything that ``glassmq serve`` runs: the live engine, and the page over it.
 
-The engine answers clients before Flask is imported: the first message can be sent while the page still starts.
+The page listens from the start on, and is made by the first request: while nobody looks, Flask and the lab take neither
+time nor memory.
 """
 
 from __future__ import annotations
 
 import socket
 import threading
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,8 @@ from app.web.page_socket import AddressNotUsable, bind_page_socket
 from engine.runtime.port import AddressInUse
 
 if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
     from app.pipeline.host import PipelineSettings
     from app.web.page_listener import PageListener
     from app.web_application import PageServer
@@ -38,6 +42,39 @@ class PageSettings:
     spark_master: str | None = "local[2]"
 
 
+class PageOnDemand:
+    """A WSGI application that is made by the first request; those that come meanwhile wait."""
+
+    def __init__(self, make: Callable[[], PageServer]) -> None:
+        """``make`` starts what it makes."""
+        self._make = make
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._made: PageServer | None = None
+
+    def get(self) -> PageServer | None:
+        """The page's parts, made if need be; None once it is closed."""
+        with self._lock:
+            if self._made is None and not self._is_closed:
+                self._made = self._make()
+            return self._made
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        page = self.get()
+        if page is None:
+            start_response("503 Service Unavailable", [("Content-Type", "text/plain")])
+            return [b"the server stops\n"]
+        return page.app(environ, start_response)
+
+    def close(self) -> None:
+        """Stop all its parts, and make none any more."""
+        with self._lock:
+            self._is_closed = True
+            page, self._made = self._made, None
+        if page is not None:
+            page.stop()
+
+
 class Server:
     """Name server, broker and page in this process. ``page`` None: no page."""
 
@@ -49,7 +86,7 @@ class Server:
         self._data_folder = engine.data_folder
         self._page = page
         self._listener: PageListener | None = None
-        self._page_server: PageServer | None = None
+        self.page: PageOnDemand | None = None
         self.page_address: str | None = None
 
     def start(self) -> None:
@@ -67,24 +104,27 @@ class Server:
 
     def _start_page(self, page: PageSettings, listening: socket.socket) -> None:
         from app.web.page_listener import PageListener
-        from app.web_application import WebSettings, create_app
 
         port = listening.getsockname()[1]
         rules = AccessRules(page.host, port, page.token, page.allowed_hosts, page.embedding_origins)
+        self.page = PageOnDemand(lambda: self._make_page(rules, page.spark_master))
+        self._listener = PageListener(listening, self.page)
+        self.page_address = self._listener.bound_address
+        threading.Thread(target=self._listener.serve_forever, args=(0.2,), name="page-listener", daemon=True).start()
+
+    def _make_page(self, rules: AccessRules, spark_master: str | None) -> PageServer:
+        from app.web_application import WebSettings, create_app
+
         settings = WebSettings(
             access=rules,
             data_folder=self._data_folder,
             metrics=self.host.metrics,
             faults=self.host.faults,
-            pipeline=self._pipeline_settings(page.spark_master),
+            pipeline=self._pipeline_settings(spark_master),
         )
-        self._page_server = create_app(self.host, settings)
-        self._listener = PageListener(listening, self._page_server.app)
-        self.page_address = self._listener.bound_address
-        threading.Thread(target=self._listener.serve_forever, args=(0.2,), name="page-listener", daemon=True).start()
-        self._page_server.stream.start()
-        if self._page_server.pipeline_stream is not None:
-            self._page_server.pipeline_stream.start()
+        page = create_app(self.host, settings)
+        page.start()
+        return page
 
     def _pipeline_settings(self, master: str | None) -> PipelineSettings | None:
         from app.pipeline.host import PipelineSettings
@@ -101,18 +141,8 @@ class Server:
 
     def stop(self) -> None:
         """Stop the page, then the engine gracefully. Does nothing for what was not started."""
-        if self._page_server is not None:
-            if self._page_server.pipeline_stream is not None:
-                self._page_server.pipeline_stream.stop()
-            if self._page_server.pipeline is not None:
-                self._page_server.pipeline.close()
-            self._page_server.stream.stop()
-            self._page_server.lab.stop()
-            self._page_server.explorations.close()
-            self._page_server.storage_runs.close()
-            self._page_server.storage.close()
-            self._page_server.audits.close()
-            self._page_server.progress.close()
+        if self.page is not None:
+            self.page.close()
         if self._listener is not None:
             self._listener.shutdown()
         self.host.stop()

@@ -96,6 +96,26 @@ class PageServer:
     storage: Laboratory
     storage_runs: StorageRuns
 
+    def start(self) -> None:
+        """Begin to send to those who look."""
+        self.stream.start()
+        if self.pipeline_stream is not None:
+            self.pipeline_stream.start()
+
+    def stop(self) -> None:
+        """End all that runs for the page."""
+        if self.pipeline_stream is not None:
+            self.pipeline_stream.stop()
+        if self.pipeline is not None:
+            self.pipeline.close()
+        self.stream.stop()
+        self.lab.stop()
+        self.explorations.close()
+        self.storage_runs.close()
+        self.storage.close()
+        self.audits.close()
+        self.progress.close()
+
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:

@@ -11,7 +11,6 @@ requests that could be rejected with SYSTEM_BUSY; back-pressure comes from the c
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
@@ -141,9 +140,8 @@ class Channel:
             busy = f"[OVERLOAD]{MAX_WAITING_REQUESTS} requests of this connection wait already"
             self.reply_to(request, request.reply(ResponseCode.SYSTEM_BUSY, busy))
             return
-        # Its body may be large, and is stored already or with whoever still needs it.
-        asked = dataclasses.replace(request, ext_fields={}, body=b"")
-        task = asyncio.get_running_loop().create_task(wait_and_answer(self, asked, result))
+        waiting = wait_and_answer(self, request.without_content(), result)
+        task = asyncio.get_running_loop().create_task(waiting)
         self._waiting[task] = None
         task.add_done_callback(self._forget_waiting)
 

@@ -65,22 +65,23 @@ def test_the_median_comes_with_its_spread_unless_nothing_was_spread(values, digi
 
 
 def test_a_ratio_is_of_the_same_round():
-    figure = Figure("sends", {OURS: [100.0, 300.0, 40.0], REAL: [50.0, 100.0, 40.0]})
-    assert one_row(figure) == ["sends", "100 (40..300)", "50 (40..100)", "2.00 (1.00..3.00)", "reached"]
+    figure = Figure("sends", {OURS: [100.0, 300.0, 40.0], REAL: [50.0, 100.0, 40.0]}, goal=1.25)
+    assert one_row(figure) == ["sends", "100 (40..300)", "50 (40..100)", "2.00 (1.00..3.00)", "1.25: reached"]
 
 
 @pytest.mark.parametrize(
-    ("ours", "lower_is_better", "verdict"),
+    ("ours", "goal", "lower_is_better", "verdict"),
     [
-        (125.0, False, "reached"),
-        (124.0, False, "**missed**"),
-        (80.0, True, "reached"),
-        (81.0, True, "**missed**"),
-        (125.0, True, "**missed**"),
+        (125.0, 1.25, False, "1.25: reached"),
+        (124.0, 1.25, False, "1.25: **missed**"),
+        (20.0, 0.2, True, "0.2: reached"),
+        (21.0, 0.2, True, "0.2: **missed**"),
+        (125.0, 0.2, True, "0.2: **missed**"),
+        (1.0, None, True, "none"),
     ],
 )
-def test_a_figure_misses_the_goal_below_a_ratio_of_a_quarter_more_or_a_fifth_less(ours, lower_is_better, verdict):
-    assert one_row(Figure("x", {OURS: [ours], REAL: [100.0]}, lower_is_better))[-1] == verdict
+def test_a_figure_reaches_its_goal_or_misses_it(ours, goal, lower_is_better, verdict):
+    assert one_row(Figure("x", {OURS: [ours], REAL: [100.0]}, goal, lower_is_better))[-1] == verdict
 
 
 @pytest.mark.parametrize(("labels", "real"), [((OURS,), None), ((REAL,), REAL), ((OURS, "other"), None)])
@@ -101,10 +102,10 @@ def test_the_text_tells_machine_program_lengths_and_failures():
 def test_every_kind_of_figure_has_its_table():
     text = compared().as_markdown()
     rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert any(row.startswith("| `sync-1`") and "2.00 | reached" in row for row in rows)
-    assert any(row.startswith("| `latency`: p50") and "0.50 | 1.00 | 0.50 | reached" in row for row in rows)
-    assert any(row.startswith("| its p99") and "4.00 | 4.00 | 1.00 | **missed**" in row for row in rows)
-    assert any(row.startswith("| `sync-1`") and "20.0 | 20.0 | 1.00 | **missed**" in row for row in rows)
+    assert any(row.startswith("| `sync-1`") and "2.00 | 1.25: reached" in row for row in rows)
+    assert any(row.startswith("| `latency`: p50") and "0.50 | 1.00 | 0.50 | 1: reached" in row for row in rows)
+    assert any(row.startswith("| its p99") and "4.00 | 4.00 | 1.00 | 1: reached" in row for row in rows)
+    assert any(row.startswith("| `sync-1`") and "20.0 | 20.0 | 1.00 | none" in row for row in rows)
     assert any(row.startswith("| start to first") and "0.50 | 3.00 | 0.17" in row for row in rows)
     assert any(row.startswith("| the same without pages") and "80 | 600 | 0.13" in row for row in rows)
 

@@ -14,7 +14,6 @@ Simplified: messages are always copied to the heap.
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 from dataclasses import dataclass
 from typing import Final
@@ -166,8 +165,7 @@ class PullMessageProcessor:
     ) -> bool:
         config = self.config
         timeout_ms = header.suspend_timeout_millis if config.long_polling_enable else config.short_polling_time_mills
-        # What it says stands in the header, once.
-        asked = dataclasses.replace(request, ext_fields={}, body=b"")
+        asked = request.without_content()
         pull = PullRequest(channel, asked, header, message_filter, self.clock.now_ms(), timeout_ms, header.queue_offset)
         return self.held_pulls.suspend_pull_request(pull)
 

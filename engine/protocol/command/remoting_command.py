@@ -106,6 +106,18 @@ class RemotingCommand:
     def is_oneway(self) -> bool:
         return self.flag & ONEWAY_FLAG != 0
 
+    def without_content(self) -> RemotingCommand:
+        """What a reply needs of a request that waits: its fields and its body may be large."""
+        return RemotingCommand(
+            self.code,
+            self.opaque,
+            self.flag,
+            self.language,
+            self.version,
+            self.remark,
+            serialize_type=self.serialize_type,
+        )
+
     @classmethod
     def request(
         cls,

@@ -67,7 +67,7 @@ def test_a_run_reads_the_broker_shows_its_offsets_and_is_gone_soon_after_a_stop(
     monkeypatch.setenv("JDK_JAVA_OPTIONS", QUICK_JVM)
     with LiveServer(tmp_path) as live:
         live.send(*(Message("orders", b"hello", tags="new") for _ in range(40)))
-        pipeline = live.server._page_server.pipeline
+        pipeline = live.server.page.get().pipeline
         pipeline.settings = replace(pipeline.settings, niceness=0)
         address = live.server.page_address
         wish = {"job": "traffic", "arguments": {"topics": "orders", "follow": True}}

@@ -1,0 +1,66 @@
+"""Reads the fields of a custom header, which travel as text (RocketMQ: ``decodeCommandCustomHeader``)."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from engine.protocol.errors import MalformedHeader
+
+_BOOLEANS: Final = {"true": True, "1": True, "false": False, "0": False, "": False}
+#: They hold every 64-bit number; a longer text would only cost time to parse.
+_DIGITS_MAX: Final = 20
+
+
+class FieldCodec:
+    """How one field of a header is read.
+
+    :ivar kind: ``str``, ``bool`` or ``int``.
+    :ivar bits: of an ``int``: it must fit a signed integer of so many.
+    :ivar is_mandatory: the field must be there.
+    """
+
+    __slots__ = ("attribute", "bits", "is_mandatory", "kind", "wire_name")
+
+    def __init__(self, attribute: str, wire_name: str, kind: type, bits: int, is_mandatory: bool) -> None:
+        self.attribute = attribute
+        self.wire_name = wire_name
+        self.kind = kind
+        self.bits = bits
+        self.is_mandatory = is_mandatory
+
+    def parse(self, text: str) -> str | bool | int:
+        """The field's value. Raises :class:`MalformedHeader` that names it."""
+        if self.kind is str:
+            return text
+        return _parse_integer(self.wire_name, text, self.bits) if self.bits else _parse_boolean(self.wire_name, text)
+
+
+def decode_fields(codecs: tuple[FieldCodec, ...], ext_fields: dict[str, str]) -> dict[str, Any]:
+    """Attribute -> value of the fields that are there; others are ignored. Raises :class:`MalformedHeader`."""
+    values: dict[str, Any] = {}
+    for codec in codecs:
+        text = ext_fields.get(codec.wire_name)
+        if text is not None:
+            values[codec.attribute] = codec.parse(text)
+        elif codec.is_mandatory:
+            raise MalformedHeader(codec.wire_name, "is missing")
+    return values
+
+
+def _parse_integer(name: str, text: str, bits: int) -> int:
+    digits = text[1:] if text.startswith(("-", "+")) else text
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _DIGITS_MAX):
+        raise MalformedHeader(name, f"must be a whole number, got {text[:40]!r}")
+    value = int(text)
+    limit = 1 << (bits - 1)
+    if not -limit <= value < limit:
+        raise MalformedHeader(name, f"{value} does not fit {bits} bits")
+    return value
+
+
+def _parse_boolean(name: str, text: str) -> bool:
+    """Java writes true and false, C++ clients 1 and 0."""
+    value = _BOOLEANS.get(text.lower())
+    if value is None:
+        raise MalformedHeader(name, f"must be true, false, 1 or 0, got {text[:40]!r}")
+    return value

@@ -1,0 +1,93 @@
+"""What ``glassmq serve`` runs, and when its page is made."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+
+import pytest
+from werkzeug.test import Client
+
+from app.server import PageOnDemand
+
+PROGRAM = """
+import sys, urllib.request
+from pathlib import Path
+from app.live.live_machines import LiveHostSettings
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.name_server.name_server_config import NameServerConfig
+from app.server import PageSettings, Server
+
+def has_page():
+    return bool({"flask", "socketio"} & set(sys.modules)) or any(name.startswith("engine.lab") for name in sys.modules)
+
+engine = LiveHostSettings(Path(sys.argv[1]), NameServerConfig(port=0), BrokerConfig(port=0))
+server = Server(engine, PageSettings(port=0))
+server.start()
+before = has_page()
+answer = urllib.request.urlopen(f"http://{server.page_address}/healthz").status
+server.stop()
+print(before, answer, has_page())
+"""
+
+
+class _Page:
+    """Stands for the page's parts."""
+
+    def __init__(self):
+        self.stops = 0
+
+    def app(self, environ, start_response):
+        start_response("200 OK", [])
+        return [b"here"]
+
+    def stop(self):
+        self.stops += 1
+
+
+def test_a_server_that_nobody_looks_at_imports_neither_flask_nor_lab(tmp_path):
+    run = subprocess.run([sys.executable, "-c", PROGRAM, str(tmp_path)], capture_output=True, text=True, timeout=60)
+    assert run.stdout.split() == ["False", "200", "True"], run.stderr
+
+
+def test_requests_that_come_at_once_share_one_page():
+    made, may_go_on = [], threading.Event()
+
+    def make():
+        assert may_go_on.wait(10)
+        made.append(_Page())
+        return made[-1]
+
+    page = PageOnDemand(make)
+    answers = []
+    threads = [threading.Thread(target=lambda: answers.append(Client(page).get("/").text)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    may_go_on.set()
+    for thread in threads:
+        thread.join(10)
+    assert (answers, len(made)) == (["here"] * 3, 1)
+    page.close()
+    assert made[0].stops == 1
+
+
+def test_a_page_that_was_closed_is_not_made_any_more():
+    page = PageOnDemand(_Page)  # type: ignore[arg-type]  # it stands for one
+    page.close()
+    assert (Client(page).get("/").status_code, page.get()) == (503, None)
+
+
+def test_a_page_that_cannot_be_made_is_tried_again_by_the_next_request():
+    outcomes = [OSError("no room"), _Page()]
+
+    def make():
+        outcome = outcomes.pop(0)
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
+
+    page = PageOnDemand(make)
+    with pytest.raises(OSError, match="no room"):
+        Client(page).get("/")
+    assert Client(page).get("/").text == "here"
