@@ -56,8 +56,26 @@ def _marked(method: _Method, mark: _Mark) -> _Method:
     return method
 
 
+@functools.cache
+def _marks_of(bases: tuple[type, ...]) -> dict[str, _Mark]:
+    """The marks of the methods that a class has from ``bases``, itself the first, by their names.
+
+    Kept: a lab makes the same servers thousands of times.
+    """
+    marks: dict[str, _Mark] = {}
+    for base in reversed(bases):
+        methods = {name: member for name, member in vars(base).items() if callable(member)}
+        marks |= {name: _MARKS[method] for name, method in methods.items() if method in _MARKS}
+    return marks
+
+
+@functools.cache
+def _readers_of(takes: tuple[type, ...]) -> list[Callable[[Channel, RemotingCommand], object]]:
+    return [_reader(kind) for kind in takes]
+
+
 def _processor_of(method: Callable[..., Any], takes: tuple[type, ...]) -> Processor:
-    readers = [_reader(kind) for kind in takes]
+    readers = _readers_of(takes)
     if inspect.iscoroutinefunction(method):
 
         @functools.wraps(method)
@@ -114,11 +132,7 @@ class ProcessorTable:
         one that does.
         """
         for owner in owners:
-            marks: dict[str, _Mark] = {}
-            for base in reversed(type(owner).__mro__):
-                methods = {name: member for name, member in vars(base).items() if callable(member)}
-                marks |= {name: _MARKS[method] for name, method in methods.items() if method in _MARKS}
-            for name, mark in marks.items():
+            for name, mark in _marks_of(type(owner).__mro__).items():
                 method = getattr(owner, name)
                 processor = method if mark.takes is None else _processor_of(method, mark.takes)
                 for code in mark.codes:

@@ -1,9 +1,10 @@
 """``make bench``: GlassMQ beside a real RocketMQ, and Spark's reading beside other ways, on this machine.
 
 Without options both parts. Options are those of the first part, alone; those behind the word ``spark`` of the second,
-:mod:`tests.benchmarks.spark_run`: ``make bench BENCH="spark --rounds 1"``. Behind the word ``idempotence``
+:mod:`tests.benchmarks.spark.spark_run`: ``make bench BENCH="spark --rounds 1"``. Behind the word ``idempotence``
 stand those of :mod:`tests.benchmarks.idempotence`, behind ``kafka`` those of :mod:`tests.benchmarks.kafka`, behind
-``replication`` those of :mod:`tests.benchmarks.replication`; each runs alone.
+``replication`` those of :mod:`tests.benchmarks.replication`, behind ``lab`` those of :mod:`tests.benchmarks.lab`; each
+runs alone.
 
 All brokers run at once and take turns under load, in changing order, for several rounds: what disturbs the machine
 disturbs all. Each measurement is one process of RocketMQ's Java client, which warms up first, and a new topic; a rate
@@ -20,7 +21,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.benchmarks import idempotence, kafka, replication, spark_run
+from tests.benchmarks import idempotence, kafka, lab, replication
 from tests.benchmarks.brokers import (
     BROKERS,
     Starter,
@@ -34,12 +35,14 @@ from tests.benchmarks.comparison import Comparison
 from tests.benchmarks.document import parse_with_document, publish
 from tests.benchmarks.loads import LOADS, Lengths, Load, LoadProgram, best_load_program, possible_loads
 from tests.benchmarks.rounds import run_rounds
+from tests.benchmarks.spark import spark_run
 from tests.interop.harness.cluster import Cluster
 
 MARK = "make bench"
 _PARTS = {
     "idempotence": idempotence.main,
     "kafka": kafka.main,
+    "lab": lab.main,
     "replication": replication.main,
     "spark": spark_run.main,
 }

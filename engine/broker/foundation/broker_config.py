@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
+from functools import cache
 
 from engine.protocol.permission import PERM_READ_WRITE
 from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
@@ -216,6 +217,7 @@ _JAVA_NAMES: Mapping[str, str] = {
 }
 
 
+@cache
 def java_name(name: str) -> str:
     """A setting's name in RocketMQ: ``snake_case_ms`` becomes ``camelCase``."""
     known = _JAVA_NAMES.get(name)

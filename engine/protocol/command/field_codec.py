@@ -32,7 +32,9 @@ class FieldCodec:
         """The field's value. Raises :class:`MalformedHeader` that names it."""
         if self.kind is str:
             return text
-        return _parse_integer(self.wire_name, text, self.bits) if self.bits else _parse_boolean(self.wire_name, text)
+        if self.kind is bool:
+            return _parse_boolean(self.wire_name, text)
+        return _parse_integer(self.wire_name, text, self.bits)
 
 
 def decode_fields(codecs: tuple[FieldCodec, ...], ext_fields: dict[str, str]) -> dict[str, Any]:

@@ -111,16 +111,21 @@ NEWS: tuple[Callable[..., None], ...] = tuple(method for _, method in getmembers
 class _Reading:
     """How far a list of the history was read, and what a further entry is told as, of a node of Kafka and of others."""
 
-    entries: Sequence[Any]
+    entries: list[Any]
     news: Callable[..., None]
     news_of_kafka: Callable[..., None] | None = None
     news_of_raft: Callable[..., None] | None = None
     count: int = 0
+    is_wanted: bool = False
 
     def news_for(self, role: Role) -> Callable[..., None]:
         """What an entry of a node of that role is told as."""
         special = self.news_of_kafka if role in KAFKA_ROLES else self.news_of_raft if role in RAFT_ROLES else None
         return special or self.news
+
+    def all_news(self) -> tuple[Callable[..., None] | None, ...]:
+        """All that an entry may be told as."""
+        return self.news, self.news_of_kafka, self.news_of_raft
 
 
 class ClusterWatch:
@@ -142,6 +147,8 @@ class ClusterWatch:
         self.slaves: dict[str, BrokerWatch] = {}
         self.kafka_brokers: dict[str, KafkaWatch] = {}
         self.raft_peers: dict[str, RaftWatch] = {}
+        #: All of these together: who looks when an actor of the node has acted.
+        self._watches: dict[str, BrokerWatch | KafkaWatch | RaftWatch] = {}
         self.groups: dict[str, GroupWatch] = {}
         self.found: list[Violation] = []
         self.event_number = 0
@@ -167,6 +174,8 @@ class ClusterWatch:
             _Reading(history.work_done, WatchListener.work_done),
             _Reading(history.deliveries_judged, WatchListener.delivery_judged),
         ]
+        #: Those that are told to anybody, in the same order: after each event only these are looked at.
+        self._wanted: list[_Reading] = []
         self._commands = self._failures = 0
         self._power_cuts: dict[str, None] = {}
         #: Who overrides what: nobody else is called.
@@ -175,6 +184,7 @@ class ClusterWatch:
         self._told[WatchListener.consume_ended].append(self._note_consumed)
         self._told[WatchListener.message_stored].append(self._note_stored)
         self._told[WatchListener.message_lost].append(self._note_lost)
+        self._choose_readings()
         self._look_for_nodes()
 
     def add(self, listener: WatchListener) -> None:
@@ -182,6 +192,14 @@ class ClusterWatch:
         for news in NEWS:
             if getattr(type(listener), news.__name__) is not news:
                 self._told[news].append(getattr(listener, news.__name__))
+        self._choose_readings()
+
+    def _choose_readings(self) -> None:
+        """What was in a list before anybody asked for it is no news."""
+        for reading in self._readings:
+            if not reading.is_wanted and any(news and self._told[news] for news in reading.all_news()):
+                reading.is_wanted, reading.count = True, len(reading.entries)
+        self._wanted = [reading for reading in self._readings if reading.is_wanted]
 
     def _tell(self, news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
         for listener in self._told[news]:
@@ -195,14 +213,10 @@ class ClusterWatch:
         loop, history = self._loop, self._history
         now_us = self.now_us = loop.schedule.now_us
         # Nobody but its own actors can change what a node holds or saw, except for commands.
-        name = loop.last_actor.node.name
-        acting = (
-            self.brokers.get(name) or self.slaves.get(name) or self.kafka_brokers.get(name) or self.raft_peers.get(name)
-        )
+        acting = self._watches.get(loop.last_actor.node.name)
         if len(history.commands) != self._commands:
             self._read_commands()
-            watches: list[BrokerWatch | KafkaWatch | RaftWatch] = [*self.brokers.values(), *self.slaves.values()]
-            for watch in (*watches, *self.kafka_brokers.values(), *self.raft_peers.values()):
+            for watch in self._watches.values():
                 watch.look()
         elif acting is not None:
             acting.look()
@@ -223,7 +237,7 @@ class ClusterWatch:
         return found
 
     def _read_what_clients_saw(self) -> None:
-        for reading in self._readings:
+        for reading in self._wanted:
             if len(reading.entries) != reading.count:
                 new = reading.entries[reading.count :]
                 reading.count += len(new)
@@ -270,6 +284,7 @@ class ClusterWatch:
                 self.raft_peers[name] = RaftWatch(role, self._tell)
             elif isinstance(role, ConsumerRole):
                 self.groups.setdefault(role.spec.group, GroupWatch(role.spec.group)).add(role.spec)
+        self._watches = {**self.brokers, **self.slaves, **self.kafka_brokers, **self.raft_peers}
         self._node_count = len(nodes)
 
     def _pass_second(self) -> None:

@@ -12,17 +12,18 @@ def test_a_message_that_is_dropped_from_its_consume_queue_is_skipped():
     with checked_run() as run:
         run_to(run, 400)
         dispatcher = broker_of(run).store.dispatcher
-        put_entries, dropped = dispatcher.put_consume_queue_entries, []
+        wake_pulls, dropped = dispatcher.on_messages_arrived, []
+        assert wake_pulls is not None
 
         def drop_third(requests):
-            put_entries(requests)
             request = requests[0]
             if request.topic == "Orders" and request.queue_offset == 3 and not dropped:
                 dropped.append(request.keys)
                 queue = broker_of(run).store._table.get_or_create("Orders", request.queue_id)
                 queue.put_entries(3, FILLER_ENTRY)
+            wake_pulls(requests)
 
-        dispatcher.put_consume_queue_entries = drop_third
+        dispatcher.on_messages_arrived = drop_third
         run_until(run, lambda: dropped)
         found = finish(run)
         assert [violation.messages for violation in of(found, NAME)] == [tuple(dropped)]

@@ -1,6 +1,6 @@
 """Sends at a steady rate through GlassMQ's own client until it is stopped.
 
-python -m tests.benchmarks.paced_producer NAME_SERVER TOPIC MESSAGES_PER_SECOND BODY_BYTES
+python -m tests.benchmarks.spark.paced_producer NAME_SERVER TOPIC MESSAGES_PER_SECOND BODY_BYTES
 """
 
 from __future__ import annotations

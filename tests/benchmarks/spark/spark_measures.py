@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.benchmarks.bare_pull import pull_all
+from tests.benchmarks.spark.bare_pull import pull_all
 
 if TYPE_CHECKING:
     from concurrent.futures import ProcessPoolExecutor
@@ -97,7 +97,7 @@ def read_parquet(data: Data) -> float:
 
 
 def read_without_spark(data: Data) -> float:
-    """The source's own loop, see :mod:`tests.benchmarks.bare_pull`."""
+    """The source's own loop, see :mod:`tests.benchmarks.spark.bare_pull`."""
     begun = time.perf_counter()
     records, _ = pull_all(data.pool, data.options())
     taken = time.perf_counter() - begun
@@ -186,7 +186,7 @@ def _drain(frame: DataFrame) -> float:
 
 @contextmanager
 def _sender(name_server: str, topic: str, rate: int) -> Iterator[None]:
-    command = [sys.executable, "-m", "tests.benchmarks.paced_producer", name_server, topic, str(rate), "100"]
+    command = [sys.executable, "-m", "tests.benchmarks.spark.paced_producer", name_server, topic, str(rate), "100"]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None

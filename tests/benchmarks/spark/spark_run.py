@@ -18,8 +18,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.benchmarks.bare_pull import start_pool
-from tests.benchmarks.spark_measures import (
+from tests.benchmarks.spark.bare_pull import start_pool
+from tests.benchmarks.spark.spark_measures import (
     Data,
     Latency,
     measure_latency,
