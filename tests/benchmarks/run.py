@@ -3,7 +3,8 @@
 Without options both parts. Options are those of the first part, alone; those behind the word ``spark`` of the second,
 :mod:`tests.benchmarks.spark_run`: ``make bench BENCH="spark --rounds 1"``. Behind the word ``idempotence``
 stand those of :mod:`tests.benchmarks.idempotence`, behind ``kafka`` those of :mod:`tests.benchmarks.kafka`, behind
-``replication`` those of :mod:`tests.benchmarks.replication`; each runs alone.
+``replication`` those of :mod:`tests.benchmarks.replication`, behind ``scale`` those of :mod:`tests.benchmarks.scale`;
+each runs alone.
 
 Both clusters run at once and take turns under load, in changing order, for several rounds: what disturbs the machine
 disturbs both. Each measurement is the load program's last window. The result names the versions and
@@ -25,7 +26,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from engine.compiled.form import BuildUnusable, usable_modules
-from tests.benchmarks import idempotence, kafka, replication, spark_run
+from tests.benchmarks import idempotence, kafka, replication, scale, spark_run
 from tests.benchmarks.loads import LOADS, Load, best_load_program
 from tests.benchmarks.rounds import Measurement, run_rounds
 from tests.interop.harness.cluster import Cluster
@@ -188,6 +189,8 @@ def main(arguments: list[str]) -> int:
         return kafka.main(arguments[1:])
     if arguments[:1] == ["replication"]:
         return replication.main(arguments[1:])
+    if arguments[:1] == ["scale"]:
+        return scale.main(arguments[1:])
     if arguments[:1] == ["spark"]:
         return spark_run.main(arguments[1:])
     code = measure_brokers(arguments)
