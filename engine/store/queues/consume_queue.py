@@ -137,14 +137,14 @@ class ConsumeQueue:
         return self.files.start_offset // ENTRY_SIZE_BYTES
 
     def entries_backward(self, end_offset: int | None = None) -> Iterator[tuple[int, Entry]]:
-        """``(logical offset, entry)`` from the last entry to the first."""
+        """``(logical offset, entry)`` from the last entry to the first. Most who ask need a few only."""
         end = self.max_offset if end_offset is None else end_offset
-        first = self.first_entry_offset
+        first, count = self.first_entry_offset, _ENTRIES_LOOKED_AT
         while end > first:
-            start = max(first, end - _ENTRIES_PER_BLOCK)
+            start = max(first, end - count)
             for index, entry in reversed(list(enumerate(self.entries(start, end - start)))):
                 yield start + index, entry
-            end = start
+            end, count = start, _ENTRIES_PER_BLOCK
 
     # --- start -------------------------------------------------------------------------------------------------------
 
