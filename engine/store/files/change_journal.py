@@ -1,9 +1,10 @@
 r"""What has changed in a table since its file was written: a line for each write, in ``<path>.journal``.
 
 RocketMQ has no such file: its ``ConfigManager`` writes the whole table at every change, so what one new topic costs
-grows with all that there are. Each line is ``CRC of the rest, in hex | JSON object``, with a line break before it, so
-that a torn one spoils no other. It says which content of the file it belongs to, by the CRC of that: a journal that a
-crash left behind when the file already held all of it changes nothing.
+grows with all that there are. Each line is ``CRC of the rest, in hex | JSON object``, with a line break before and
+behind it, so that a torn one, or zeros where the file has grown and its bytes have not come, spoil no other. It says
+which content of the file it belongs to, by the CRC of that: a journal that a crash left behind when the file already
+held all of it changes nothing.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class ChangeJournal:
         if self._file is None:
             self._file = self._disk.open_append(self.path)
         text = dumps_json({**change, "base": _checksum(base).decode()})
-        self._file.append(b"\n%b %b" % (_checksum(text), text))
+        self._file.append(b"\n%b %b\n" % (_checksum(text), text))
         await self._file.flush()
 
     def clear(self) -> None:
