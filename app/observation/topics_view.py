@@ -6,7 +6,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject
-from app.observation.bounds import OFFSET_PAIRS_MAX, QUEUES_MAX, QUEUES_PER_TOPIC_MAX, TOPICS_MAX
+from app.observation.bounds import (
+    OFFSET_PAIRS_MAX,
+    QUEUES_MAX,
+    QUEUES_PER_TOPIC_MAX,
+    TOPICS_FOUND_MAX,
+    TOPICS_MAX,
+)
 from app.observation.unchanged import Unchanged
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.names import is_dlq_topic, is_retry_topic, reply_topic
@@ -44,6 +50,17 @@ class TopicsView:
             view["age"] = ages[name]
             room -= len(view["queues"])
         return self._unchanged.reuse(topics), len(names) - len(topics)
+
+    def find(self, text: str) -> JsonObject:
+        """All topics whose name has ``text`` in it, in any case: also those that :meth:`build` leaves out."""
+        table, store = self._broker.topic_config_manager.topic_config_table, self._broker.store
+        names = sorted(name for name in table if text.lower() in name.lower())
+        topics: JsonObject = {}
+        for name in names[:TOPICS_FOUND_MAX]:
+            queues = range(table[name].queue_nums)
+            stored = sum(store.max_offset(name, queue_id) - store.min_offset(name, queue_id) for queue_id in queues)
+            topics[name] = {"kind": self.kind(name), "queues": len(queues), "stored": stored}
+        return {"topics": topics, "omitted": len(names) - len(topics)}
 
     def kind(self, topic: str) -> str:
         """``normal``, ``retry``, ``dlq`` or ``system``."""
