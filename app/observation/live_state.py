@@ -57,9 +57,11 @@ class LiveState:
         now_ms = self._broker.runtime.clock.now_ms()
         committed, _ = committed_offsets(self._broker)
         groups, _ = self._groups.build(committed)
+        connections, omitted_connections = self._connections.build(now_ms)
         return {
             "cluster": {"now_ms": now_ms - now_ms % 1000},
-            "connections": self._connections.build(now_ms)[0],
+            "connections": connections,
+            "omitted": {"connections": omitted_connections},
             "topics": self.topics.build(committed)[0],
             "groups": groups,
             "transactions": self._transactions.build(),
@@ -95,6 +97,7 @@ class LiveState:
             "log": self._recent_log.lines(),
             "omitted": {
                 "topics": omitted_topics,
+                "messages": self.topics.messages_left_out(now_ms),
                 "groups": omitted_groups,
                 "connections": omitted_connections,
                 "offset_pairs": omitted_offsets,

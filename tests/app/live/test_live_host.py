@@ -10,6 +10,7 @@ import random
 import pytest
 
 from app.foundation.live_source import EngineUnavailable, MemberFollows
+from app.foundation.operator_wishes import SendWish
 from app.foundation.patch import apply_patch, difference
 from app.live.live_host import LiveHost
 from app.live.live_machines import LiveHostSettings, StartFailed
@@ -318,6 +319,10 @@ def test_a_topic_that_is_left_out_is_found_by_a_part_of_its_name(live):
             table[f"t{number:04}"] = TopicConfig(f"t{number:04}", 16, 16)
 
     thread.call(fill)
+    live.host.operate(SendWish(f"t{TOPICS_MAX + 60:04}", "hello"))
+    wait_until(
+        lambda: live.host.state()["omitted"]["messages"] == 1, "the message of a topic that is not drawn to count"
+    )
     last = f"t{TOPICS_MAX + 89:04}"
     assert last not in live.host.state()["topics"]
     assert live.host.topics_with(last.upper()) == {
