@@ -10,18 +10,10 @@ import random
 import pytest
 
 from app.foundation.live_source import EngineUnavailable, MemberFollows
-from app.foundation.operator_wishes import SendWish
 from app.foundation.patch import apply_patch, difference
 from app.live.live_host import LiveHost
 from app.live.live_machines import LiveHostSettings, StartFailed
-from app.observation.bounds import (
-    GROUPS_MAX,
-    QUEUES_MAX,
-    QUEUES_PER_TOPIC_MAX,
-    TAIL_RECORDS_MAX,
-    TOPICS_FOUND_MAX,
-    TOPICS_MAX,
-)
+from app.observation.bounds import GROUPS_MAX, QUEUES_MAX, QUEUES_PER_TOPIC_MAX, TAIL_RECORDS_MAX, TOPICS_MAX
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
@@ -307,30 +299,6 @@ def test_what_is_left_out_is_counted(live):
     assert sum(len(topic["queues"]) for topic in state["topics"].values()) <= QUEUES_MAX
     assert len(state["groups"]) == GROUPS_MAX
     assert state["omitted"]["groups"] == 5
-
-
-def test_a_topic_that_is_left_out_is_found_by_a_part_of_its_name(live):
-    broker = live.host._machines.broker
-    thread, _ = live.host._engine()
-
-    def fill():
-        table = broker.topic_config_manager.topic_config_table
-        for number in range(TOPICS_MAX + 90):
-            table[f"t{number:04}"] = TopicConfig(f"t{number:04}", 16, 16)
-
-    thread.call(fill)
-    live.host.operate(SendWish(f"t{TOPICS_MAX + 60:04}", "hello"))
-    wait_until(
-        lambda: live.host.state()["omitted"]["messages"] == 1, "the message of a topic that is not drawn to count"
-    )
-    last = f"t{TOPICS_MAX + 89:04}"
-    assert last not in live.host.state()["topics"]
-    assert live.host.topics_with(last.upper()) == {
-        "topics": {last: {"kind": "normal", "queues": 16, "stored": 0}},
-        "omitted": 0,
-    }
-    found = live.host.topics_with("t0")
-    assert (len(found["topics"]), found["omitted"]) == (TOPICS_FOUND_MAX, TOPICS_MAX + 90 - TOPICS_FOUND_MAX)
 
 
 def test_retry_and_dead_letter_topics_are_told_apart(live):
