@@ -218,6 +218,18 @@ class Bench:
             taken.append(time.perf_counter() - started)
             await asyncio.sleep(0.001)
 
+    def memory(self) -> str:
+        """What one more of each costs, as far as the steps tell."""
+        empty, _, queues, connections, few, many = (step.own_mib for step in self.steps[:6])
+        options = self.options
+        per_queue_kib = (queues - empty + few - connections) * 1024 / options.queues
+        per_connection_kib = (connections - queues) * 1024 / options.connections
+        per_million_mib = (many - few) * 1e6 / (options.messages - options.messages // 10)
+        return (
+            f"Memory: {per_queue_kib:.1f} KiB a queue, {per_connection_kib:.1f} KiB a connection whose pull waits, "
+            f"{per_million_mib:.1f} MiB a million messages."
+        )
+
     # --- the end -----------------------------------------------------------------------------------------------------
 
     async def kill_and_start(self, folder: Path, name: str) -> None:
@@ -328,6 +340,7 @@ def as_markdown(bench: Bench, page: PageFigures | None) -> str:
         for one in bench.restarts
     )
     end = (
+        f"{bench.memory()} "
         f"Messages were stored at up to {bench.send_rate:,.0f} a second. Started after kill -9: {restarts}; every "
         "topic was there, and every message once."
     )

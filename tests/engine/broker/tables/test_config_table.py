@@ -355,19 +355,20 @@ def test_a_heartbeat_with_a_thousand_new_groups_writes_each_table_once():
         assert retry_topic("g999") in lab.broker.topic_config_manager.topic_config_table
 
 
-def test_a_hundred_topics_of_one_tool_share_few_writes_and_each_is_durable_when_answered():
+@pytest.mark.parametrize("count", [100, WRITTEN_WHOLE_MAX + 100])
+def test_many_topics_of_one_tool_share_few_writes_and_each_is_durable_when_answered(count):
     with broker_lab() as lab:
         client = lab.client()
         client.create_topic("First")
         paths = files_written(lab)
-        waiting = [client.begin(creation(f"T{number}")) for number in range(100)]
+        waiting = [client.begin(creation(f"T{number}")) for number in range(count)]
         lab.world.run_until(waiting[0].done)
         answered = [number for number, task in enumerate(waiting) if task.done()]
         assert answered
         lab.world.run_until(lambda: all(task.done() for task in waiting))
         assert paths.count(PATH) <= 3
         lab.restart_broker(keep_page_cache=False)
-        assert all(f"T{number}" in lab.broker.topic_config_manager.topic_config_table for number in range(100))
+        assert all(f"T{number}" in lab.broker.topic_config_manager.topic_config_table for number in range(count))
 
 
 def creation(topic: str) -> RemotingCommand:
