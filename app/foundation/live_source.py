@@ -92,6 +92,10 @@ class LiveSource(Protocol):
         """Create a topic, send a message, reset offsets: see ``app.live.operator_routes``. Raises ``WishRefused``."""
         ...
 
+    def topics_with(self, text: str) -> JsonObject:
+        """Topics with ``text`` in their names, and how many more there are: see ``TopicsView.find``."""
+        ...
+
     def clients(self, group: str) -> JsonObject:
         """What the members of a consumer group tell of themselves now: see ``app.live.client_answers``."""
         ...

@@ -259,6 +259,11 @@ class LiveHost:
         thread, _ = self._engine()
         return thread.run(self._desk.carry_out(wish), CALL_TIMEOUT_S)
 
+    def topics_with(self, text: str) -> JsonObject:
+        """See LiveSource."""
+        thread, state = self._engine()
+        return thread.call(lambda: state.topics.find(text))
+
     def clients(self, group: str) -> JsonObject:
         """See LiveSource. Answers are read in the caller's thread: it takes its time where there are many."""
         from app.live.client_answers import look_view

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 CONNECTIONS_MAX = 200
 TOPICS_MAX = 200
+#: Topics that a search by name tells of.
+TOPICS_FOUND_MAX = 50
 QUEUES_PER_TOPIC_MAX = 64
 #: Over all topics.
 QUEUES_MAX = 1_600

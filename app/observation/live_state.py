@@ -39,7 +39,7 @@ class LiveState:
         self._broker = broker
         self._data_folder = data_folder
         self._recent_log = recent_log
-        self._topics = TopicsView(broker)
+        self.topics = TopicsView(broker)
         self._groups = GroupsView(broker)
         self._connections = ConnectionsView(broker)
         self._tail = CommitLogTail(broker.store)
@@ -57,10 +57,12 @@ class LiveState:
         now_ms = self._broker.runtime.clock.now_ms()
         committed, _ = committed_offsets(self._broker)
         groups, _ = self._groups.build(committed)
+        connections, omitted_connections = self._connections.build(now_ms)
         return {
             "cluster": {"now_ms": now_ms - now_ms % 1000},
-            "connections": self._connections.build(now_ms)[0],
-            "topics": self._topics.build(committed)[0],
+            "connections": connections,
+            "omitted": {"connections": omitted_connections},
+            "topics": self.topics.build(committed)[0],
             "groups": groups,
             "transactions": self._transactions.build(),
             "rates": self._rates(now_ms, groups),
@@ -77,7 +79,7 @@ class LiveState:
         now_ms = self._broker.runtime.clock.now_ms()
         now_ms -= now_ms % 1000
         committed, omitted_offsets = committed_offsets(self._broker)
-        topics, omitted_topics = self._topics.build(committed)
+        topics, omitted_topics = self.topics.build(committed)
         groups, omitted_groups = self._groups.build(committed)
         connections, omitted_connections = self._connections.build(now_ms)
         return {
@@ -95,6 +97,7 @@ class LiveState:
             "log": self._recent_log.lines(),
             "omitted": {
                 "topics": omitted_topics,
+                "messages": self.topics.messages_left_out(now_ms),
                 "groups": omitted_groups,
                 "connections": omitted_connections,
                 "offset_pairs": omitted_offsets,

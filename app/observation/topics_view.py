@@ -6,7 +6,13 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject
-from app.observation.bounds import OFFSET_PAIRS_MAX, QUEUES_MAX, QUEUES_PER_TOPIC_MAX, TOPICS_MAX
+from app.observation.bounds import (
+    OFFSET_PAIRS_MAX,
+    QUEUES_MAX,
+    QUEUES_PER_TOPIC_MAX,
+    TOPICS_FOUND_MAX,
+    TOPICS_MAX,
+)
 from app.observation.unchanged import Unchanged
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.names import is_dlq_topic, is_retry_topic, reply_topic
@@ -29,6 +35,9 @@ class TopicsView:
         self._reply_topic = reply_topic(broker.config.cluster_name)
         self._kinds: dict[str, str] = {}
         self._unchanged = Unchanged()
+        self._left_out: list[str] = []
+        #: When the messages of these topics were counted, and how many there were.
+        self._counted: tuple[int, int] = (0, 0)
 
     def build(self, committed: Committed) -> tuple[JsonObject, int]:
         """The topics, and how many were left out."""
@@ -43,7 +52,30 @@ class TopicsView:
             topics[name] = view = self._topic(table[name], committed.get(name, _NOTHING), room)
             view["age"] = ages[name]
             room -= len(view["queues"])
-        return self._unchanged.reuse(topics), len(names) - len(topics)
+        self._left_out = names[TOPICS_MAX:]
+        return self._unchanged.reuse(topics), len(self._left_out)
+
+    def messages_left_out(self, now_ms: int) -> int:
+        """Messages of users in the topics that the last :meth:`build` left out. There may be ten thousand queues: they
+        are counted when ``now_ms`` is another one, a second long.
+        """
+        if self._counted[0] != now_ms:
+            names = [name for name in self._left_out if self.kind(name) != "system"]
+            self._counted = now_ms, sum(map(self._stored, names))
+        return self._counted[1]
+
+    def _stored(self, topic: str) -> int:
+        store, queues = self._broker.store, range(self._broker.topic_config_manager.known_topic(topic).queue_nums)
+        return sum(store.max_offset(topic, queue_id) - store.min_offset(topic, queue_id) for queue_id in queues)
+
+    def find(self, text: str) -> JsonObject:
+        """All topics whose name has ``text`` in it, in any case: also those that :meth:`build` leaves out."""
+        table = self._broker.topic_config_manager.topic_config_table
+        names = sorted(name for name in table if text.lower() in name.lower())
+        topics: JsonObject = {}
+        for name in names[:TOPICS_FOUND_MAX]:
+            topics[name] = {"kind": self.kind(name), "queues": table[name].queue_nums, "stored": self._stored(name)}
+        return {"topics": topics, "omitted": len(names) - len(topics)}
 
     def kind(self, topic: str) -> str:
         """``normal``, ``retry``, ``dlq`` or ``system``."""

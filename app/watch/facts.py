@@ -89,7 +89,7 @@ def facts_of(state: JsonObject) -> Facts:
     copies = state.get("replication") or {"role": "", "waits_for": "", "slaves": [], "needed": 0}
     return Facts(
         now_ms=state.get("cluster", {}).get("now_ms", 0),
-        connections=len(connections),
+        connections=len(connections) + state.get("omitted", {}).get("connections", 0),
         groups=_groups(state.get("groups", {}), topics),
         undecided=tuple(sorted(undecided.values())),
         given_up=tuple(

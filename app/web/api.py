@@ -47,6 +47,11 @@ def create_api(source: LiveSource) -> Blueprint:
     def live_history() -> Response:
         return json_answer(_history(source, request.args.to_dict()))
 
+    @api.get("/live/topics")
+    def topics() -> Response:
+        only_known(request.args, ("text",))
+        return json_answer(source.topics_with(short_text("text", request.args.get("text", "").strip(), _TOPIC_MAX)))
+
     @api.get("/messages")
     def messages() -> Response:
         return json_answer({"messages": _as_list(_search(source, request.args.to_dict()))})

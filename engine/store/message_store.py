@@ -87,7 +87,10 @@ class MessageStore(MessageReader):
             self.parts, self.flush_service, self._checkpoint, self._flush_failed, self._before_recovery_point
         )
         report = StoreRecovery(self.parts, self._checkpoint, known).run()
-        self._queue_flush_service.flush_now(is_clean=False)
+        if report.has_repaired or known.end_offset is not None:
+            self._queue_flush_service.flush_now(is_clean=False)
+        else:
+            self._queue_flush_service.flush_after_dispatch()
         # What recovery read need not stay mapped; files are mapped again when they are used.
         self._table.close()
         self.commit_log.files.close()

@@ -200,13 +200,15 @@ export function queueCounts(topic) {
   return number;
 }
 
-/** Messages held in topics of users (system topics left out). */
+/** Messages held in topics of users (system topics left out), also in those that are too many to be drawn. */
 export const storedMessages = computed(() =>
   Object.values(state.value.topics).reduce(
     (sum, topic) => (topic.kind === "system" ? sum : sum + queueCounts(topic)),
-    0,
+    state.value.omitted.messages ?? 0,
   ),
 );
+
+export const connectionCount = computed(() => addresses.value.length + (state.value.omitted.connections ?? 0));
 
 export const totalLag = computed(() =>
   Object.values(state.value.groups).reduce((sum, group) => sum + (group.lag ?? 0), 0),

@@ -3,8 +3,8 @@
 Without options both parts. Options are those of the first part, alone; those behind the word ``spark`` of the second,
 :mod:`tests.benchmarks.spark.spark_run`: ``make bench BENCH="spark --rounds 1"``. Behind the word ``idempotence``
 stand those of :mod:`tests.benchmarks.idempotence`, behind ``kafka`` those of :mod:`tests.benchmarks.kafka`, behind
-``replication`` those of :mod:`tests.benchmarks.replication`, behind ``lab`` those of :mod:`tests.benchmarks.lab`; each
-runs alone.
+``replication`` those of :mod:`tests.benchmarks.replication`, behind ``lab`` those of :mod:`tests.benchmarks.lab`,
+behind ``scale`` those of :mod:`tests.benchmarks.scale.scale_run`; each runs alone.
 
 All brokers run at once and take turns under load, in changing order, for several rounds: what disturbs the machine
 disturbs all. Each measurement is one process of RocketMQ's Java client, which warms up first, and a new topic; a rate
@@ -35,6 +35,7 @@ from tests.benchmarks.comparison import Comparison
 from tests.benchmarks.document import parse_with_document, publish
 from tests.benchmarks.loads import LOADS, Lengths, Load, LoadProgram, best_load_program, possible_loads
 from tests.benchmarks.rounds import run_rounds
+from tests.benchmarks.scale import scale_run
 from tests.benchmarks.spark import spark_run
 from tests.interop.harness.cluster import Cluster
 
@@ -44,6 +45,7 @@ _PARTS = {
     "kafka": kafka.main,
     "lab": lab.main,
     "replication": replication.main,
+    "scale": scale_run.main,
     "spark": spark_run.main,
 }
 

@@ -10,7 +10,11 @@ would write it a thousand times. Here a change is one of two kinds:
   answered once it is saved. What a crash in between takes is made again: a topic at the next start, with the queues
   that have messages, a group by its next heartbeat.
 
-The file is put together and written off the loop, from a copy of the table.
+The file is put together and written off the loop, from a copy of the table. That takes longer the more entries there
+are, so a large table is not written at every change: what has changed is added to a journal beside the file
+(:mod:`engine.store.files.change_journal`), and the whole file follows when the journal has grown as long as it, and at
+the end. RocketMQ's tools and brokers read the file alone: of a large table, it has everything once the broker was shut
+down.
 """
 
 from __future__ import annotations
@@ -27,9 +31,14 @@ from engine.protocol.body.data_version import DataVersion
 from engine.protocol.errors import MalformedBody, ProtocolError
 from engine.protocol.json_form.json_fields import as_object, get_object
 from engine.runtime.port import Clock, DiskFault
+from engine.store.files.change_journal import ChangeJournal
 from engine.store.files.config_file import ConfigFile
 
 logger = logging.getLogger("glassmq.broker")
+
+#: A table of so many entries is written whole at every change: some 50 KB, which take no longer than one line.
+WRITTEN_WHOLE_MAX = 200
+_GONE = "gone"
 
 
 class ConfigEntry(Protocol):
@@ -67,8 +76,12 @@ class ConfigTable(Generic[_Entry]):
         self._wanted: dict[str, _Entry | None] = {}
         self._next_write: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
-        #: Whether ``entries`` holds what the file does not, and who writes it then.
+        self._journal = ChangeJournal(self.file.disk, self.file.path)
+        #: Whether the journal cannot tell what has changed.
+        self._is_whole_due = False
+        #: Whether ``entries`` holds what the disk does not, which names were put meanwhile, and who writes it then.
         self._is_ahead = False
+        self._put: dict[str, None] = {}
         self._follower: asyncio.Task[None] | None = None
 
     # ------------------------------------------------------------------------------ changes
@@ -77,6 +90,7 @@ class ConfigTable(Generic[_Entry]):
         """Let ``name`` be ``entry`` at once; the file follows. Raises :class:`TooManyEntries`."""
         self._check_room(name)
         self.entries[name] = entry
+        self._put[name] = None
         self.touch()
 
     def touch(self) -> None:
@@ -102,7 +116,7 @@ class ConfigTable(Generic[_Entry]):
 
     @property
     def is_saved(self) -> bool:
-        """Whether all that counts is in the file."""
+        """Whether all that counts is on the disk."""
         return not self._is_ahead and not self._writing.locked()
 
     async def saved(self) -> None:
@@ -144,19 +158,36 @@ class ConfigTable(Generic[_Entry]):
 
     async def _write(self, wanted: Mapping[str, _Entry | None]) -> None:
         """Write the table with ``wanted``, which counts from then on. Raises :class:`ConfigNotSaved`."""
-        self._is_ahead = False
+        was_ahead, self._is_ahead = self._is_ahead, False
+        put, self._put = self._put, {}
         version = dataclasses.replace(self.data_version)
         if wanted:
             version.next(self.clock.now_ms())
+        base = self.file.content
         try:
-            await self.file.save_off_loop(self._content(_changed(dict(self.entries), wanted), version))
+            if base is None or self._must_write_whole(len(base), len(put) + len(wanted)):
+                await self.file.save_off_loop(self._content(_changed(dict(self.entries), wanted), version))
+                self._is_whole_due = False
+                self._journal.clear()
+            elif was_ahead or wanted:
+                changes = {**{name: self.entries.get(name) for name in put}, **wanted}
+                await self._journal.append(base, self._line(changes, version))
         except DiskFault as fault:
-            self._is_ahead = True
+            self._is_ahead = self._is_whole_due = True
             raise ConfigNotSaved(f"{', '.join(wanted) or self.file.path} could not be saved: {fault}") from fault
         if wanted:
             # Not before: name servers that heard of the version would not look at the table again.
             self.data_version.next(version.timestamp)
             _changed(self.entries, wanted)
+
+    def _must_write_whole(self, file_bytes: int, changes: int) -> bool:
+        is_small = len(self.entries) <= max(WRITTEN_WHOLE_MAX, 2 * changes)
+        return self._is_whole_due or is_small or self._journal.size_bytes >= file_bytes
+
+    def _line(self, changes: Mapping[str, _Entry | None], version: DataVersion) -> dict[str, Any]:
+        """Of the journal: as the file, but with what has changed only, and the names of what is gone."""
+        kept = {name: entry for name, entry in changes.items() if entry is not None}
+        return {**self._content(kept, version)(), _GONE: [name for name in changes if name not in kept]}
 
     def _content(self, entries: Mapping[str, _Entry], version: DataVersion) -> Callable[[], dict[str, Any]]:
         return lambda: {
@@ -173,6 +204,10 @@ class ConfigTable(Generic[_Entry]):
         content = self.file.load()
         if content is not None:
             self._read(content, parse)
+        for line in self._journal.load(self.file.content):
+            self._read(line, parse)
+            for name in line[_GONE]:
+                self.entries.pop(name, None)
 
     def take_over(self, content: dict[str, Any], parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
         """Be a copy of another broker's table, as its file would be read; nothing happens when it is one already."""
@@ -181,6 +216,7 @@ class ConfigTable(Generic[_Entry]):
         if self.data_version != known:
             self.entries.clear()
             self._read(content, parse)
+            self._is_whole_due = True
             self._follow_with_file()
 
     def _read(self, content: dict[str, Any], parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
@@ -206,6 +242,7 @@ class ConfigTable(Generic[_Entry]):
         self.entries.update(entries)
         self.data_version.next(self.clock.now_ms())
         self.file.save(self.to_dict())
+        self._journal.clear()
 
     async def abandon(self) -> None:
         """Write nothing any more, as a killed process; what is being written is written when this returns."""
@@ -213,6 +250,7 @@ class ConfigTable(Generic[_Entry]):
         for task in writers:
             task.cancel()
         await asyncio.gather(*writers, return_exceptions=True)
+        self._journal.close()
 
     async def close(self) -> None:
         """Write what is not written yet. Raises ``DiskFault``."""
@@ -222,6 +260,7 @@ class ConfigTable(Generic[_Entry]):
             await asyncio.gather(self._next_write, return_exceptions=True)
         async with self._writing:
             await self.file.save_off_loop(self.to_dict)
+            self._journal.clear()
 
 
 def _changed(entries: dict[str, _Entry], wanted: Mapping[str, _Entry | None]) -> dict[str, _Entry]:

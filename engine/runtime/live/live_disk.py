@@ -159,7 +159,7 @@ class LiveDisk:
 
     def _place_for(self, path: str) -> Path:
         full_path = self._full(path)
-        if not full_path.exists():
+        if not os.path.exists(full_path):
             _make_folder(full_path.parent)
         return full_path
 

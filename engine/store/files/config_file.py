@@ -26,7 +26,7 @@ class ConfigFile:
     """One file. ``remarks`` says in sentences what ``load`` had to repair."""
 
     def __init__(self, disk: Disk, path: str) -> None:
-        self._disk = disk
+        self.disk = disk
         self.path = path
         self.backup_path = path + BACKUP_SUFFIX
         self.remarks: list[str] = []
@@ -48,11 +48,11 @@ class ConfigFile:
         main, why = self._read(self.path)
         if main is not None:
             return main
-        self._is_damaged = self._disk.exists(self.path)
+        self._is_damaged = self.disk.exists(self.path)
         backup, why_not_backup = self._read(self.backup_path)
         if backup is not None:
             self._remark(f"{self.path} {why}; its backup {self.backup_path} is used")
-        elif self._disk.exists(self.path) or self._disk.exists(self.backup_path):
+        elif self.disk.exists(self.path) or self.disk.exists(self.backup_path):
             self._remark(f"{self.path} {why} and {self.backup_path} {why_not_backup}; it starts empty")
         return backup
 
@@ -68,25 +68,25 @@ class ConfigFile:
             return
         if self._current is not None:
             # A rename is enough: between it and the next line the content is in the backup, which load() knows.
-            self._disk.rename(self.path, self.backup_path)
+            self.disk.rename(self.path, self.backup_path)
             self._current = None
         elif self._is_damaged:
-            self._disk.rename(self.path, self.path + DAMAGED_SUFFIX)
+            self.disk.rename(self.path, self.path + DAMAGED_SUFFIX)
             self._is_damaged = False
-        self._disk.write_whole(self.path, data)
+        self.disk.write_whole(self.path, data)
         self._current = data
 
     async def save_off_loop(self, content: Callable[[], dict[str, Any]]) -> None:
         """As :meth:`save`, while others are served; ``content`` is called beside the loop, see ``Disk.off_loop``."""
         async with self._saving:
-            await self._disk.off_loop(lambda: self.save(content()))
+            await self.disk.off_loop(lambda: self.save(content()))
 
     def _read(self, path: str) -> tuple[dict[str, Any] | None, str]:
         """``(object, "")`` or ``(None, what is wrong)``."""
-        if not self._disk.exists(path):
+        if not self.disk.exists(path):
             return None, "is missing"
         try:
-            data = self._disk.read_whole(path)
+            data = self.disk.read_whole(path)
         except DiskFault as fault:
             return None, f"cannot be read ({fault})"
         if not data.strip(b"\0 \r\n\t"):

@@ -138,14 +138,14 @@ class ConsumeQueue:
         return self.files.start_offset // ENTRY_SIZE_BYTES
 
     def entries_backward(self, end_offset: int | None = None) -> Iterator[tuple[int, Entry]]:
-        """``(logical offset, entry)`` from the last entry to the first."""
+        """``(logical offset, entry)`` from the last entry to the first. Most who ask need a few only."""
         end = self.max_offset if end_offset is None else end_offset
-        first = self.first_entry_offset
+        first, count = self.first_entry_offset, _ENTRIES_LOOKED_AT
         while end > first:
-            start = max(first, end - _ENTRIES_PER_BLOCK)
+            start = max(first, end - count)
             for index, entry in reversed(list(enumerate(self.entries(start, end - start)))):
                 yield start + index, entry
-            end = start
+            end, count = start, _ENTRIES_PER_BLOCK
 
     # --- start -------------------------------------------------------------------------------------------------------
 
@@ -189,6 +189,9 @@ class ConsumeQueue:
     def _first_from(self, commit_log_offset: int, end: int) -> int:
         """The first of the entries before ``end`` whose message begins there or behind, by bisection; else ``end``."""
         low, high = self.first_entry_offset, end
+        first = self.entry(low) if low < high else None
+        if first is not None and is_valid(first) and first[0] >= commit_log_offset:
+            return low  # nothing has expired: so it is most of the time
         while low < high:
             middle = (low + high) // 2
             at, entry = self._entry_or_next(middle, high)

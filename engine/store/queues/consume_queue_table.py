@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from engine.protocol.errors import IllegalName
@@ -62,8 +62,10 @@ class ConsumeQueueTable:
         """The queues of ``topic``, sorted."""
         return sorted(self._queues.get(topic, ()))
 
-    def load(self) -> list[str]:
-        """Find the queues that exist on disk. Returns a line for people for everything that does not belong there."""
+    def load(self, look: Callable[[ConsumeQueue], object] | None = None) -> list[str]:
+        """Find the queues that exist on disk; ``look`` is called with each while its newest file is open. Returns a
+        line for people for everything that does not belong there.
+        """
         remarks = []
         for topic in self._disk.list_folder(FOLDER):
             try:
@@ -73,7 +75,10 @@ class ConsumeQueueTable:
                 continue
             for name in self._disk.list_folder(f"{FOLDER}/{topic}"):
                 if name.isascii() and name.isdigit() and str(int(name)) == name:
-                    remarks += self.get_or_create(topic, int(name)).load()
+                    queue = self.get_or_create(topic, int(name))
+                    remarks += queue.load()
+                    if look is not None:
+                        look(queue)
                 else:
                     remarks.append(f"{FOLDER}/{topic}/{name} is ignored: its name is no queue id")
         return remarks

@@ -19,6 +19,7 @@ class RecoveryReport:
     :ivar messages_checked: messages read from the log and checked.
     :ivar messages_dispatched: of these, the ones whose consume-queue entries had to be written.
     :ivar bytes_cut: bytes at the end of the log that were no whole message and were removed.
+    :ivar log_bytes_lost: how much of the log had been on disk and is not there any more.
     :ivar damaged_ranges: ``(start, end)`` in the log with whole messages behind them; they are left out.
     :ivar messages_put_right: messages that said another place in a queue than theirs, which is known.
     :ivar messages_left_out: messages that are whole, but say a place which cannot be theirs.
@@ -39,6 +40,7 @@ class RecoveryReport:
     messages_checked: int = 0
     messages_dispatched: int = 0
     bytes_cut: int = 0
+    log_bytes_lost: int = 0
     damaged_ranges: list[tuple[int, int]] = field(default_factory=list)
     messages_put_right: int = 0
     messages_left_out: int = 0
@@ -48,6 +50,18 @@ class RecoveryReport:
     in_doubt_offset: int = 0
     successors: dict[int, int] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
+
+    @property
+    def has_repaired(self) -> bool:
+        """Whether anything that had been on disk was missing or wrong; else messages were dispatched again at most."""
+        return bool(
+            self.log_bytes_lost
+            or self.damaged_ranges
+            or self.messages_put_right
+            or self.messages_left_out
+            or self.shortened_queues
+            or self.rebuilt_queues
+        )
 
     def note_successor(self, predecessor: int, successor: int) -> None:
         """The message at ``successor`` was made of the one at ``predecessor``."""

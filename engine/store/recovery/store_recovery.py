@@ -38,7 +38,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from engine.store.files.consume_queue_entry import FILLER_ENTRY, FILLER_SIZE
-from engine.store.files.recovery_point import RecoveryPoint, load_recovery_point
+from engine.store.files.recovery_point import QueueExtent, RecoveryPoint, load_recovery_point
 from engine.store.files.store_checkpoint import StoreCheckpoint
 from engine.store.log.commit_log import ENVELOPE_MAX_BYTES
 from engine.store.log.commit_log_scanner import CommitLogScanner
@@ -82,13 +82,14 @@ class StoreRecovery:
         self._report = RecoveryReport()
         self._places = RecoveredPlaces(parts, self._report, self._is_begun_at_zero)
         self._max_record_size = parts.config.max_message_size + ENVELOPE_MAX_BYTES
-        #: What queues held before this recovery changed them: (max offset, first offset still in the log).
-        self._lengths_before: dict[_QueueKey, tuple[int, int]] = {}
-        #: Queues that start from nothing, and those of them that did so because they were damaged.
-        self._rebuilt: dict[_QueueKey, None] = {}
+        #: The max offset of queues before this recovery changed them.
+        self._lengths_before: dict[_QueueKey, int] = {}
+        #: Queues that start from nothing, with the first offset that they had in the log, and those of them that did
+        #: so because they were damaged.
+        self._rebuilt: dict[_QueueKey, int] = {}
         self._damaged_queues: dict[_QueueKey, None] = {}
-        #: The log is shorter than it was known to be on disk.
-        self._was_log_damaged = False
+        #: Queues that are kept and have messages in the log: where those begin was found when they were loaded.
+        self._begun: dict[_QueueKey, None] = {}
         #: Messages before this position of the log were dispatched durably.
         self._dispatched_before = 0
 
@@ -100,8 +101,7 @@ class StoreRecovery:
         report.lines += self._parts.commit_log.files.load()
         self._give_up_behind(self._known.end_offset)
         point = self._load_point()
-        report.lines += self._parts.consume_queues.load()
-        self._forget_what_is_not_durable(point)
+        self._load_queues(point)
         if self._parts.index is not None:
             durable = point.index_files if point is not None else {}
             is_complete = point is not None and point.is_clean
@@ -146,34 +146,50 @@ class StoreRecovery:
             )
         return point
 
-    def _forget_what_is_not_durable(self, point: RecoveryPoint | None) -> None:
+    def _load_queues(self, point: RecoveryPoint | None) -> None:
+        """Each queue is looked at as soon as it is loaded, while its file is open: there may be ten thousand."""
         known = point.queues if point is not None else {}
         lines: list[str] = []
         self._dispatched_before = point.dispatched_offset if point is not None else 0
-        for topic, queue_id in known:
-            self._parts.consume_queues.get_or_create(topic, queue_id)
-        for queue in self._parts.consume_queues:
-            key = (queue.topic, queue.queue_id)
-            extent = known.get(key)
-            durable = extent.max_offset if extent is not None else 0
-            self._lengths_before[key] = (self._length_before(queue, durable), self._first_offset_in_log(queue))
-            why = None
-            if extent is not None:
-                why = why_not_usable(queue, extent, self._parts.commit_log, self._dispatched_before)
+
+        def look(queue: ConsumeQueue) -> None:
+            why = self._forget_what_is_not_durable(queue, known.get((queue.topic, queue.queue_id)))
             if why is not None:
-                lines.append(f"consume queue {_name(key)} {why}; it is built again from the commit log")
-                self._report.rebuilt_queues.append(key)
-                self._damaged_queues[key] = None
-                # What the queue says about its own length cannot be believed either.
-                self._lengths_before[key] = (durable, 0)
-            self._places.remember(queue, 0 if why is not None else durable)
-            if why is not None or durable == 0:
-                self._rebuilt[key] = None
-                queue.files.remove_all()
-                queue.clear_from(0)
-            elif queue.max_offset > durable:
-                queue.clear_from(durable)
+                name = _name((queue.topic, queue.queue_id))
+                lines.append(f"consume queue {name} {why}; it is built again from the commit log")
+
+        queues = self._parts.consume_queues
+        self._report.lines += queues.load(look)
+        for topic, queue_id in known:
+            if queues.get(topic, queue_id) is None:
+                look(queues.get_or_create(topic, queue_id))
         self._report.lines += limited(lines, "consume queues")
+
+    def _forget_what_is_not_durable(self, queue: ConsumeQueue, extent: QueueExtent | None) -> str | None:
+        """Returns why nothing of ``queue`` can be used, which had ``extent`` at the recovery point."""
+        key = (queue.topic, queue.queue_id)
+        durable = extent.max_offset if extent is not None else 0
+        length, why = self._length_before(queue, durable), None
+        if extent is not None:
+            why = why_not_usable(queue, extent, self._parts.commit_log, self._dispatched_before)
+        self._places.remember(queue, 0 if why is not None else durable)
+        if why is not None:
+            self._report.rebuilt_queues.append(key)
+            self._damaged_queues[key] = None
+            # What the queue says about its own length cannot be believed either.
+            length = durable
+        self._lengths_before[key] = length
+        if why is not None or durable == 0:
+            self._rebuilt[key] = self._first_offset_in_log(queue) if why is None else 0
+            queue.files.remove_all()
+            queue.clear_from(0)
+        else:
+            if queue.max_offset > durable:
+                queue.clear_from(durable)
+            queue.correct_min_offset(self._parts.commit_log.min_offset)
+            if queue.min_offset < durable:
+                self._begun[key] = None
+        return why
 
     def _length_before(self, queue: ConsumeQueue, durable: int) -> int:
         """How long ``queue`` was, as far as can be known: behind ``durable`` after a crash, there may be anything."""
@@ -310,10 +326,10 @@ class StoreRecovery:
                 f"whole message and were removed; the log ends at {end_offset}"
             )
         if point is not None and point.flushed_offset > end_offset and self._known.end_offset is None:
-            self._was_log_damaged = True
+            report.log_bytes_lost = point.flushed_offset - end_offset
             report.say(
                 f"commit log: it was on disk up to {point.flushed_offset} but has whole messages up to {end_offset} "
-                f"only: {point.flushed_offset - end_offset} bytes were damaged or taken away from outside"
+                f"only: {report.log_bytes_lost} bytes were damaged or taken away from outside"
             )
 
     def _settle_queues(self, point: RecoveryPoint | None) -> None:
@@ -322,18 +338,20 @@ class StoreRecovery:
         is_log_whole = point is not None and point.dispatched_offset <= end_offset
         for queue in self._parts.consume_queues:
             key = (queue.topic, queue.queue_id)
-            self._cut_behind(queue, end_offset)
+            if not is_log_whole:
+                self._cut_behind(queue, end_offset)
             is_made_again = key in self._places.made_again
-            before, expired = (0, 0) if is_made_again else self._lengths_before.get(key, (0, 0))
+            before = 0 if is_made_again else self._lengths_before.get(key, 0)
             if key in self._rebuilt and not is_made_again:
                 extent = point.queues.get(key) if point is not None and is_log_whole else None
-                queue.skip_to(max(expired, extent.max_offset if extent is not None else 0))
+                queue.skip_to(max(self._rebuilt[key], extent.max_offset if extent is not None else 0))
             lost = before - queue.max_offset
             if lost > 0:
                 self._report.entries_beyond_log += lost
                 self._report.shortened_queues[key] = queue.max_offset
             queue.next_offset = queue.max_offset
-            queue.correct_min_offset(self._parts.commit_log.min_offset)
+            if is_made_again or key not in self._begun or not is_log_whole or self._report.damaged_ranges:
+                queue.correct_min_offset(self._parts.commit_log.min_offset)
         self._parts.dispatcher.dispatched_offset = end_offset
         if self._parts.index is not None:
             self._parts.index.indexed_offset = min(self._parts.index.indexed_offset, end_offset)
@@ -357,7 +375,7 @@ class StoreRecovery:
             return
         why = (
             "the commit log was damaged or cut from outside"
-            if report.was_clean or self._was_log_damaged
+            if report.was_clean or report.log_bytes_lost
             else "they had been accepted, but the commit log with them had not reached the disk"
         )
         report.say(
@@ -367,7 +385,7 @@ class StoreRecovery:
         )
         lines = []
         for key, max_offset in report.shortened_queues.items():
-            before = self._lengths_before.get(key, (0, 0))[0]
+            before = self._lengths_before.get(key, 0)
             lines.append(
                 f"consume queue {_name(key)} now ends at offset {max_offset}"
                 + (f" (before: {before})" if before > max_offset else "")

@@ -368,6 +368,7 @@ def test_facts_are_read_from_the_live_state():
     state = {
         "cluster": {"now_ms": START_MS},
         "connections": {"a:1": {"unsent_bytes": 5}, "b:2": {"unsent_bytes": 0}},
+        "omitted": {"connections": 30},
         "topics": {
             "once": {"kind": "normal", "queues": {"0": {"max": 9, "committed": {"billing": 1}}}},
             "orders": {"kind": "normal", "queues": {"2": {"max": 10, "committed": {"billing": 7, "all": 1}}}},
@@ -401,7 +402,7 @@ def test_facts_are_read_from_the_live_state():
     }
     assert facts_of(state) == Facts(
         now_ms=START_MS,
-        connections=2,
+        connections=32,
         groups={"billing": GroupFacts(3, 2, {QUEUE: Progress(7, 3, is_owned=True)})},
         undecided=(5,),
         given_up=(8,),

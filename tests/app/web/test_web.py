@@ -40,6 +40,16 @@ def test_the_history_has_one_value_per_second_and_measure(client):
     assert history["seconds"] == sorted(history["seconds"])
 
 
+def test_topics_are_found_by_a_part_of_their_name(client):
+    answer = get_json(client, "/api/live/topics?text=ORDERS")
+    assert list(answer["topics"]) == ["unseen-orders"]
+
+
+@pytest.mark.parametrize("query", ["", "?text=", f"?text={'x' * 300}"])
+def test_a_search_for_topics_needs_a_text_of_bounded_length(client, query):
+    assert get_json(client, f"/api/live/topics{query}", 400)["parameter"] == "text"
+
+
 def test_a_message_is_found_by_topic_and_key(client):
     (summary, *_) = get_json(client, "/api/messages?topic=GT&key=key0")["messages"]
     assert summary["topic"] == "GT"

@@ -310,6 +310,20 @@ def test_filter_and_system_topics(serve, open_page):
     expect(page.locator("[data-topic=orders]")).to_be_visible()
 
 
+def test_the_filter_finds_topics_that_are_too_many_to_be_drawn(serve, open_page):
+    scene = small_scene(lively=False)
+    scene.tree["omitted"]["topics"] = 7
+    page = live(open_page(f"{serve(scene)}/live"))
+    more = page.locator(".topics-scroll")
+    expect(more).to_contain_text("7 more topics are not shown")
+    page.get_by_role("searchbox", name="Filter topics").fill("ORDERS")
+    expect(page.locator("[data-topic=orders]")).to_be_visible()
+    expect(page.locator(".more-topics li")).to_contain_text("unseen-orders queues 4, stored 12")
+    expect(more).to_contain_text("3 more contain it")
+    page.get_by_role("searchbox", name="Filter topics").fill("nothing like it")
+    expect(more).to_contain_text("No topic contains “nothing like it”")
+
+
 def test_retry_and_dead_letters_stand_with_their_group(serve, open_page):
     page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
     order = page.locator("[data-topic]").evaluate_all("(sections) => sections.map((one) => one.dataset.topic)")

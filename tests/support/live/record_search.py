@@ -55,6 +55,11 @@ class RecordSearch:
     def operate(self, wish):
         raise WishRefused("by_broker", why="this broker is made up")
 
+    def topics_with(self, text: str):
+        """As a broker that has one more topic than its tree says."""
+        unseen = {"unseen-orders": {"kind": "normal", "queues": 4, "stored": 12}}
+        return {"topics": {name: facts for name, facts in unseen.items() if text.lower() in name}, "omitted": 3}
+
     def clients(self, group: str):
         """As ``insides`` has it; members of other groups do not answer."""
         members = self.tree["groups"].get(group, {}).get("members", {})

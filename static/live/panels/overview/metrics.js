@@ -5,7 +5,7 @@ import { useComputed } from "@preact/signals";
 import { bytes, compact, count, microseconds, milliseconds } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { rateOf } from "../../history.js";
-import { addresses, groupNames, loaded, state, storedMessages, totalLag } from "../../view.js";
+import { connectionCount, groupNames, loaded, state, storedMessages, totalLag } from "../../view.js";
 
 export function Metrics() {
   const rates = useComputed(() => state.value.rates);
@@ -39,7 +39,7 @@ export function Metrics() {
       value=${compact(storedMessages.value)}
       detail=${t("live.metrics.log_size", { size: bytes(end.value) })}
     />
-    <${Metric} name="clients" value=${count(addresses.value.length)} detail=${t("live.metrics.tcp")} />
+    <${Metric} name="clients" value=${count(connectionCount.value)} detail=${t("live.metrics.tcp")} />
   </section>`;
 }
 

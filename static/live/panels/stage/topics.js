@@ -24,6 +24,7 @@ import {
 import { askForTopic, askToSend } from "../operator/asked.js";
 import { LaneRow, TopicLags } from "./lane.js";
 import { AxisTicks } from "./lane_ticks.js";
+import { MoreTopics } from "./more_topics.js";
 import { Command, Empty, GlassmqCommand, GroupMark, SparkMark, TopicMark } from "./marks.js";
 
 /** Sections start open while the topics have no more queues than this in all; then they start as one summed lane. */
@@ -45,6 +46,7 @@ export function Topics() {
   const system = showSystemTopics.value === "yes" ? systemTopics.value.filter(matches) : [];
   const hasJobs = useComputed(() => Object.keys(state.value.spark?.jobs ?? {}).length > 0);
   const nothing = users.length + groups.length + system.length === 0;
+  const isAsked = topicFilter.value.trim() !== "" && state.value.omitted.topics > 0;
   const startOpen = useStartOpen([...users, ...groups]);
   const section = (topic) =>
     html`<${TopicSection} key=${topic} topic=${topic} startOpen=${startOpen} scroller=${scroller} />`;
@@ -63,16 +65,13 @@ export function Topics() {
       </span>
     </div>
     <div class="topics-scroll" ref=${scroller} tabindex="0" role="group" aria-label=${t("live.topics.title")}>
-      ${nothing && html`<${NoTopics} />`}
+      ${nothing && !isAsked && html`<${NoTopics} />`}
       ${users.map(section)}
       ${groups.length > 0 && html`<h3 class="topics-divider">${t("live.topics.of_groups")}</h3>`}
       ${groups.map(section)}
       ${system.length > 0 && html`<h3 class="topics-divider">${t("live.topics.system")}</h3>`}
       ${system.map(section)}
-      ${
-        state.value.omitted.topics > 0 &&
-        html`<p class="quiet">${t("live.topics.omitted", { n: state.value.omitted.topics })}</p>`
-      }
+      ${state.value.omitted.topics > 0 && html`<${MoreTopics} text=${topicFilter.value.trim()} />`}
     </div>
   </div>`;
 }

@@ -9,7 +9,7 @@ import pytest
 
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.errors import ConfigNotSaved, TooManyEntries
-from engine.broker.tables.config_table import ConfigTable
+from engine.broker.tables.config_table import WRITTEN_WHOLE_MAX, ConfigTable
 from engine.protocol.body.heartbeat_data import ConsumerData, HeartbeatData
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.command.headers import (
@@ -38,11 +38,12 @@ class TableLab:
         self.node = world.node("broker-a")
         self.disk = self.node.disk
         self.writes: list[dict] = []
-        write_whole = self.disk.write_whole
+        self.write_unseen = write_whole = self.disk.write_whole
 
         def watched(path: str, data: bytes) -> None:
             write_whole(path, data)
-            self.writes.append(json.loads(data))
+            if path == PATH:
+                self.writes.append(json.loads(data))
 
         self.disk.write_whole = watched
         self.table = ConfigTable[TopicConfig](
@@ -190,6 +191,136 @@ def test_after_a_crash_the_table_is_whole_and_has_what_was_answered(after_ms):
         assert ("Waiting" in content["topicConfigTable"]) >= was_answered
 
 
+# --- a large table ---------------------------------------------------------------------------------------------------
+
+MANY = WRITTEN_WHOLE_MAX + 50
+
+
+@pytest.fixture
+def large():
+    """A table that is too large to be written at every change; it has been written once."""
+    with LabMachines() as world:
+        lab = TableLab(world, max_entries=10_000)
+        fill(lab)
+        yield lab
+
+
+def fill(lab: TableLab) -> None:
+    async def many():
+        await asyncio.gather(*(lab.table.change(f"T{number}", topic(f"T{number}")) for number in range(MANY)))
+
+    lab.run(many())
+    lab.writes.clear()
+
+
+def loaded(lab: TableLab) -> ConfigTable[TopicConfig]:
+    """What the next start finds, after a power cut."""
+    lab.world.crash("broker-a", keep_page_cache=False)
+    lab.world.restart("broker-a")
+    return read(TableLab(lab.world))
+
+
+def read(lab: TableLab) -> ConfigTable[TopicConfig]:
+    def parse(fields: dict) -> tuple[str, TopicConfig]:
+        config = TopicConfig.from_dict(fields)
+        return config.topic_name, config
+
+    lab.table.load(parse)
+    return lab.table
+
+
+def test_one_change_of_a_large_table_writes_no_file_and_survives_a_power_cut(large):
+    large.run(large.table.change("New", topic("New", 7)))
+    large.run(large.table.change("T1", None))
+    large.run(large.table.change("T2", topic("T2", 9)))
+    assert large.writes == []
+    version = large.table.data_version
+    table = loaded(large)
+    assert table.entries == {**large.table.entries}
+    assert (table.entries["New"].write_queue_nums, table.entries["T2"].write_queue_nums) == (7, 9)
+    assert "T1" not in table.entries
+    assert table.data_version == version
+
+
+def test_what_the_broker_makes_in_a_large_table_survives_a_power_cut_once_it_is_saved(large):
+    async def make():
+        large.table.put("New", topic("New"))
+        await large.table.saved()
+
+    large.run(make())
+    assert large.writes == []
+    assert "New" in loaded(large).entries
+
+
+def test_a_clean_end_leaves_a_file_with_everything_and_no_journal(large):
+    large.run(large.table.change("New", topic("New")))
+    large.run(large.table.close())
+    assert "New" in large.saved
+    assert not large.disk.exists(f"{PATH}.journal")
+
+
+def test_the_file_follows_when_the_journal_is_as_long(large):
+    async def change_again_and_again():
+        for number in range(10 * MANY):
+            await large.table.change("New", topic("New", number % 8))
+            if large.writes:
+                return
+
+    large.run(change_again_and_again())
+    assert "New" in large.saved
+    assert not large.disk.exists(f"{PATH}.journal")
+
+
+def test_a_journal_that_the_file_has_overtaken_brings_nothing_back(large):
+    large.run(large.table.change("T1", topic("T1", 9)))
+    journal = large.disk.read_whole(f"{PATH}.journal")
+    large.run(large.table.close())
+    large.disk.write_whole(f"{PATH}.journal", journal)  # a power cut may undo its removal
+    later = TableLab(large.world, max_entries=10_000)
+    read(later)
+    large.run(later.table.change("T1", topic("T1", 3)))
+    large.run(later.table.close())
+    large.disk.write_whole(f"{PATH}.journal", journal)
+    assert loaded(large).entries["T1"].write_queue_nums == 3
+
+
+def test_a_damaged_file_costs_a_large_table_nothing_that_its_backup_and_its_journal_have(large):
+    large.run(large.table.change("New", topic("New")))
+    large.run(large.table.close())
+    later = TableLab(large.world, max_entries=10_000)
+    read(later)
+    large.run(later.table.change("Newer", topic("Newer")))
+    large.write_unseen(PATH, b'{"topicConf')
+    found = loaded(large).entries
+    assert {"Newer", *(f"T{number}" for number in range(MANY))} <= found.keys()
+
+
+def test_where_the_journal_cannot_be_written_nothing_has_changed_and_the_next_write_is_whole(large):
+    async def fail():
+        large.disk.storage.occupied_bytes = large.disk.storage.capacity_bytes
+        with pytest.raises(ConfigNotSaved):
+            await large.table.change("Lost", topic("Lost"))
+        large.disk.storage.occupied_bytes = 0
+        await large.table.change("Later", topic("Later"))
+
+    large.run(fail())
+    assert "Lost" not in large.table.entries
+    assert "Later" in large.saved
+    assert "Lost" not in large.saved
+
+
+@pytest.mark.parametrize("after_ms", [0, 1, 2, 3, 5])
+def test_after_a_crash_a_large_table_is_whole_and_has_what_was_answered(large, after_ms):
+    large.run(large.table.change("Answered", topic("Answered")))
+    large.node.spawn(large.table.change("Waiting", topic("Waiting")), "tool")
+    large.world.run_for(after_ms)
+    was_answered = "Waiting" in large.table.entries
+    found = loaded(large).entries
+    assert len(found) >= MANY + 1
+    assert "Answered" in found
+    assert ("Waiting" in found) >= was_answered
+
+
 # --- in a broker -----------------------------------------------------------------------------------------------------
 
 
@@ -224,19 +355,20 @@ def test_a_heartbeat_with_a_thousand_new_groups_writes_each_table_once():
         assert retry_topic("g999") in lab.broker.topic_config_manager.topic_config_table
 
 
-def test_a_hundred_topics_of_one_tool_share_few_writes_and_each_is_durable_when_answered():
+@pytest.mark.parametrize("count", [100, WRITTEN_WHOLE_MAX + 100])
+def test_many_topics_of_one_tool_share_few_writes_and_each_is_durable_when_answered(count):
     with broker_lab() as lab:
         client = lab.client()
         client.create_topic("First")
         paths = files_written(lab)
-        waiting = [client.begin(creation(f"T{number}")) for number in range(100)]
+        waiting = [client.begin(creation(f"T{number}")) for number in range(count)]
         lab.world.run_until(waiting[0].done)
         answered = [number for number, task in enumerate(waiting) if task.done()]
         assert answered
         lab.world.run_until(lambda: all(task.done() for task in waiting))
         assert paths.count(PATH) <= 3
         lab.restart_broker(keep_page_cache=False)
-        assert all(f"T{number}" in lab.broker.topic_config_manager.topic_config_table for number in range(100))
+        assert all(f"T{number}" in lab.broker.topic_config_manager.topic_config_table for number in range(count))
 
 
 def creation(topic: str) -> RemotingCommand:
