@@ -15,7 +15,8 @@ export function MoreTopics({ text }) {
   const found = useFound(text);
   if (!text) return html`<p class="quiet">${t("live.topics.omitted", { n: omitted.value })}</p>`;
   if (found === null) return null;
-  if (Object.keys(found.topics).length === 0) return html`<p class="quiet">${t("live.topics.none_match", { text })}</p>`;
+  if (Object.keys(found.topics).length === 0)
+    return html`<p class="quiet">${t("live.topics.none_match", { text })}</p>`;
   const drawn = state.value.topics;
   const names = Object.keys(found.topics).filter((name) => !(name in drawn));
   return html`<div class="more-topics">
