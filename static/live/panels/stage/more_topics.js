@@ -26,9 +26,10 @@ export function MoreTopics({ text }) {
         <ul role="list">
           ${names.map((name) => {
             const { queues, stored } = found.topics[name];
+            const facts = { queues: count(queues), stored: count(stored) };
             return html`<li key=${name}>
               <b>${name}</b>${" "}
-              <span class="quiet">${t("live.topics.found_facts", { queues: count(queues), stored: count(stored) })}</span>
+              <span class="quiet">${t("live.topics.found_facts", facts)}</span>
             </li>`;
           })}
         </ul>`
