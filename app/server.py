@@ -6,6 +6,8 @@ time nor memory.
 
 from __future__ import annotations
 
+import gc
+import logging
 import socket
 import threading
 from collections.abc import Callable, Iterable
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
     from app.pipeline.host import PipelineSettings
     from app.web.page_listener import PageListener
     from app.web_application import PageServer
+
+
+log = logging.getLogger("glassmq.http")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +61,11 @@ class PageOnDemand:
         """The page's parts, made if need be; None once it is closed."""
         with self._lock:
             if self._made is None and not self._is_closed:
-                self._made = self._make()
+                try:
+                    self._made = self._make()
+                except Exception:
+                    log.exception("the page cannot be made")
+                    raise
             return self._made
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
@@ -124,6 +133,9 @@ class Server:
         )
         page = create_app(self.host, settings)
         page.start()
+        # Its modules stay for good: a collection of garbage, which stops the engine too, shall not look at them.
+        gc.collect()
+        gc.freeze()
         return page
 
     def _pipeline_settings(self, master: str | None) -> PipelineSettings | None:

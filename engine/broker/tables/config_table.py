@@ -166,10 +166,11 @@ class ConfigTable(Generic[_Entry]):
         base = self.file.content
         try:
             if base is None or self._must_write_whole(len(base), len(put) + len(wanted)):
-                await self.file.save_off_loop(self._content(_changed(dict(self.entries), wanted), version))
-                self._is_whole_due = False
-                self._journal.clear()
+                self._is_whole_due = False  # before it is written: what a copy takes over meanwhile is due again
+                await self._write_whole(self._content(_changed(dict(self.entries), wanted), version))
             elif was_ahead or wanted:
+                if not self._journal.is_begun:
+                    await self.file.back_up_off_loop()
                 changes = {**{name: self.entries.get(name) for name in put}, **wanted}
                 await self._journal.append(base, self._line(changes, version))
         except DiskFault as fault:
@@ -179,6 +180,13 @@ class ConfigTable(Generic[_Entry]):
             # Not before: name servers that heard of the version would not look at the table again.
             self.data_version.next(version.timestamp)
             _changed(self.entries, wanted)
+
+    async def _write_whole(self, content: Callable[[], dict[str, Any]]) -> None:
+        """Raises ``DiskFault``. The backup first, then the journal goes: it belongs to what the backup held."""
+        await self.file.save_off_loop(content)
+        if self._journal.exists:
+            await self.file.back_up_off_loop()
+            self._journal.clear()
 
     def _must_write_whole(self, file_bytes: int, changes: int) -> bool:
         is_small = len(self.entries) <= max(WRITTEN_WHOLE_MAX, 2 * changes)
@@ -204,7 +212,7 @@ class ConfigTable(Generic[_Entry]):
         content = self.file.load()
         if content is not None:
             self._read(content, parse)
-        for line in self._journal.load(self.file.content):
+        for line in self._journal.load(self.file.loaded):
             self._read(line, parse)
             for name in line[_GONE]:
                 self.entries.pop(name, None)
@@ -242,7 +250,9 @@ class ConfigTable(Generic[_Entry]):
         self.entries.update(entries)
         self.data_version.next(self.clock.now_ms())
         self.file.save(self.to_dict())
-        self._journal.clear()
+        if self._journal.exists:
+            self.file.back_up()
+            self._journal.clear()
 
     async def abandon(self) -> None:
         """Write nothing any more, as a killed process; what is being written is written when this returns."""
@@ -259,8 +269,7 @@ class ConfigTable(Generic[_Entry]):
         if self._next_write is not None:
             await asyncio.gather(self._next_write, return_exceptions=True)
         async with self._writing:
-            await self.file.save_off_loop(self.to_dict)
-            self._journal.clear()
+            await self._write_whole(self.to_dict)
 
 
 def _changed(entries: dict[str, _Entry], wanted: Mapping[str, _Entry | None]) -> dict[str, _Entry]:

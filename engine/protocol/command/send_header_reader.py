@@ -17,7 +17,7 @@ def decode_send_header_v2(ext_fields: dict[str, str]) -> SendMessageRequestHeade
             ext_fields["b"],
             ext_fields["c"],
             _natural(ext_fields["d"], 31),
-            -1 if ext_fields["e"] == "-1" else _natural(ext_fields["e"], 31),
+            _natural(ext_fields["e"], 31, least=-1),
             _natural(ext_fields["f"], 31),
             _natural(ext_fields["g"], 63),
             _natural(ext_fields["h"], 31),
@@ -35,9 +35,9 @@ def decode_send_header_v2(ext_fields: dict[str, str]) -> SendMessageRequestHeade
     return SendMessageRequestHeader.decode({LONG_NAMES.get(name, name): value for name, value in ext_fields.items()})
 
 
-def _natural(text: str, bits: int) -> int:
-    """Raises ``ValueError`` when it is none of so many bits."""
+def _natural(text: str, bits: int, least: int = 0) -> int:
+    """Raises ``ValueError`` when it is no number of so many bits, from ``least`` on."""
     number = int(text)
-    if 0 <= number < 1 << bits:
+    if least <= number < 1 << bits:
         return number
     raise ValueError(text)

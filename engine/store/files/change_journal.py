@@ -4,7 +4,8 @@ RocketMQ has no such file: its ``ConfigManager`` writes the whole table at every
 grows with all that there are. Each line is ``CRC of the rest, in hex | JSON object``, with a line break before and
 behind it, so that a torn one, or zeros where the file has grown and its bytes have not come, spoil no other. It says
 which content of the file it belongs to, by the CRC of that: a journal that a crash left behind when the file already
-held all of it changes nothing.
+held all of it changes nothing. While there is a journal, the file's backup holds the same as the file, so that the
+lines also belong to it.
 """
 
 from __future__ import annotations
@@ -30,15 +31,26 @@ class ChangeJournal:
         self._file: AppendFile | None = None
 
     @property
+    def is_begun(self) -> bool:
+        """Whether something was written since the start, or since it was cleared."""
+        return self._file is not None
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is one, perhaps from before the start."""
+        return self._file is not None or self._disk.exists(self.path)
+
+    @property
     def size_bytes(self) -> int:
         """How long it is, as far as it was written since the start."""
         return self._file.size_bytes if self._file is not None else 0
 
     def load(self, base: bytes | None) -> list[dict[str, Any]]:
-        """The changes since the file held ``base``, in order; None: it holds nothing usable, so all are wanted. A
-        damaged line is left out with a warning. Raises ``DiskFault``.
+        """The changes since the file held ``base``, in order; None: neither it nor its backup is usable, so all are
+        wanted. What is left out, damaged or of another content, is told. Raises ``DiskFault``.
         """
         changes = []
+        others = 0
         lines = self._disk.read_whole(self.path).split(b"\n") if self._disk.exists(self.path) else []
         for line in filter(None, lines):
             checksum, _, text = line.partition(b" ")
@@ -50,6 +62,15 @@ class ChangeJournal:
             change = loads_json(text)
             if base is None or change.pop("base") == _checksum(base).decode():
                 changes.append(change)
+            else:
+                others += 1
+        if others:
+            _log.warning(
+                "%s: %d changes are of another content of the file, and left out: it has them already, "
+                "unless somebody has edited it",
+                self.path,
+                others,
+            )
         return changes
 
     async def append(self, base: bytes, change: dict[str, Any]) -> None:

@@ -32,6 +32,8 @@ class ConfigFile:
         self.remarks: list[str] = []
         #: What the main file is known to hold; None when that is nothing usable.
         self._current: bytes | None = None
+        #: What ``load`` has read, from the file or from its backup.
+        self.loaded: bytes | None = None
         self._is_damaged = False
         self._saving = asyncio.Lock()
 
@@ -43,7 +45,7 @@ class ConfigFile:
     def load(self) -> dict[str, Any] | None:
         """The JSON object in the file, or in its backup; None when neither holds one."""
         self.remarks.clear()
-        self._current = None
+        self._current = self.loaded = None
         self._is_damaged = False
         main, why = self._read(self.path)
         if main is not None:
@@ -81,6 +83,16 @@ class ConfigFile:
         async with self._saving:
             await self.disk.off_loop(lambda: self.save(content()))
 
+    def back_up(self) -> None:
+        """Let the backup be what the file holds, not what it held before. Raises ``DiskFull``, ``DiskFault``."""
+        if self._current is not None:
+            self.disk.write_whole(self.backup_path, self._current)
+
+    async def back_up_off_loop(self) -> None:
+        """As :meth:`back_up`, while others are served."""
+        async with self._saving:
+            await self.disk.off_loop(self.back_up)
+
     def _read(self, path: str) -> tuple[dict[str, Any] | None, str]:
         """``(object, "")`` or ``(None, what is wrong)``."""
         if not self.disk.exists(path):
@@ -97,6 +109,7 @@ class ConfigFile:
             return None, f"is no JSON ({error})"
         if not isinstance(content, dict):
             return None, "holds no JSON object"
+        self.loaded = data
         if path == self.path:
             self._current = data
         return content, ""

@@ -189,9 +189,10 @@ class ConsumeQueue:
     def _first_from(self, commit_log_offset: int, end: int) -> int:
         """The first of the entries before ``end`` whose message begins there or behind, by bisection; else ``end``."""
         low, high = self.first_entry_offset, end
-        first = self.entry(low) if low < high else None
-        if first is not None and is_valid(first) and first[0] >= commit_log_offset:
-            return low  # nothing has expired: so it is most of the time
+        first = self.entries(low, min(2, high - low))
+        offsets = [offset for offset, _, _ in first]
+        if first and all(map(is_valid, first)) and offsets[0] >= commit_log_offset and offsets == sorted(offsets):
+            return low  # nothing has expired: so it is most of the time; two entries in order are not damaged
         while low < high:
             middle = (low + high) // 2
             at, entry = self._entry_or_next(middle, high)

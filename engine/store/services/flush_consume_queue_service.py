@@ -86,7 +86,10 @@ class FlushConsumeQueueService:
             for queue in waiting:
                 await queue.flush()
 
-        await asyncio.gather(*(flush_next() for _ in range(_FLUSHED_TOGETHER)))
+        # All are waited for, also after a fault: none may flush a file that was closed meanwhile.
+        for outcome in await asyncio.gather(*(flush_next() for _ in range(_FLUSHED_TOGETHER)), return_exceptions=True):
+            if outcome is not None:
+                raise outcome
 
     async def flush_everything(self) -> None:
         """Make all that is visible now durable and record it, as happens every 10 s. Raises ``DiskFault``, and

@@ -83,6 +83,15 @@ def test_the_min_offset_is_the_first_message_that_the_log_still_has(count, left_
         assert queue.min_offset == (expected[0] if expected else count)
 
 
+def test_a_damaged_first_entry_does_not_bring_back_what_has_long_expired():
+    with LabMachines() as world:
+        queue = ConsumeQueue(world.node("broker-a").disk, MappingPool(5), "T", 0, 2_000 * 20)
+        put(queue, 0, 2_000)
+        queue.files.write(0, CONSUME_QUEUE_ENTRY.pack(1 << 40, 100, 0))
+        queue.correct_min_offset(1_500_000)
+        assert queue.min_offset == 1_500
+
+
 def test_loading_finds_the_end_by_what_is_written():
     with LabMachines() as world:
         queue = new_queue(world)
