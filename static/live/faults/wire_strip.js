@@ -18,11 +18,12 @@ export function WireStrip() {
   const told = useSignal({ lanes: [], frames: [] });
   useEffect(() => {
     const stop = new AbortController();
-    const look = async () => {
-      if (document.hidden) return;
-      const response = await fetch("/api/lab/wire", { signal: stop.signal }).catch(() => null);
-      if (response?.ok) told.value = await response.json();
+    const ask = async () => {
+      const response = await fetch("/api/lab/wire", { signal: stop.signal });
+      if (response.ok) told.value = await response.json();
     };
+    // No answer, or no whole one: the next one comes in a second.
+    const look = () => document.hidden || ask().catch(() => null);
     look();
     const timer = setInterval(look, EVERY_MS);
     return () => (stop.abort(), clearInterval(timer));
