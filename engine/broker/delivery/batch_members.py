@@ -23,6 +23,8 @@ from engine.protocol.message.message_properties import (
 from engine.store.log.store_batch import BatchMember
 
 _SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
+#: Python finds a byte in bytes much faster than bytes in bytes.
+_SEPARATOR_BYTE: Final = _SEPARATOR[0]
 _UNIQUE_KEY_ASSIGNED: Final = (PROPERTY_UNIQUE_KEY + NAME_VALUE_SEPARATOR).encode()
 
 
@@ -37,7 +39,7 @@ def batch_members(batched: Iterable[BatchedMessage], tail: bytes) -> list[BatchM
     for flag, body, own in batched:
         start, end = len(before), len(own) - len(after)
         value = own[start:end] if is_known and start < end else b""
-        if value and own.startswith(before) and own.endswith(after) and _SEPARATOR not in value:
+        if value and own.startswith(before) and own.endswith(after) and _SEPARATOR_BYTE not in value:
             unique_key = value.decode()
         else:
             properties = decode_properties(own.decode())

@@ -83,7 +83,7 @@ def _damage_behind_body(rest: bytes, topic_block: bytes | None, end_offset: int)
     elif not rest.startswith(topic_block):
         return Damage.ANOTHER_MESSAGE
     properties = rest[properties_at:]
-    if properties.isascii() and b"\0" not in properties:
+    if properties.isascii() and 0 not in properties:
         return None
     return None if _can_be_read(properties, end_offset - len(properties)) else Damage.PROPERTIES
 

@@ -53,11 +53,11 @@ class IndexKeyHasher:
 
     def hash_of(self, topic: str, key: str) -> int:
         """The hash of ``key``, which is not empty."""
-        start, last = key[:-1], ord(key[-1])
+        last = ord(key[-1])
         if last > 0xFFFF:  # two letters to Java
             return index_key_hash(topic, key)
-        if start != self._start or topic != self._topic:
-            self._topic, self._start = topic, start
+        if len(key) != len(self._start) + 1 or not key.startswith(self._start) or topic != self._topic:
+            self._topic, self._start = topic, key[:-1]
             self._hash_before_last = index_key_hash_code(topic, key) - last
         return absolute_hash((self._hash_before_last + last) & 0xFFFFFFFF)
 

@@ -182,8 +182,10 @@ class IndexService:
 
 
 def _keys_of(request: DispatchRequest) -> list[str]:
-    keys = [key for key in request.keys.split(KEY_SEPARATOR) if key] if request.keys else []
-    return [request.unique_key, *keys] if request.unique_key else keys
+    keys = [request.unique_key] if request.unique_key else []
+    if request.keys:
+        keys += [key for key in request.keys.split(KEY_SEPARATOR) if key]
+    return keys
 
 
 def _time_name(now_ms: int) -> str:

@@ -196,7 +196,7 @@ class MessageCollector:
             if file is not self._viewed:
                 self._let_go_of_views()
                 self._viewed = file
-            is_known = log.sums.hold(file, start, start + length)
+            is_known = log.sums.hold(file, wanted)
             view = file.file.view_at(start - file.start_offset, length)
             if not (is_known and self._takes_all(view, start, wanted, offsets)):
                 self._cut_out(view, start, wanted, offsets)

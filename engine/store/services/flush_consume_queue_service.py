@@ -24,10 +24,13 @@ _log = logging.getLogger("glassmq.store")
 _FEW_QUEUES = 100
 #: As many as the disk has threads for flushes.
 _FLUSHED_TOGETHER = 4
+#: Under load everything is flushed again at the earliest after so many times as long as it took the last time: of
+#: many queues that is seconds, and the disk is there for the log, too.
+_REST_FACTOR = 4
 
 
 class FlushConsumeQueueService:
-    """Flushes queues with many dirty pages each second, and everything every 10 s."""
+    """Flushes queues with many dirty pages each second; everything every 10 s, and sooner under load."""
 
     def __init__(
         self,
@@ -43,6 +46,8 @@ class FlushConsumeQueueService:
         self._on_fault = on_fault
         self._before_recording = before_recording
         self._last_thorough_ms = 0
+        self._last_thorough_took_ms = 0
+        self._last_thorough_offset = 0
         self._has_failed = False
         #: Of two flushes of everything the later one must write its recovery point later.
         self._flushing_everything = asyncio.Lock()
@@ -50,17 +55,18 @@ class FlushConsumeQueueService:
     def start(self, tasks: BackgroundTasks) -> None:
         """Begin flushing."""
         self._last_thorough_ms = self._parts.clock.now_ms()
+        self._last_thorough_offset = self._parts.dispatcher.dispatched_offset
         tasks.every(self._parts.config.flush_interval_consume_queue_ms, self._flush, "flush-consume-queues")
 
     async def _flush(self) -> None:
         if self._has_failed:
             return
-        waited_ms = self._parts.clock.now_ms() - self._last_thorough_ms
-        is_thorough = not 0 <= waited_ms < self._parts.config.flush_consume_queue_thorough_interval_ms
         try:
-            if is_thorough:
+            if self._must_flush_everything():
                 self._last_thorough_ms = self._parts.clock.now_ms()
+                self._last_thorough_offset = self._parts.dispatcher.dispatched_offset
                 full = await self._flush_everything()
+                self._last_thorough_took_ms = self._parts.clock.now_ms() - self._last_thorough_ms
                 if full is not None:
                     # Nothing was lost: an older point only means that a start has more to do. There may be room the
                     # next time.
@@ -72,6 +78,14 @@ class FlushConsumeQueueService:
             # any more. The recovery point stays where it was.
             self._has_failed = True
             self._on_fault(fault)
+
+    def _must_flush_everything(self) -> bool:
+        config, waited_ms = self._parts.config, self._parts.clock.now_ms() - self._last_thorough_ms
+        if not 0 <= waited_ms < config.flush_consume_queue_thorough_interval_ms:
+            return True
+        uncovered_bytes = self._parts.dispatcher.dispatched_offset - self._last_thorough_offset
+        has_rested = waited_ms >= _REST_FACTOR * self._last_thorough_took_ms
+        return has_rested and uncovered_bytes >= config.flush_consume_queue_thorough_bytes
 
     async def _flush_queues(self, least_bytes: int) -> None:
         """One after the other, or many together: the disk then needs fewer turns for all."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,6 +25,10 @@ def _put(file: MappedFile, sums: BlockSums, offset: int, data: bytes) -> int:
     return offset + len(data)
 
 
+def _hold(sums: BlockSums, file: MappedFile, first: int, last: int) -> bool:
+    return sums.hold(file, [(first, last - first, 0)])
+
+
 @given(st.lists(st.integers(1, 3 * BLOCK_BYTES), min_size=1, max_size=8), st.data())
 def test_what_was_added_holds_until_a_bit_of_it_changes(sizes, data):
     file, sums, end = _file(sum(sizes)), BlockSums(), _START
@@ -31,29 +36,69 @@ def test_what_was_added_holds_until_a_bit_of_it_changes(sizes, data):
         end = _put(file, sums, end, bytes((number + 1,)) * size)
     first = data.draw(st.integers(_START, end - 1))
     last = data.draw(st.integers(first + 1, end))
-    assert sums.hold(file, first, last)
-    assert not sums.hold(file, first, end + 1)
+    assert _hold(sums, file, first, last)
+    assert not _hold(sums, file, first, end + 1)
     changed = data.draw(st.integers(first, last - 1))
     file.file.write_at(changed - _START, b"?")
-    assert not sums.hold(file, first, last)
+    assert not _hold(sums, file, first, last)
+
+
+@given(st.lists(st.integers(1, BLOCK_BYTES), min_size=3, max_size=40), st.data())
+def test_only_blocks_that_wanted_messages_touch_are_looked_at(sizes, data):
+    file, sums, end = _file(sum(sizes)), BlockSums(), _START
+    entries = []
+    for size in sizes:
+        entries.append((end, size, 0))
+        end = _put(file, sums, end, b"x" * size)
+    wanted = data.draw(st.lists(st.sampled_from(entries), min_size=1, unique=True).map(sorted))
+    touched = {at // BLOCK_BYTES for offset, size, _ in wanted for at in range(offset, offset + size)}
+    changed = data.draw(st.integers(_START, end - 1))
+    file.file.write_at(changed - _START, b"?")
+    assert sums.hold(file, wanted) is (changed // BLOCK_BYTES not in touched)
 
 
 def test_a_block_whose_beginning_is_not_known_has_no_sum():
     file, sums = _file(3 * BLOCK_BYTES), BlockSums()
     end = _put(file, sums, _START + 100, b"x" * 2 * BLOCK_BYTES)
-    assert not sums.hold(file, _START + 100, _START + BLOCK_BYTES)
-    assert sums.hold(file, _START + BLOCK_BYTES, end)
+    assert not _hold(sums, file, _START + 100, _START + BLOCK_BYTES)
+    assert _hold(sums, file, _START + BLOCK_BYTES, end)
 
 
 def test_a_large_message_is_not_summed():
-    file, sums = _file(3 * BLOCK_BYTES), BlockSums()
-    sums.add(file, _START, b"x" * (MESSAGE_MAX_BYTES + 1))
-    assert not sums.hold(file, _START, _START + 1)
+    file, sums = _file(4 * BLOCK_BYTES), BlockSums()
+    small = _put(file, sums, _START, b"x" * 100)
+    large = small + MESSAGE_MAX_BYTES + 1
+    sums.add(file, small, b"x" * (large - small))
+    end = _put(file, sums, large, b"x" * 2 * BLOCK_BYTES)
+    assert not _hold(sums, file, small, small + 1)
+    assert not _hold(sums, file, small, large)
+    assert not _hold(sums, file, large, large + 1), "its block does not begin with what is known"
+    assert _hold(sums, file, _START + 2 * BLOCK_BYTES, end)
 
 
-def test_the_oldest_sums_go(monkeypatch):
-    monkeypatch.setattr(block_sums, "BLOCKS_MAX", 2)
-    file, sums = _file(3 * BLOCK_BYTES), BlockSums()
-    end = _put(file, sums, _START, b"x" * 3 * BLOCK_BYTES)
-    assert not sums.hold(file, _START, _START + 1)
-    assert sums.hold(file, _START + BLOCK_BYTES, end)
+@pytest.mark.parametrize("size", [100, MESSAGE_MAX_BYTES + 1])
+def test_what_follows_in_a_block_and_was_not_added_does_not_hold(size):
+    file, sums = _file(4 * BLOCK_BYTES), BlockSums()
+    known = _put(file, sums, _START, b"x" * 100)
+    assert _hold(sums, file, _START, known)
+    assert not sums.hold(file, [(_START, 100, 0), (known, size, 0)])
+
+
+@pytest.mark.parametrize("entry", [(0, 50, 0), (_START - 1, 1, 0), (1 << 62, 50, 0), (_START, 1 << 62, 0)])
+def test_entries_that_lead_out_of_the_file_do_not_hold(entry):
+    file, sums = _file(2 * BLOCK_BYTES), BlockSums()
+    _put(file, sums, _START, b"x" * 2 * BLOCK_BYTES)
+    assert not sums.hold(file, [entry])
+
+
+def test_the_sums_of_the_oldest_file_go(monkeypatch):
+    monkeypatch.setattr(block_sums, "BLOCKS_MAX", 3)
+    sums = BlockSums()
+    disk, pool = LabMachines().node("broker-a").disk, MappingPool(2)
+    files = [
+        MappedFile(disk, pool, "commitlog", start, BLOCK_BYTES) for start in range(0, 5 * BLOCK_BYTES, BLOCK_BYTES)
+    ]
+    for file in files:
+        file.file.write_at(0, b"x" * BLOCK_BYTES)
+        sums.add(file, file.start_offset, b"x" * BLOCK_BYTES)
+    assert [_hold(sums, file, file.start_offset, file.end_offset) for file in files] == [False, False, True, True, True]

@@ -57,9 +57,9 @@ def test_what_was_walked_through_is_read_by_its_sums():
     world.start_again()
     second = world.store.commit_log.files.files[1]
     start = second.start_offset
-    assert not world.store.commit_log.sums.hold(second, start, start + 1000)
+    assert not world.store.commit_log.sums.hold(second, [(start, 1000, 0)])
     world.world.run_for(10_000)
-    assert world.store.commit_log.sums.hold(second, start, start + 1000)
+    assert world.store.commit_log.sums.hold(second, [(start, 1000, 0)])
     assert [message.body for message in world.messages()] == [body_of(number) for number in range(400)]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
@@ -158,6 +159,34 @@ def test_the_checkpoint_follows_every_ten_seconds():
     report = world.start_again()
     assert report.messages_dispatched == 0
     assert world.bodies() == [b"x"]
+
+
+def test_the_checkpoint_follows_sooner_when_much_came():
+    world = StoreWorld(small_config(flush_consume_queue_thorough_bytes=10_000))
+    world.start()
+    for _ in range(20):
+        world.put(b"x" * 1_000)
+    world.world.run_for(2_500)
+    world.cut_power()
+    assert world.start_again().messages_dispatched == 0
+    assert len(world.bodies()) == 20
+
+
+def test_a_slow_disk_rests_between_checkpoints():
+    world = StoreWorld(small_config(flush_consume_queue_thorough_bytes=1))
+    world.start()
+    world.storage.flush_us = 500_000
+    recorded_ms = []
+
+    async def note():
+        recorded_ms.append(world.world.loop.now_us // 1_000)
+
+    world.store.before_recovery_point = note
+    for _ in range(30):
+        world.put(b"x")
+        world.world.run_for(500)
+    gaps_ms = [later - earlier for earlier, later in pairwise(recorded_ms)]
+    assert gaps_ms == [4_000] * 3, "a second of flushing, three of rest; not one of each, and not ten"
 
 
 def test_a_full_disk_that_has_room_again_takes_messages_again():
