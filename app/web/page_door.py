@@ -7,6 +7,8 @@ import socket
 import threading
 from typing import TYPE_CHECKING, Any
 
+from app.web.page_socket import address_of
+
 if TYPE_CHECKING:
     from app.web.page_listener import PageListener
 
@@ -53,9 +55,3 @@ class PageDoor:
         if self._listener is not None:
             self._listener.shutdown()
         self._thread.join()
-
-
-def address_of(listening: socket.socket) -> str:
-    """Where it listens, as it stands in an URL."""
-    host, port = listening.getsockname()[:2]
-    return f"[{host}]:{port}" if listening.family == socket.AF_INET6 else f"{host}:{port}"

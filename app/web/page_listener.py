@@ -18,7 +18,7 @@ from typing import Any
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
 from app.foundation.half_open import HalfOpenConnections
-from app.web.page_door import address_of
+from app.web.page_socket import address_of
 
 log = logging.getLogger("glassmq.http")
 

@@ -5,8 +5,8 @@ import urllib.request
 
 import pytest
 
-from app.web.page_door import PageDoor, address_of
-from app.web.page_socket import AddressNotUsable, bind_page_socket
+from app.web.page_door import PageDoor
+from app.web.page_socket import AddressNotUsable, address_of, bind_page_socket
 
 
 def hello(environ, start_response):
