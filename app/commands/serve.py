@@ -363,9 +363,9 @@ def _serve(server: Server, settings: LiveHostSettings) -> None:
         server.start()
     except StartFailed as error:
         raise click.ClickException(str(error)) from None
-    # What was made so far stays for good: the collector need not look at it again and again.
-    gc.collect()
+    # What was made so far stays for good: the collector, which app/command_line.py has stopped, need never look at it.
     gc.freeze()
+    gc.enable()
     keep_freed_memory()
     _print_addresses(server, settings)
     try:
