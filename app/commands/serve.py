@@ -21,7 +21,7 @@ from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
 from app.remote.serve_parameters import folder, name, pem_file, port
 from app.server import PageSettings, Server
-from app.web.access_gate import is_loopback
+from app.web.access_rules import is_loopback
 from app.web.busy_ports import WantedPort, explain_taken_ports
 from app.web.embedding_origins import origin_of
 from engine.broker.foundation.broker_config import BrokerConfig

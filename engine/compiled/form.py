@@ -12,7 +12,6 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.abc import MetaPathFinder
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
 from importlib.util import source_hash, spec_from_file_location
 from pathlib import Path
@@ -50,7 +49,7 @@ class BuildUnusable(Exception):
     """There is no build, or it is not of this source, Python and machine; the message says which."""
 
 
-class CompiledFinder(MetaPathFinder):
+class CompiledFinder:
     """Finds the compiled modules of a build before Python finds their source."""
 
     def __init__(self, folder: Path, modules: Sequence[str]) -> None:
