@@ -5,6 +5,7 @@ A command's module is imported when it is used, so that each starts as fast as i
 
 from __future__ import annotations
 
+import gc
 import importlib
 
 import click
@@ -83,6 +84,9 @@ class LazyGroup(click.Group):
             from engine.compiled.form import choose_form
 
             choose_form(wants_compiled="--interpreted" not in args)
+            # What is imported and made until it serves stays for good; then app/commands/serve.py lets it look again.
+            gc.disable()
+            ctx.call_on_close(gc.enable)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

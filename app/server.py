@@ -1,7 +1,7 @@
 """Everything that ``glassmq serve`` runs: the live engine, and the page over it.
 
-The page listens from the start on, and is made by the first request: while nobody looks, Flask and the lab take neither
-time nor memory.
+The page's port listens from the start on; the HTTP server comes with the first connection, and the page with the first
+request: while nobody looks, werkzeug, Flask and the lab take neither time nor memory.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from app.live.live_host import LiveHost
 from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
 from app.pipeline.connection import reachable, tls_options
-from app.web.access_gate import AccessRules
+from app.web.access_rules import AccessRules
+from app.web.page_door import PageDoor
 from app.web.page_socket import AddressNotUsable, bind_page_socket
 from engine.runtime.port import AddressInUse
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
     from app.pipeline.host import PipelineSettings
-    from app.web.page_listener import PageListener
     from app.web_application import PageServer
 
 
@@ -94,7 +94,7 @@ class Server:
         self._engine = engine
         self._data_folder = engine.data_folder
         self._page = page
-        self._listener: PageListener | None = None
+        self._door: PageDoor | None = None
         self.page: PageOnDemand | None = None
         self.page_address: str | None = None
 
@@ -112,14 +112,11 @@ class Server:
             raise
 
     def _start_page(self, page: PageSettings, listening: socket.socket) -> None:
-        from app.web.page_listener import PageListener
-
         port = listening.getsockname()[1]
         rules = AccessRules(page.host, port, page.token, page.allowed_hosts, page.embedding_origins)
         self.page = PageOnDemand(lambda: self._make_page(rules, page.spark_master))
-        self._listener = PageListener(listening, self.page)
-        self.page_address = self._listener.bound_address
-        threading.Thread(target=self._listener.serve_forever, args=(0.2,), name="page-listener", daemon=True).start()
+        self._door = PageDoor(listening, self.page)
+        self.page_address = self._door.address
 
     def _make_page(self, rules: AccessRules, spark_master: str | None) -> PageServer:
         from app.web_application import WebSettings, create_app
@@ -155,8 +152,8 @@ class Server:
         """Stop the page, then the engine gracefully. Does nothing for what was not started."""
         if self.page is not None:
             self.page.close()
-        if self._listener is not None:
-            self._listener.shutdown()
+        if self._door is not None:
+            self._door.close()
         self.host.stop()
 
 

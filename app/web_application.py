@@ -49,7 +49,8 @@ from app.storage.laboratory.laboratory import Laboratory
 from app.storage.routes import add_storage_routes, create_storage_page
 from app.storage.run_routes import add_run_routes
 from app.storage.runs.host import StorageRuns
-from app.web.access_gate import AccessGate, AccessRules
+from app.web.access_gate import AccessGate
+from app.web.access_rules import AccessRules
 from app.web.api import create_api, http_error_answer, json_answer
 from app.web.api_parameters import BadParameter
 from app.web.framing import frame_options, framing_policy
@@ -119,7 +120,7 @@ class PageServer:
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """How the page server behaves; see :class:`app.web.access_gate.AccessRules` for who may use it.
+    """How the page server behaves; see :class:`app.web.access_rules.AccessRules` for who may use it.
 
     ``clock`` gives the throttle, ``lab_clock`` the lab monotonic seconds. Without ``lab_has_thread`` nobody runs the
     lab but whoever calls ``lab.serve_once()``: tests. ``data_folder`` keeps the progress of lessons; None: it is kept

@@ -10,6 +10,7 @@ import re
 import signal
 from pathlib import Path
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import click
 
@@ -20,7 +21,7 @@ from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
 from app.remote.serve_parameters import folder, name, pem_file, port
 from app.server import PageSettings, Server
-from app.web.access_gate import is_loopback
+from app.web.access_rules import is_loopback
 from app.web.busy_ports import WantedPort, explain_taken_ports
 from app.web.embedding_origins import origin_of
 from engine.broker.foundation.broker_config import BrokerConfig
@@ -28,11 +29,13 @@ from engine.compiled.form import running_form
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message.record_layout import BLANK_MIN_SIZE_BYTES
 from engine.replication.ha.ha_config import BrokerRole
-from engine.replication.majority.group_config import GroupConfig, GroupUnclear, parse_group
 from engine.runtime.live.freed_memory import keep_freed_memory
 from engine.runtime.live.live_tls import ServerTls, TlsMode
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 from engine.store.log.commit_log import ENVELOPE_MAX_BYTES
+
+if TYPE_CHECKING:
+    from engine.replication.majority.group_config import GroupConfig
 
 _TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,200}")
 
@@ -241,6 +244,8 @@ def _group(
         raise click.UsageError("--group-peers and --group-self go together: give both, or none of them")
     if peers is None or name is None:
         return None
+    from engine.replication.majority.group_config import GroupUnclear, parse_group
+
     try:
         group = parse_group(peers, name)
     except GroupUnclear as error:
@@ -358,9 +363,9 @@ def _serve(server: Server, settings: LiveHostSettings) -> None:
         server.start()
     except StartFailed as error:
         raise click.ClickException(str(error)) from None
-    # What was made so far stays for good: the collector need not look at it again and again.
-    gc.collect()
+    # What was made so far stays for good: the collector, which app/command_line.py has stopped, need never look at it.
     gc.freeze()
+    gc.enable()
     keep_freed_memory()
     _print_addresses(server, settings)
     try:

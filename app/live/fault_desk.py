@@ -16,8 +16,9 @@ from app.live.held_view import frame_file, held_view, rule_view
 from app.metrics.exposition import Family
 from app.metrics.fault_metrics import fault_families
 from engine.faults.changed_frame import changed_frame
+from engine.faults.errors import FaultRefused
 from engine.faults.fault_gate import FaultGate
-from engine.faults.fault_rule import Deed, Direction, FaultRefused, FaultRule
+from engine.faults.fault_rule import Deed, Direction, FaultRule
 from engine.lab.scenario.command import COMMANDS, MS_MAX, CommandField, CommandKind, Target, parse_command
 from engine.lab.world.broker_faults import give_lock, rule_of, switch_group_lock
 from engine.texts import Text

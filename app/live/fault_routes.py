@@ -31,7 +31,7 @@ from app.foundation.translator import in_all_languages
 from app.live.live_faults import LiveFaults
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, only_known, read_json_object, shown, whole_number
-from engine.faults.fault_rule import FaultRefused
+from engine.faults.errors import FaultRefused
 from engine.lab.scenario.errors import CommandRefused
 
 COMMANDS_MAX = 50

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from app.foundation.json_types import JsonObject
 from app.observation.bounds import client_text
 from engine.idempotence.foundation.counters import IDEMPOTENCE_PROPERTY, IdempotenceCounters
-from engine.idempotence.idempotence_config import STRATEGIES
 from engine.protocol.command.headers import GetConsumerRunningInfoRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.enums import LanguageCode
@@ -143,6 +142,8 @@ class IdempotenceTally:
         view = idempotence_view(properties) if isinstance(properties, dict) else None
         if view is None or not isinstance(properties, dict):
             return
+        from engine.idempotence.idempotence_config import STRATEGIES  # brings our client along: not where nobody guards
+
         counters = view["counters"]
         if not member.strategy:
             started = str(properties.get("PROP_CONSUMER_START_TIMESTAMP", ""))

@@ -53,7 +53,7 @@ class LiveHost:
         self._watching: list[asyncio.Task[None]] = []
         self._closing: asyncio.Task[None] | None = None
         self._faults: FaultDesk | None = None
-        self._desk: OperatorDesk
+        self._desk: OperatorDesk | None = None
         self._questions: ClientQuestions
         self._tally: IdempotenceTally
         self.name_server_address = ""
@@ -101,7 +101,6 @@ class LiveHost:
         # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
         from app.live.client_questions import ClientQuestions
         from app.live.idempotence_tally import IdempotenceTally
-        from app.live.operator_desk import OperatorDesk
         from app.metrics.broker_metrics import BrokerMetrics
         from app.observation.live_state import LiveState
 
@@ -109,6 +108,7 @@ class LiveHost:
         if self._state is not None:
             self._state = None
             self._closing = asyncio.create_task(_close(self._desk, self._questions))
+            self._desk = None
         machines = self._machines
         if not machines.broker_runs:
             return
@@ -121,7 +121,6 @@ class LiveHost:
         )
         numbers = self._state.numbers
         self._metrics = BrokerMetrics(machines.broker, self._watcher.verdict.rules_said, lambda: numbers.view)
-        self._desk = OperatorDesk(machines.broker, machines.name_server)
         self._questions = ClientQuestions(machines.broker)
         self._watcher.verdict.thresholds = Thresholds(self.settings.data_folder / thresholds.FILE_NAME)
         self._watching = [
@@ -256,8 +255,16 @@ class LiveHost:
 
     def operate(self, wish: Wish) -> JsonObject:
         """See LiveSource."""
+        from app.live.operator_desk import OperatorDesk  # in the page's thread: it brings our whole client along
+
         thread, _ = self._engine()
-        return thread.run(self._desk.carry_out(wish), CALL_TIMEOUT_S)
+
+        async def carry_out() -> JsonObject:
+            if self._desk is None:
+                self._desk = OperatorDesk(self._machines.broker, self._machines.name_server)
+            return await self._desk.carry_out(wish)
+
+        return thread.run(carry_out(), CALL_TIMEOUT_S)
 
     def topics_with(self, text: str) -> JsonObject:
         """See LiveSource."""
@@ -317,7 +324,8 @@ class LiveHost:
         return LiveFaults(self._thread, self._faults)
 
 
-async def _close(desk: OperatorDesk, questions: ClientQuestions) -> None:
+async def _close(desk: OperatorDesk | None, questions: ClientQuestions) -> None:
     """Of a broker that ran; the next one has others."""
-    await desk.close()
+    if desk is not None:
+        await desk.close()
     await questions.close()

@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING
 from app.foundation.live_source import EngineUnavailable, MemberFollows
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.errors import ConfigRefused
-from engine.faults.fault_rule import FaultRefused
+from engine.faults.errors import FaultRefused
 from engine.name_server.name_server_config import NameServerConfig
 from engine.replication.majority.errors import NotOfThisGroup
-from engine.replication.majority.group_config import GroupConfig
 from engine.runtime.live.live_flushed_file import DiskCondition
 from engine.runtime.live.live_tls import ServerTls, TlsUnusable, own_client_tls
 from engine.runtime.port import AddressInUse, DiskFault, DiskFull, FolderLocked, RuntimeFault
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from engine.broker.group_member import GroupMember
     from engine.faults.fault_gate import FaultGate
     from engine.name_server.name_server import NameServer
+    from engine.replication.majority.group_config import GroupConfig
     from engine.runtime.live.live_runtime import LiveRuntime
 
 
@@ -148,7 +148,6 @@ class LiveMachines:
 
     async def _start_broker(self) -> None:
         from engine.broker.broker import Broker
-        from engine.faults.faulty_network import FaultyNetwork
         from engine.runtime.live.live_runtime import LiveRuntime
 
         tls = self._settings.tls
@@ -160,6 +159,8 @@ class LiveMachines:
             runtime.clock.ahead_ms = self.ahead_ms
             runtime.disk.condition = self.broker_disk
             if self._gate is not None:
+                from engine.faults.faulty_network import FaultyNetwork
+
                 runtime.network = FaultyNetwork(runtime.network, self._gate)
             self.broker_runtime = runtime
             try:

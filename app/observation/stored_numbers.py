@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING, Any
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.observation.bounds import client_text
-from engine.client.producer.numbering_ledger import NUMBERING_LEDGER_TOPIC, PRODUCER_ID_PROPERTY, NumberingLedger
 from engine.idempotence.loss_detection.judge import SETTLING_MS, ProducerVerdict, TopicVerdict, judge, judging
 from engine.idempotence.loss_detection.reader_report import ReaderReport
 from engine.protocol.errors import MalformedBody, ProtocolError
 from engine.protocol.message.message_codec import decode_stored_message, stored_properties_text
 from engine.protocol.message.message_properties import decode_properties
+from engine.protocol.message.numbering_ledger import NUMBERING_LEDGER_TOPIC, PRODUCER_ID_PROPERTY, NumberingLedger
 from engine.protocol.message.record_layout import store_timestamp_of
 from engine.protocol.names import is_dlq_topic, is_retry_topic
 from engine.store.files.consume_queue_entry import FILLER_SIZE

@@ -10,7 +10,6 @@ from collections import deque
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from statistics import fmean
 from typing import NamedTuple
 
 from app.foundation.json_types import JsonObject
@@ -151,9 +150,13 @@ def _growth(parts: list[list[_Look]]) -> float:
     if abs(sum(ways)) < len(ways):
         return 0.0
     (then_ms, then), (now_ms, now) = [
-        (fmean(look.at_ms for look in part), fmean(look.lag for look in part)) for part in (parts[0], parts[-1])
+        (_mean([look.at_ms for look in part]), _mean([look.lag for look in part])) for part in (parts[0], parts[-1])
     ]
     return 1_000 * (now - then) / (now_ms - then_ms)
+
+
+def _mean(numbers: list[int]) -> float:
+    return sum(numbers) / len(numbers)
 
 
 def _coarse(milliseconds: int) -> int:

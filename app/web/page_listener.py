@@ -18,6 +18,7 @@ from typing import Any
 from werkzeug.serving import ThreadedWSGIServer, WSGIRequestHandler
 
 from app.foundation.half_open import HalfOpenConnections
+from app.web.page_socket import address_of
 
 log = logging.getLogger("glassmq.http")
 
@@ -160,5 +161,4 @@ class PageListener(ThreadedWSGIServer):
     @property
     def bound_address(self) -> str:
         """``"host:port"`` that is really listened on."""
-        host, port = self.socket.getsockname()[:2]
-        return f"[{host}]:{port}" if self.socket.family == socket.AF_INET6 else f"{host}:{port}"
+        return address_of(self.socket)

@@ -32,3 +32,9 @@ def bind_page_socket(host: str, port: int) -> socket.socket:
             raise AddressInUse(f"{host}:{port} is in use") from None
         raise AddressNotUsable(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
     return listening
+
+
+def address_of(listening: socket.socket) -> str:
+    """Where it listens, as it stands in an URL."""
+    host, port = listening.getsockname()[:2]
+    return f"[{host}]:{port}" if listening.family == socket.AF_INET6 else f"{host}:{port}"

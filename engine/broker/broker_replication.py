@@ -8,6 +8,7 @@ but clients ask masters only.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from engine.broker.delivery.send_message_checks import Copies
 from engine.broker.delivery.slave_synchronize import SlaveSynchronize
@@ -16,13 +17,14 @@ from engine.broker.foundation.broker_outer_api import BrokerOuterApi
 from engine.replication.ha.ha_client import HaClient
 from engine.replication.ha.ha_config import BrokerRole, HaConfig
 from engine.replication.ha.ha_service import HaService
-from engine.replication.majority.majority_entry import SHARED_PATHS
-from engine.replication.majority.majority_log import LOOK_INTERVAL_MS, MajorityLog
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Runtime
 from engine.store.files.config_file import ConfigFile
 from engine.store.message_store import MessageStore
 from engine.store.services.replica_log import ReplicaLog
+
+if TYPE_CHECKING:
+    from engine.replication.majority.majority_log import MajorityLog
 
 #: Before the first look at the master's tables (``BrokerController.handleSlaveSynchronize``).
 FIRST_SYNCHRONIZE_MS = 3_000
@@ -84,6 +86,10 @@ class BrokerReplication:
         ``RuntimeFault``.
         """
         if self.majority is not None:
+            # Imported here: a broker in no group does without.
+            from engine.replication.majority.majority_entry import SHARED_PATHS
+            from engine.replication.majority.majority_log import LOOK_INTERVAL_MS
+
             self.majority.begin(self._store, (file for file in files if file.path in SHARED_PATHS))
             tasks.every(LOOK_INTERVAL_MS, self.majority.look, "look at followers", 0)
         if self.service is not None:

@@ -8,12 +8,12 @@ do the same; the interpreted one is what can be read, stepped and debugged.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.abc import MetaPathFinder
 from importlib.machinery import EXTENSION_SUFFIXES, ExtensionFileLoader, ModuleSpec
-from importlib.util import spec_from_file_location
+from importlib.util import source_hash, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -49,7 +49,7 @@ class BuildUnusable(Exception):
     """There is no build, or it is not of this source, Python and machine; the message says which."""
 
 
-class CompiledFinder(MetaPathFinder):
+class CompiledFinder:
     """Finds the compiled modules of a build before Python finds their source."""
 
     def __init__(self, folder: Path, modules: Sequence[str]) -> None:
@@ -112,14 +112,20 @@ def write_manifest(folder: Path, modules: Sequence[str], sources: dict[str, str]
 
 
 def source_digests() -> dict[str, str]:
-    """File, ``engine/...``, -> the SHA-256 of its content, for all that a compiled module may rely on."""
-    import hashlib  # a process without a build does not need it, and it takes a megabyte
+    """File, ``engine/...``, -> the hash of its content, for all that a compiled module may rely on.
 
-    files = (file for name in _SOURCE_FOLDERS for file in (_ENGINE / name).rglob("*.py"))
-    return {
-        f"engine/{file.relative_to(_ENGINE).as_posix()}": hashlib.sha256(file.read_bytes()).hexdigest()
-        for file in files
-    }
+    The hash is the one by which Python knows the source of its bytecode. Sizes and times of change would be quicker
+    to ask for, but say nothing in a fresh checkout, and not everything elsewhere.
+    """
+    digests = {}
+    for name in _SOURCE_FOLDERS:
+        for folder, _, files in os.walk(_ENGINE / name):
+            place = f"engine{folder.removeprefix(str(_ENGINE))}".replace(os.sep, "/")
+            for file in files:
+                if file.endswith(".py"):
+                    with open(f"{folder}/{file}", "rb") as source:
+                        digests[f"{place}/{file}"] = source_hash(source.read()).hex()
+    return digests
 
 
 def extension_suffix() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 
-from engine.faults.fault_rule import FaultRefused
+from engine.faults.errors import FaultRefused
 from engine.faults.frame_subject import FrameSubject
 from engine.protocol.command.remoting_command import RemotingCommand, encode_command
 from engine.protocol.errors import ProtocolError

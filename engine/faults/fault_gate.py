@@ -14,7 +14,8 @@ from dataclasses import dataclass
 
 from engine.faults.delayed_frames import DelayedFrames
 from engine.faults.door import Door
-from engine.faults.fault_rule import Deed, Direction, FaultRefused, FaultRule
+from engine.faults.errors import FaultRefused
+from engine.faults.fault_rule import Deed, Direction, FaultRule
 from engine.faults.frame_record import FrameRecord
 from engine.faults.frame_subject import FrameSubject
 from engine.faults.held_frames import HeldFrames

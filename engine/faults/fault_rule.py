@@ -6,17 +6,9 @@ import random
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from engine.faults.errors import FaultRefused
 from engine.faults.frame_subject import REPLY, FrameSubject
 from engine.protocol.response_code import ResponseCode
-from engine.texts import Text
-
-
-class FaultRefused(Exception):
-    """A rule that cannot be, or a deed that comes too late. ``text`` says what is allowed, in each language."""
-
-    def __init__(self, key: str, /, **arguments: object) -> None:
-        self.text = Text(key, **arguments)
-        super().__init__(str(self.text))
 
 
 class Direction(StrEnum):

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from itertools import count
 
 from engine.faults.door import Door
-from engine.faults.fault_rule import Direction, FaultRefused
+from engine.faults.errors import FaultRefused
+from engine.faults.fault_rule import Direction
 from engine.faults.frame_subject import FrameSubject
 
 HELD_FRAMES_MAX = 1_000

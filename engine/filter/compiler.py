@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 from engine.filter.errors import FilterProblem, FilterSyntaxError
-from engine.filter.expression import Expression
+
+if TYPE_CHECKING:
+    from engine.filter.expression import Expression
 
 #: Characters of an expression.
 LENGTH_MAX = 8_192

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, reduce
-from importlib.resources import files
 
 LANGUAGES = ("en", "zh")
 
@@ -19,6 +18,8 @@ LANGUAGES = ("en", "zh")
 @cache
 def catalogue(language: str) -> Mapping[str, str]:
     """Key -> sentence with ``{placeholders}``, the same ones in every language."""
+    from importlib.resources import files  # where nothing is said, it is not needed
+
     loaded: dict[str, str] = json.loads(files(__name__).joinpath(f"{language}.json").read_text(encoding="utf-8"))
     return loaded
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from app.observation.record_view import record_summary
 from app.pipeline.host import PipelineSettings
-from app.web.access_gate import AccessRules
+from app.web.access_rules import AccessRules
 from app.web.page_listener import PageListener
 from app.web.page_socket import bind_page_socket
 from app.web_application import PageServer, WebSettings, create_app

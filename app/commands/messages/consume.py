@@ -200,8 +200,8 @@ class _Losses:
 
 def _say_at_once(message: MessageExt, sighting: Sighting) -> None:
     """To stderr: what one message tells; gaps need the end."""
-    from engine.client.producer.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
     from engine.idempotence.loss_detection.number_book import Sighting
+    from engine.protocol.message.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 
     words = {Sighting.TWICE: "is stored twice", Sighting.OUT_OF_ORDER: "stands behind a higher one"}.get(sighting)
     if words is not None:

@@ -58,8 +58,8 @@ def read_report(file: Path) -> ReaderReport:
 
 async def add_ledgers(reader: ClusterReader, report: ReaderReport) -> None:
     """What the producers that ``report`` knows have told at their end."""
-    from engine.client.producer.numbering_ledger import NUMBERING_LEDGER_TOPIC, NumberingLedger
     from engine.protocol.errors import MalformedBody
+    from engine.protocol.message.numbering_ledger import NUMBERING_LEDGER_TOPIC, NumberingLedger
 
     if not await reader.has_topic(NUMBERING_LEDGER_TOPIC):
         return

@@ -21,7 +21,7 @@ from app.lab.foundation.refusal import LabRefused
 from app.lab.views.wire_film import wire_film, wire_strip
 from app.live.live_faults import LiveFaults
 from app.web.api import json_answer
-from engine.faults.fault_rule import FaultRefused
+from engine.faults.errors import FaultRefused
 
 FILE_BYTES_MAX = 8 * 1024 * 1024
 #: Frames that a strip shows.

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from engine.filter.bloom_filter import BloomFilterData
 from engine.filter.compiler import compile_expression, word_count
-from engine.filter.expression import Expression
 from engine.protocol.enums import ExpressionType
 from engine.protocol.json_form.json_fields import get_integer, get_object, get_text
+
+if TYPE_CHECKING:
+    from engine.filter.expression import Expression
 
 
 @dataclass(slots=True)

@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from engine.broker.foundation.token_bucket import TokenBucket
 from engine.filter.compiler import LENGTH_MAX, compile_expression, word_count
 from engine.filter.errors import FilterSyntaxError
-from engine.filter.expression import Expression
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RequestRefused
+
+if TYPE_CHECKING:
+    from engine.filter.expression import Expression
 
 #: Expressions kept, as in RocketMQ's ``PARSE_CACHE``. The broker's own: what another one compiled in the same process
 #: must not change what this one answers.

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from engine.client.callbacks.send_result import SendResult, SendStatus
 from engine.client.foundation.errors import MQClientError
-from engine.client.producer.numbering_ledger import (
+from engine.protocol.message.numbering_ledger import (
     LEDGER_RANGES_MAX,
     PRODUCER_ID_PROPERTY,
     SEQUENCE_NUMBER_PROPERTY,
@@ -30,7 +30,7 @@ _Result = TypeVar("_Result")
 class MessageNumbering:
     """The numbers of one life of one producer.
 
-    :ivar producer_id: goes into each message, see :mod:`engine.client.producer.numbering_ledger`.
+    :ivar producer_id: goes into each message, see :mod:`engine.protocol.message.numbering_ledger`.
     """
 
     def __init__(self, producer_id: str) -> None:

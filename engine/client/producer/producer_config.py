@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from engine.client.foundation.errors import IllegalClientArgument
 from engine.client.producer.mq_fault_strategy import LATENCY_MAX_MS, NOT_AVAILABLE_DURATION_MS
-from engine.client.producer.numbering_ledger import NUMBERING_LEDGER_TOPIC
 from engine.protocol.message.compression import DEFAULT_COMPRESS_LEVEL
+from engine.protocol.message.numbering_ledger import NUMBERING_LEDGER_TOPIC
 from engine.protocol.names import TRACE_TOPIC
 from engine.protocol.response_code import ResponseCode
 

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from enum import StrEnum
 from typing import Any
 
-from engine.client.producer.numbering_ledger import NumberingLedger
 from engine.idempotence.loss_detection.number_set import NumberSet
+from engine.protocol.message.numbering_ledger import NumberingLedger
 
 #: Chunks of 1,024 numbers that one book holds in all its sets, some 0.2 MB; then it forgets the oldest. Half a million
 #: messages where nothing is complete, ten times as many where most is.

@@ -11,14 +11,14 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from engine.client.producer.numbering_ledger import (
+from engine.idempotence.loss_detection.number_book import NumberBook, Sighting
+from engine.idempotence.loss_detection.number_set import NumberSet
+from engine.protocol.errors import MalformedBody
+from engine.protocol.message.numbering_ledger import (
     PRODUCER_ID_PROPERTY,
     SEQUENCE_NUMBER_PROPERTY,
     NumberingLedger,
 )
-from engine.idempotence.loss_detection.number_book import NumberBook, Sighting
-from engine.idempotence.loss_detection.number_set import NumberSet
-from engine.protocol.errors import MalformedBody
 
 #: Producers, counted once per topic, and queues that a report has room for: some 120 MB at the very most, whatever
 #: clients write. A healthy producer of a million messages takes 0.3 MB.

@@ -39,7 +39,7 @@ class TrafficSpec:
     :ivar batch: so many messages go in one send; with ``queue`` ``"{n}"`` batch n goes to queue n modulo their number.
     :ivar body_bytes: shorter bodies are filled up to so many bytes.
     :ivar mode: how they are sent.
-    :ivar numbered: each message carries its producer and a number, see :mod:`engine.client.producer.numbering_ledger`.
+    :ivar numbered: each message carries its producer and a number, see :mod:`engine.protocol.message.numbering_ledger`.
     :ivar back_pressure: ``async``: the application waits while too many sends are under way, as it should.
     """
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from engine.broker.broker import Broker
-from engine.faults.fault_rule import Deed, FaultRefused, FaultRule
+from engine.faults.errors import FaultRefused
+from engine.faults.fault_rule import Deed, FaultRule
 from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.scenario.errors import CommandRefused

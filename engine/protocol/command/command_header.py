@@ -1,8 +1,10 @@
 """Custom headers: typed fields that travel as strings in ``ext_fields`` (RocketMQ: ``CommandCustomHeader``).
 
-A header is a class derived from :class:`CommandHeader`, which makes it a dataclass. A field's wire name is its own name
-in camelCase unless ``wire_names`` says otherwise; a field without default is mandatory (RocketMQ: ``@CFNotNull``); its
-annotation (``str``, ``bool``, :data:`Int32`, :data:`Int64`, each perhaps ``| None``) decides how it is read.
+A header is a class derived from :class:`CommandHeader`, which makes it a dataclass when it is used first: a broker
+knows dozens, of which most clients send few, and making them all takes long at a start. A field's wire name is its own
+name in camelCase unless ``wire_names`` says otherwise; a field without default is mandatory (RocketMQ:
+``@CFNotNull``); its annotation (``str``, ``bool``, :data:`Int32`, :data:`Int64`, each perhaps ``| None``) decides how
+it is read.
 """
 
 from __future__ import annotations
@@ -54,20 +56,40 @@ def _to_text(value: object) -> str:
     return str(value)
 
 
+def _complete(kind: type[CommandHeader]) -> tuple[FieldCodec, ...]:
+    """Give the class what it has found at its base so far. A second thread that does so too makes the same."""
+    hints = get_type_hints(kind, include_extras=True)
+    codecs = []
+    for name in kind.__annotations__:
+        wire_name = kind._wire_names.get(name, camel_case(name))
+        codecs.append(_codec(name, wire_name, hints[name], not hasattr(kind, name)))
+    dataclasses.dataclass(kind)
+    kind.field_codecs = tuple(codecs)
+    return kind.field_codecs
+
+
+class _FieldCodecs:
+    """Those of a class that nobody has used yet."""
+
+    def __get__(self, header: CommandHeader | None, kind: type[CommandHeader]) -> tuple[FieldCodec, ...]:
+        return _complete(kind)
+
+
 @dataclass_transform()
 class CommandHeader:
-    """Base of all custom headers."""
+    """Base of all custom headers; these are not derived from one another."""
 
-    field_codecs: ClassVar[tuple[FieldCodec, ...]]
+    field_codecs: ClassVar[tuple[FieldCodec, ...]] = _FieldCodecs()  # type: ignore[assignment]  # until it has its own
+    _wire_names: ClassVar[Mapping[str, str]]
 
     def __init_subclass__(cls, wire_names: Mapping[str, str] = _USUAL_WIRE_NAMES) -> None:
-        dataclasses.dataclass(cls)
-        hints = get_type_hints(cls, include_extras=True)
-        codecs = []
-        for name in cls.__annotations__:
-            wire_name = wire_names.get(name, camel_case(name))
-            codecs.append(_codec(name, wire_name, hints[name], not hasattr(cls, name)))
-        cls.field_codecs = tuple(codecs)
+        assert cls.__bases__ == (CommandHeader,), "a completed base would hide that this class is not"
+        cls._wire_names = wire_names
+
+    def __init__(self, *values: Any, **by_name: Any) -> None:
+        """Only of the first instance: from then on the class has its own."""
+        _complete(type(self))
+        self.__init__(*values, **by_name)  # type: ignore[misc]  # another one now
 
     @classmethod
     def decode(cls, ext_fields: dict[str, str]) -> Self:

@@ -6,9 +6,9 @@ import pytest
 from click.testing import CliRunner
 
 from app.command_line import main
-from engine.client.producer.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 from engine.idempotence.loss_detection.reader_report import ReaderReport
 from engine.protocol.message.message import Message
+from engine.protocol.message.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 from tests.support.live.live_server import LiveServer
 
 LONG_AGO_MS = 1_000

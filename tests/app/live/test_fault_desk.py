@@ -20,7 +20,7 @@ from engine.client.callbacks.transaction_listener import LocalTransactionState
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.client.foundation.errors import MQClientError
 from engine.client.producer.default_mq_producer import DefaultMQProducer
-from engine.faults.fault_rule import FaultRefused
+from engine.faults.errors import FaultRefused
 from engine.lab.scenario.errors import CommandRefused
 from engine.protocol.enums import ConsumeFromWhere
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig

@@ -214,8 +214,10 @@ def test_members_that_are_online_are_told_and_no_offset_is_set_behind_their_back
 
 def test_what_is_done_by_hand_asks_the_name_server_that_was_started_anew(tmp_path):
     with LiveServer(tmp_path, allow_faults=True) as live:
+        assert post(live, "messages", {"topic": "letters", "body": "before"})[0] == 200
         live.break_it("crash", "name-server")
         live.break_it("restart", "name-server")
+        assert post(live, "messages", {"topic": "letters", "body": "after"})[0] == 200
         asked = live.host._desk._client._servers[live.host.name_server_address]
         assert asked is live.host._machines.name_server.server
         assert live.host.state()["cluster"]

@@ -9,9 +9,9 @@ import pytest
 from app.observation import stored_numbers
 from app.observation.stored_numbers import StoredNumbers
 from app.watch.facts import facts_of
-from engine.client.producer.numbering_ledger import NUMBERING_LEDGER_TOPIC, NumberingLedger
 from engine.idempotence.loss_detection.judge import SETTLING_MS, judge
 from engine.protocol.command.headers import DeleteTopicRequestHeader, UpdateConsumerOffsetRequestHeader
+from engine.protocol.message.numbering_ledger import NUMBERING_LEDGER_TOPIC, NumberingLedger
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from tests.engine.broker.lab_broker import broker_lab

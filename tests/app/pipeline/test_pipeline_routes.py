@@ -9,7 +9,7 @@ import pytest
 
 from app.pipeline.folders import confine_folders
 from app.pipeline.host import PipelineSettings
-from app.web.access_gate import AccessRules
+from app.web.access_rules import AccessRules
 from app.web_application import WebSettings, create_app
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused

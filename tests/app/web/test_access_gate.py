@@ -7,10 +7,8 @@ from app.web.access_gate import (
     SOCKET_SESSION_BURST,
     SOCKET_SESSIONS_PER_SECOND,
     AccessGate,
-    AccessRules,
-    host_name,
-    is_loopback,
 )
+from app.web.access_rules import AccessRules, host_name, is_loopback
 from app.web_application import WebSettings, create_app
 from tests.support.live.fixture_server import FixtureSource
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.web.access_gate import AccessRules
+from app.web.access_rules import AccessRules
 from app.web.embedding_origins import origin_of
 from app.web_application import WebSettings, create_app
 from tests.support.live.fixture_server import FixtureSource

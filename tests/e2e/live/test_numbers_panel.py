@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from playwright.sync_api import expect
 
 from app.observation import stored_numbers
-from engine.client.producer.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 from engine.protocol.message.message import Message
+from engine.protocol.message.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 from tests.e2e.accessibility import findings_in_every_theme
 from tests.e2e.conftest import live
 from tests.support.live.live_server import LiveServer

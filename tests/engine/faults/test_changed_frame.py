@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.faults.changed_frame import changed_frame, properties_of
-from engine.faults.fault_rule import FaultRefused
+from engine.faults.errors import FaultRefused
 from engine.faults.frame_subject import FrameSubject
 from engine.protocol.command.remoting_command import RemotingCommand, SerializeType, decode_command
 from engine.protocol.message.message_properties import encode_properties, is_carriable

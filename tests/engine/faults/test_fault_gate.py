@@ -7,8 +7,9 @@ import logging
 import pytest
 
 from engine.faults.delayed_frames import DELAYED_BYTES_MAX, DELAYED_MAX
+from engine.faults.errors import FaultRefused
 from engine.faults.fault_gate import HITS_KEPT, RULES_MAX
-from engine.faults.fault_rule import Deed, Direction, FaultRefused
+from engine.faults.fault_rule import Deed, Direction
 from engine.protocol.body.heartbeat_data import HeartbeatData
 from engine.protocol.command.remoting_command import RemotingCommand, encode_command
 from engine.protocol.request_code import RequestCode

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.faults.fault_rule import Deed, Direction, FaultRefused, FaultRule, fits
+from engine.faults.errors import FaultRefused
+from engine.faults.fault_rule import Deed, Direction, FaultRule, fits
 
 
 def hits_of(rule, frames):

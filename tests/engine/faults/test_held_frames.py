@@ -6,8 +6,9 @@ import logging
 
 import pytest
 
+from engine.faults.errors import FaultRefused
 from engine.faults.fault_gate import HOLD_LEASE_MS
-from engine.faults.fault_rule import Deed, Direction, FaultRefused
+from engine.faults.fault_rule import Deed, Direction
 from engine.faults.held_frames import HELD_BYTES_MAX, HELD_FRAMES_MAX
 from engine.protocol.request_code import RequestCode
 

@@ -13,7 +13,7 @@ from tests.interop.harness.cluster import NO_SETTINGS, Cluster
 from tests.interop.harness.installs import REPOSITORY
 from tests.interop.harness.ports import free_broker_port, free_port
 from tests.interop.harness.process import ManagedProcess, ProcessFailed
-from tests.interop.harness.waiting import wait_until
+from tests.interop.harness.waiting import START_POLL_INTERVAL_S, wait_until
 from tests.interop.harness.wire import write_queues
 
 BROKER_NAME = "broker-a"
@@ -71,7 +71,8 @@ def start_glassmq(
             return False
 
     try:
-        wait_until(ready, "glassmq serve to hand out a route", _START_DEADLINE_S, cluster.logs)
+        what = "glassmq serve to hand out a route"
+        wait_until(ready, what, _START_DEADLINE_S, cluster.logs, START_POLL_INTERVAL_S)
     except BaseException:
         cluster.stop()
         raise

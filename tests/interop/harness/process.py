@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from tests.interop.harness.waiting import wait_until
+from tests.interop.harness.waiting import POLL_INTERVAL_S, wait_until
 
 
 class ProcessFailed(AssertionError):
@@ -81,7 +81,9 @@ class ManagedProcess:
                     continue  # a native library printed in the middle of a line
         return list(self._events)
 
-    def wait_for_output(self, pattern: str, deadline_s: float = 60.0, at_least: int = 1) -> None:
+    def wait_for_output(
+        self, pattern: str, deadline_s: float = 60.0, at_least: int = 1, poll_interval_s: float = POLL_INTERVAL_S
+    ) -> None:
         """Wait until ``pattern`` (a regular expression) was printed ``at_least`` times."""
         expression = re.compile(pattern, re.MULTILINE)
 
@@ -91,7 +93,8 @@ class ManagedProcess:
                 raise ProcessFailed(f"{self.name} ended ({self.exit_code}) without {pattern!r}\n{self.output_end()}")
             return enough
 
-        wait_until(printed, f"{self.name} to print {pattern!r} x{at_least}", deadline_s, self.output_end)
+        what = f"{self.name} to print {pattern!r} x{at_least}"
+        wait_until(printed, what, deadline_s, self.output_end, poll_interval_s)
 
     def wait_for_end(self, deadline_s: float = 60.0) -> None:
         """Wait until it ended, whatever its exit code."""

@@ -11,7 +11,7 @@ from tests.interop.harness.installs import tool
 from tests.interop.harness.ports import free_broker_port, free_port
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.rocketmq_jars import server_jars
-from tests.interop.harness.waiting import wait_until
+from tests.interop.harness.waiting import START_POLL_INTERVAL_S, wait_until
 from tests.interop.harness.wire import write_queues
 
 BROKER_NAME = "broker-a"
@@ -80,8 +80,8 @@ def start_real_rocketmq(
         ready_pattern="boot success",
     )
     try:
-        name_server.wait_for_output("boot success", _BOOT_DEADLINE_S)
-        broker.wait_for_output("boot success", _BOOT_DEADLINE_S)
+        for process in cluster.processes:
+            process.wait_for_output("boot success", _BOOT_DEADLINE_S, poll_interval_s=START_POLL_INTERVAL_S)
         wait_for_route(cluster)
     except BaseException:
         cluster.stop()
@@ -114,7 +114,8 @@ def wait_for_route(cluster: Cluster) -> None:
         except OSError:
             return False
 
-    wait_until(known, f"{cluster.label} to register its broker", _BOOT_DEADLINE_S, cluster.logs)
+    what = f"{cluster.label} to register its broker"
+    wait_until(known, what, _BOOT_DEADLINE_S, cluster.logs, START_POLL_INTERVAL_S)
 
 
 def _write_home(home: Path) -> Path:

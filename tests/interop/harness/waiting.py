@@ -7,7 +7,9 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-_POLL_INTERVAL_S = 0.05
+POLL_INTERVAL_S = 0.05
+#: For a start that is measured: one of ours takes a quarter of a second.
+START_POLL_INTERVAL_S = 0.005
 
 T = TypeVar("T")
 
@@ -21,6 +23,7 @@ def wait_until(
     what: str,
     deadline_s: float = 60.0,
     seen: Callable[[], object] | None = None,
+    poll_interval_s: float = POLL_INTERVAL_S,
 ) -> T:
     """Poll ``condition`` until it returns something true; return that.
 
@@ -36,4 +39,4 @@ def wait_until(
         if time.monotonic() >= ends_at:
             detail = f"\n--- seen ---\n{seen()}" if seen else ""
             raise DeadlinePassed(f"waited {deadline_s:g} s for {what}{detail}")
-        pause.wait(_POLL_INTERVAL_S)
+        pause.wait(poll_interval_s)

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from app.observation.record_view import record_summary
-from app.web.access_gate import AccessRules
+from app.web.access_rules import AccessRules
 from app.web.page_listener import PageListener
 from app.web.page_socket import bind_page_socket
 from app.web_application import PageServer, WebSettings, create_app

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
-from engine.client.producer.numbering_ledger import NumberingLedger
 from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, ProducerBook
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
 from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.protocol.errors import MalformedBody
+from engine.protocol.message.numbering_ledger import NumberingLedger
 
 #: A summary as :mod:`~engine.pipeline.jobs.delivery_audit.summaries` makes it: kind and JSON.
 Summary = tuple[str, str]

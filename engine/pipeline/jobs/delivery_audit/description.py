@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from engine.client.producer.numbering_ledger import NUMBERING_LEDGER_TOPIC
 from engine.pipeline.jobs.description import (
     BATCH_MAX_MESSAGES,
     CHECKPOINT_FOLDER,
@@ -20,6 +19,7 @@ from engine.pipeline.jobs.description import (
     columns,
     trigger_ms,
 )
+from engine.protocol.message.numbering_ledger import NUMBERING_LEDGER_TOPIC
 from engine.protocol.names import TRACE_TOPIC
 from engine.texts import Text
 

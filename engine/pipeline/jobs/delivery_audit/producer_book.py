@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from engine.client.producer.numbering_ledger import NumberingLedger
 from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
+from engine.protocol.message.numbering_ledger import NumberingLedger
 from engine.protocol.number_ranges import NumberRange, count_of, without
 
 #: All producers of a topic that have no book of their own, because there are too many: only counted.

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from engine.client.producer.numbering_ledger import LEDGER_BYTES_MAX, PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 from engine.pipeline.jobs.arrow_columns import arrow_schema_of, int64, milliseconds, property_values
 from engine.pipeline.jobs.delivery_audit.number_set import Numbers
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
+from engine.protocol.message.numbering_ledger import LEDGER_BYTES_MAX, PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

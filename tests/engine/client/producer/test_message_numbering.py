@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 from engine.client import DefaultMQProducer, LocalTransactionState, Message, TransactionMQProducer
 from engine.client.foundation.errors import MQClientError
 from engine.client.producer.message_numbering import MessageNumbering, NumberRanges
-from engine.client.producer.numbering_ledger import (
+from engine.lab.run.run import LabRun
+from engine.protocol.errors import MalformedBody
+from engine.protocol.message.numbering_ledger import (
     LEDGER_BYTES_MAX,
     LEDGER_RANGES_MAX,
     NUMBERING_LEDGER_TOPIC,
@@ -20,8 +22,6 @@ from engine.client.producer.numbering_ledger import (
     SEQUENCE_NUMBER_PROPERTY,
     NumberingLedger,
 )
-from engine.lab.run.run import LabRun
-from engine.protocol.errors import MalformedBody
 from tests.support.lab.lab_cluster import LabCluster
 from tests.support.lab.lab_scenarios import run_to_ms, small
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.client.producer.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY, NumberingLedger
 from engine.idempotence.loss_detection import number_book, reader_report
 from engine.idempotence.loss_detection.judge import judge
 from engine.idempotence.loss_detection.number_book import Sighting
 from engine.idempotence.loss_detection.reader_report import ReaderReport
+from engine.protocol.message.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY, NumberingLedger
 
 _P = "shop@1"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from engine.client.callbacks.consume_message_hook import ConsumeMessageContext
-from engine.client.producer.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 from engine.idempotence.loss_detection.judge import judge
 from engine.idempotence.loss_detection.loss_detector import LossDetector, NotedWhen
 from engine.idempotence.loss_detection.number_book import Sighting
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message import MessageExt
+from engine.protocol.message.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 
 
 def message(number, offset, end=""):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from engine.client.producer.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY, NumberingLedger
 from engine.idempotence.loss_detection.judge import judge
 from engine.idempotence.loss_detection.number_book import Sighting
 from engine.idempotence.loss_detection.reader_report import ReaderReport, ReportUnreadable
+from engine.protocol.message.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY, NumberingLedger
 
 
 def _note(report, number, offset):

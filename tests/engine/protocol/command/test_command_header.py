@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.protocol.command.command_header import CommandHeader, Int32
 from engine.protocol.command.headers import (
     PullMessageRequestHeader,
     RegisterBrokerRequestHeader,
@@ -94,3 +95,23 @@ def test_booleans_come_as_words_and_as_digits() -> None:
     assert SendMessageRequestHeader.decode({**fields, "batch": "FALSE"}).batch is False
     with pytest.raises(MalformedHeader, match="batch"):
         SendMessageRequestHeader.decode({**fields, "batch": "maybe"})
+
+
+def test_a_header_is_the_same_whatever_is_done_with_it_first() -> None:
+    def header() -> type[CommandHeader]:
+        class Header(CommandHeader):
+            topic: str
+            queue_id: Int32 = 0
+
+        return Header
+
+    made, read, looked_at = header(), header(), header()
+    assert repr(made("t", queue_id=1)).endswith("Header(topic='t', queue_id=1)")
+    assert made("t") == made("t") != made("u")
+    assert read.decode({"topic": "t", "queueId": "1"}).encode() == {"topic": "t", "queueId": "1"}
+    assert [codec.wire_name for codec in looked_at.field_codecs] == ["topic", "queueId"]
+    for kind in (made, read, looked_at):
+        with pytest.raises(TypeError, match="'topic'"):
+            kind()
+        with pytest.raises(MalformedHeader, match="topic"):
+            kind.decode({})

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.observation.stored_numbers import StoredNumbers
-from engine.client.producer.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY, NumberingLedger
 from engine.idempotence.loss_detection.judge import judge
 from engine.idempotence.loss_detection.number_book import NumberBook
 from engine.idempotence.loss_detection.reader_report import ReaderReport
@@ -16,6 +15,7 @@ from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import scenario_text
 from engine.lab.scenario.scenario_text import parse_scenario
 from engine.pipeline.world_export import export_messages
+from engine.protocol.message.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY, NumberingLedger
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import EPOCH_MS, Stored
 from tests.engine.pipeline.jobs.delivery_audit.test_delivery_book import book_of
 from tests.engine.pipeline.test_world_export import audit

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 
-from engine.client.producer.numbering_ledger import LEDGER_BYTES_MAX, NUMBERING_LEDGER_TOPIC, NumberingLedger
 from engine.client.trace.trace_context import MessageType, TraceBean, TraceContext, TraceType
 from engine.client.trace.trace_data_encoder import encode_trace_context
 from engine.pipeline.errors import JobFailed
@@ -22,6 +21,7 @@ from engine.pipeline.jobs.delivery_audit.following import Follower, FollowRules
 from engine.pipeline.jobs.delivery_audit.job import JOB
 from engine.pipeline.jobs.delivery_audit.trace_events import events_of
 from engine.pipeline.jobs.job import JobRun
+from engine.protocol.message.numbering_ledger import LEDGER_BYTES_MAX, NUMBERING_LEDGER_TOPIC, NumberingLedger
 from engine.protocol.names import TRACE_TOPIC
 from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
     EPOCH_MS,

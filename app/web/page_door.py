@@ -1,0 +1,57 @@
+"""Waits at the page's port for the first connection: only that imports the HTTP server."""
+
+from __future__ import annotations
+
+import selectors
+import socket
+import threading
+from typing import TYPE_CHECKING, Any
+
+from app.web.page_socket import address_of
+
+if TYPE_CHECKING:
+    from app.web.page_listener import PageListener
+
+#: Between two looks of the HTTP server whether it shall end, and at connections that are overdue.
+POLL_INTERVAL_S = 0.2
+
+
+class PageDoor:
+    """Serves ``app`` at ``listening``, which it takes over, from a thread of its own until ``close``.
+
+    :ivar address: ``"host:port"`` that is really listened on.
+    """
+
+    def __init__(self, listening: socket.socket, app: Any) -> None:
+        self.address = address_of(listening)
+        self._listening = listening
+        self._app = app
+        self._lock = threading.Lock()
+        self._is_closed = False
+        self._listener: PageListener | None = None
+        self._to_end, self._ending = socket.socketpair()
+        self._thread = threading.Thread(target=self._run, name="page-listener", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        with self._ending, selectors.DefaultSelector() as either:
+            either.register(self._listening, selectors.EVENT_READ)
+            either.register(self._ending, selectors.EVENT_READ)
+            either.select()
+        with self._lock:
+            if self._is_closed:
+                self._listening.close()
+                return
+            from app.web.page_listener import PageListener
+
+            self._listener = PageListener(self._listening, self._app)
+        self._listener.serve_forever(POLL_INTERVAL_S)
+
+    def close(self) -> None:
+        """Accept nothing any more."""
+        with self._lock:
+            self._is_closed = True
+            self._to_end.close()
+        if self._listener is not None:
+            self._listener.shutdown()
+        self._thread.join()

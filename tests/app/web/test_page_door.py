@@ -1,0 +1,45 @@
+"""The page's port before anybody came, and its first visitor."""
+
+import socket
+import urllib.request
+
+import pytest
+
+from app.web.page_door import PageDoor
+from app.web.page_socket import AddressNotUsable, address_of, bind_page_socket
+
+
+def hello(environ, start_response):
+    start_response("200 OK", [("Content-Length", "5")])
+    return [b"hello"]
+
+
+def connect(address):
+    host, _, port = address.rpartition(":")
+    return socket.create_connection((host, int(port)), timeout=10)
+
+
+@pytest.mark.parametrize("has_visitor", [False, True])
+def test_a_door_serves_whoever_comes_until_it_is_closed(has_visitor):
+    door = PageDoor(bind_page_socket("127.0.0.1", 0), hello)
+    if has_visitor:
+        for _ in range(2):
+            assert urllib.request.urlopen(f"http://{door.address}/", timeout=10).read() == b"hello"
+    door.close()
+    with pytest.raises(ConnectionRefusedError):
+        connect(door.address)
+
+
+def test_a_visitor_who_says_nothing_keeps_nobody_from_closing():
+    door = PageDoor(bind_page_socket("127.0.0.1", 0), hello)
+    with connect(door.address):
+        door.close()
+
+
+def test_an_address_of_ip_6_stands_in_brackets():
+    try:
+        listening = bind_page_socket("::1", 0)
+    except AddressNotUsable:
+        pytest.skip("this machine has no IPv6")
+    with listening:
+        assert address_of(listening).startswith("[::1]:")
