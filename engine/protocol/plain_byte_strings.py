@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 _INT32 = struct.Struct(">i")
+_INT64 = struct.Struct(">q")
 
 
 class BytesWriter:
@@ -39,11 +40,20 @@ def write_i64_be(writer: BytesWriter, number: int) -> None:
 
 def read_i32_be(data: bytes, index: int) -> int:
     """The signed number of 32 bits at ``index``. Raises ``IndexError`` behind the end, ``ValueError`` before 0."""
+    return _read(data, index, _INT32)
+
+
+def read_i64_be(data: bytes, index: int) -> int:
+    """The signed number of 64 bits at ``index``. Raises as :func:`read_i32_be`."""
+    return _read(data, index, _INT64)
+
+
+def _read(data: bytes, index: int, form: struct.Struct) -> int:
     if index < 0:
         raise ValueError("index must be non-negative")
-    if index + 4 > len(data):
+    if index + form.size > len(data):
         raise IndexError(f"index {index} out of range for bytes of length {len(data)}")
-    return int(_INT32.unpack_from(data, index)[0])
+    return int(form.unpack_from(data, index)[0])
 
 
 def _write(writer: BytesWriter, number: int, size: int) -> None:

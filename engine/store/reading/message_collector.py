@@ -8,7 +8,16 @@ from itertools import accumulate
 from operator import itemgetter
 from typing import Final
 
-from engine.protocol.message.record_layout import IDENTITY, MESSAGE_MAGIC, store_timestamp_of
+from engine.protocol.byte_strings import read_i32_be, read_i64_be
+from engine.protocol.message.record_layout import (
+    COMMIT_LOG_OFFSET_POSITION,
+    IDENTITY,
+    MAGIC_POSITION,
+    MESSAGE_MAGIC,
+    QUEUE_ID_POSITION,
+    QUEUE_OFFSET_POSITION,
+    store_timestamp_of,
+)
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES, FILLER_SIZE
 from engine.store.files.mapped_file import MappedFile
 from engine.store.log.record_check import Damage, damage_of
@@ -212,24 +221,32 @@ class MessageCollector:
         then it is enough that each one is the message of that queue id and offset; and of the topic, which is asked
         of the first and the last. False: nothing was added.
         """
-        queue, unpack, view_end = self._queue, IDENTITY.unpack_from, len(view) - IDENTITY.size
+        queue = self._queue
         for entry, queue_offset in ((wanted[0], offsets[0]), (wanted[-1], offsets[-1])):
             if damage_of(view, entry[0] - start, entry[1], entry[0], queue, queue_offset) is not None:
                 return False
-        queue_id = queue.queue_id
-        parts: list[memoryview] = []
+        magic_at, queue_id_at = MAGIC_POSITION, QUEUE_ID_POSITION
+        queue_offset_at, place_at = QUEUE_OFFSET_POSITION, COMMIT_LOG_OFFSET_POSITION
+        queue_id, data = queue.queue_id, bytes(view)
+        last_at = len(data) - IDENTITY.size
+        parts: list[bytes] = []
         run_start = run_end = 0
         for (offset, size, _), queue_offset in zip(wanted, offsets, strict=True):
             at = offset - start
-            if not run_end <= at <= view_end:
-                return False
-            if unpack(view, at) != (size, MESSAGE_MAGIC, queue_id, queue_offset, offset):
+            if (
+                not run_end <= at <= last_at
+                or read_i32_be(data, at) != size
+                or read_i32_be(data, at + magic_at) != MESSAGE_MAGIC
+                or read_i32_be(data, at + queue_id_at) != queue_id
+                or read_i64_be(data, at + queue_offset_at) != queue_offset
+                or read_i64_be(data, at + place_at) != offset
+            ):
                 return False
             if at != run_end:
-                parts.append(view[run_start:run_end])
+                parts.append(data[run_start:run_end])
                 run_start = at
             run_end = at + size
-        parts.append(view[run_start:run_end])
+        parts.append(data[run_start:run_end])
         self._parts += parts
         self._count += len(wanted)
         self._last_size = wanted[-1][1]

@@ -39,9 +39,9 @@ def test_both_write_the_same_and_refuse_the_same(numbers, data):
     assert written(librt.strings, numbers, data) == written(plain_byte_strings, numbers, data)
 
 
-@given(st.binary(max_size=12), st.integers(-3, 15))
-def test_both_read_the_same_and_refuse_the_same(data, index):
-    librt_s, plain = (outcome(lambda form=form: form.read_i32_be(data, index)) for form in BOTH)
+@given(st.sampled_from(["read_i32_be", "read_i64_be"]), st.binary(max_size=12), st.integers(-3, 15))
+def test_both_read_the_same_and_refuse_the_same(name, data, index):
+    librt_s, plain = (outcome(lambda form=form: getattr(form, name)(data, index)) for form in BOTH)
     assert librt_s == plain
 
 
