@@ -59,6 +59,8 @@ class CommandHeader:
     """Base of all custom headers."""
 
     field_codecs: ClassVar[tuple[FieldCodec, ...]]
+    #: Attribute and wire name of each.
+    _names: ClassVar[tuple[tuple[str, str], ...]]
 
     def __init_subclass__(cls, wire_names: Mapping[str, str] = _USUAL_WIRE_NAMES) -> None:
         dataclasses.dataclass(cls)
@@ -68,6 +70,7 @@ class CommandHeader:
             wire_name = wire_names.get(name, camel_case(name))
             codecs.append(_codec(name, wire_name, hints[name], not hasattr(cls, name)))
         cls.field_codecs = tuple(codecs)
+        cls._names = tuple((codec.attribute, codec.wire_name) for codec in codecs)
 
     @classmethod
     def decode(cls, ext_fields: dict[str, str]) -> Self:
@@ -79,8 +82,8 @@ class CommandHeader:
     def encode(self) -> dict[str, str]:
         """The fields that are not None, under their wire names, as Java would write them."""
         fields: dict[str, str] = {}
-        for codec in self.field_codecs:
-            value = getattr(self, codec.attribute)
+        for attribute, wire_name in self._names:
+            value = getattr(self, attribute)
             if value is not None:
-                fields[codec.wire_name] = _to_text(value)
+                fields[wire_name] = value if type(value) is str else _to_text(value)
         return fields

@@ -43,7 +43,7 @@ def decode_fields(codecs: tuple[FieldCodec, ...], ext_fields: dict[str, str]) ->
     for codec in codecs:
         text = ext_fields.get(codec.wire_name)
         if text is not None:
-            values[codec.attribute] = codec.parse(text)
+            values[codec.attribute] = text if codec.kind is str else codec.parse(text)
         elif codec.is_mandatory:
             raise MalformedHeader(codec.wire_name, "is missing")
     return values
