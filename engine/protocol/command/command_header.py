@@ -38,15 +38,17 @@ def camel_case(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-def _codec(attribute: str, wire_name: str, annotation: Any, is_mandatory: bool) -> FieldCodec:
+def _codec(attribute: str, wire_name: str, annotation: Any, is_mandatory: bool, default: object) -> FieldCodec:
     if get_origin(annotation) in (Union, types.UnionType):
         annotation = next(part for part in get_args(annotation) if part is not type(None))
     if annotation in (str, bool):
-        return FieldCodec(attribute, wire_name, annotation, 0, is_mandatory)
-    return FieldCodec(attribute, wire_name, int, get_args(annotation)[1], is_mandatory)
+        return FieldCodec(attribute, wire_name, annotation, 0, is_mandatory, default)
+    return FieldCodec(attribute, wire_name, int, get_args(annotation)[1], is_mandatory, default)
 
 
 def _to_text(value: object) -> str:
+    if type(value) is int:
+        return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -68,7 +70,7 @@ class CommandHeader:
         codecs = []
         for name in cls.__annotations__:
             wire_name = wire_names.get(name, camel_case(name))
-            codecs.append(_codec(name, wire_name, hints[name], not hasattr(cls, name)))
+            codecs.append(_codec(name, wire_name, hints[name], not hasattr(cls, name), getattr(cls, name, None)))
         cls.field_codecs = tuple(codecs)
         cls._names = tuple((codec.attribute, codec.wire_name) for codec in codecs)
 
@@ -77,7 +79,7 @@ class CommandHeader:
         """Read the header. Unknown fields are ignored; a wrong or missing one raises
         :class:`~engine.protocol.errors.MalformedHeader`.
         """
-        return cls(**decode_fields(cls.field_codecs, ext_fields))
+        return cls(*decode_fields(cls.field_codecs, ext_fields))
 
     def encode(self) -> dict[str, str]:
         """The fields that are not None, under their wire names, as Java would write them."""

@@ -44,6 +44,7 @@ _BINARY_MAX_CODE: Final = 0x7FFF
 _REMARK_MAX_CHARACTERS: Final = 4_096
 
 
+_TEXTS: Final = frozenset({str})
 _LANGUAGES: Final[dict[object, int]] = {language.name: language for language in LanguageCode}
 _LANGUAGE_NAMES: Final[dict[int, str]] = {language.value: language.name for language in LanguageCode}
 
@@ -221,12 +222,12 @@ def _decode_json(frame: bytes, header_end: int) -> RemotingCommand:
     raw = fields.get("extFields")
     if raw is None:
         ext_fields: dict[str, str] = {}
-    elif isinstance(raw, dict):
-        ext_fields = {
-            name: value if type(value) is str else _text(value) for name, value in raw.items() if value is not None
-        }
-    else:
+    elif not isinstance(raw, dict):
         raise ValueError(f"extFields must be an object, got {type(raw).__name__}")
+    elif _TEXTS.issuperset(map(type, raw.values())):
+        ext_fields = raw
+    else:
+        ext_fields = {name: _text(value) for name, value in raw.items() if value is not None}
     remark = fields.get("remark")
     return RemotingCommand(
         _int32("code", fields["code"]),
