@@ -57,8 +57,9 @@ def _marked(method: _Method, mark: _Mark) -> _Method:
 
 
 @functools.cache
-def _marks_of(bases: tuple[type, ...]) -> dict[str, _Mark]:
-    """The marks of the methods that a class has from ``bases``, itself the first, by their names.
+def _marked_methods(bases: tuple[type, ...]) -> list[tuple[str, _Mark, bool]]:
+    """Name and mark of the methods that a class has from ``bases``, itself the first, and whether each is a coroutine
+    function.
 
     Kept: a lab makes the same servers thousands of times.
     """
@@ -66,7 +67,7 @@ def _marks_of(bases: tuple[type, ...]) -> dict[str, _Mark]:
     for base in reversed(bases):
         methods = {name: member for name, member in vars(base).items() if callable(member)}
         marks |= {name: _MARKS[method] for name, method in methods.items() if method in _MARKS}
-    return marks
+    return [(name, mark, inspect.iscoroutinefunction(getattr(bases[0], name))) for name, mark in marks.items()]
 
 
 @functools.cache
@@ -74,21 +75,20 @@ def _readers_of(takes: tuple[type, ...]) -> list[Callable[[Channel, RemotingComm
     return [_reader(kind) for kind in takes]
 
 
-def _processor_of(method: Callable[..., Any], takes: tuple[type, ...]) -> Processor:
+def _processor_of(method: Callable[..., Any], takes: tuple[type, ...], *, may_wait: bool) -> Processor:
     readers = _readers_of(takes)
-    if inspect.iscoroutinefunction(method):
+    # What wraps the method leads to it, but does without its name and text: copying them took a twentieth of a search.
+    if may_wait:
 
-        @functools.wraps(method)
         async def process_later(channel: Channel, request: RemotingCommand) -> RemotingCommand:
             return _reply(request, await method(*[read(channel, request) for read in readers]))
 
-        return process_later
+        return functools.update_wrapper(process_later, method, (), ())
 
-    @functools.wraps(method)
     def process(channel: Channel, request: RemotingCommand) -> RemotingCommand:
         return _reply(request, method(*[read(channel, request) for read in readers]))
 
-    return process
+    return functools.update_wrapper(process, method, (), ())
 
 
 def _reader(kind: Any) -> Callable[[Channel, RemotingCommand], object]:
@@ -132,9 +132,9 @@ class ProcessorTable:
         one that does.
         """
         for owner in owners:
-            for name, mark in _marks_of(type(owner).__mro__).items():
+            for name, mark, may_wait in _marked_methods(type(owner).__mro__):
                 method = getattr(owner, name)
-                processor = method if mark.takes is None else _processor_of(method, mark.takes)
+                processor = method if mark.takes is None else _processor_of(method, mark.takes, may_wait=may_wait)
                 for code in mark.codes:
                     self.register(code, processor)
 

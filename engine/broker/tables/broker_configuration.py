@@ -218,9 +218,11 @@ class BrokerConfiguration:
     def load(self) -> None:
         """Read ``brokerConfig.json`` and apply what still holds; see the module."""
         content = self.config_file.load()
-        changes = {} if content is None else content.get("changes")
+        changes = None if content is None else content.get("changes")
+        if not isinstance(changes, dict):
+            return
         now = self.settings()
-        for name, change in changes.items() if isinstance(changes, dict) else ():
+        for name, change in changes.items():
             first, last = (change.get("from"), change.get("to")) if isinstance(change, dict) else (None, None)
             if name not in CHANGEABLE or not isinstance(first, str) or not isinstance(last, str):
                 logger.warning("brokerConfig.json: %s is left out: it cannot change", name)

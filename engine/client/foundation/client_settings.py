@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, TypeVar
 
 from engine.client.foundation.client_config import ClientConfig, parse_name_server_addresses
@@ -45,15 +46,21 @@ def build_configs(
 
     Raises :class:`IllegalClientArgument` naming an unknown setting and the likely one.
     """
-    client_names = [field.name for field in dataclasses.fields(ClientConfig) if field.name != "name_server_addresses"]
-    own_names = [field.name for field in dataclasses.fields(own)]  # type: ignore[arg-type]  # always a dataclass
+    client_names = _field_names(ClientConfig)
+    own_names = _field_names(own)  # type: ignore[arg-type]  # mypy doubts that a class has a hash
     for name in settings:
         if name not in client_names and name not in own_names:
-            likely = difflib.get_close_matches(name, client_names + own_names, n=1)
-            hint = f"did you mean {likely[0]}?" if likely else f"known: {', '.join(own_names + client_names)}"
+            likely = difflib.get_close_matches(name, (*client_names, *own_names), n=1)
+            hint = f"did you mean {likely[0]}?" if likely else f"known: {', '.join((*own_names, *client_names))}"
             raise IllegalClientArgument(f"there is no setting {name!r}; {hint}")
     client_config = ClientConfig(
         name_server_addresses=parse_name_server_addresses(name_server_addresses),
         **{name: value for name, value in settings.items() if name in client_names},
     )
     return client_config, own(**{name: value for name, value in settings.items() if name in own_names})
+
+
+@cache
+def _field_names(config: type) -> tuple[str, ...]:
+    """Kept: a lab makes the same clients thousands of times."""
+    return tuple(field.name for field in dataclasses.fields(config) if field.name != "name_server_addresses")

@@ -13,6 +13,7 @@ from engine.lab.checkers import CheckerSet, Violation
 from engine.lab.explorer.gated_run import GatedRun, PlannedCommand, ScheduleOutcome
 from engine.lab.explorer.lost_frames import FrameEye
 from engine.lab.explorer.stall import Stalls
+from engine.lab.run.one_collection import with_one_collection
 from engine.lab.run.recording import TimedCommand
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Command, Role, Scenario
@@ -91,6 +92,7 @@ class StageSetting:
         return len(groups) * sum(traffic.count for traffic in traffics)
 
 
+@with_one_collection
 def execute_on_stage(setting: StageSetting, stalls: Stalls) -> ScheduleOutcome:
     """Run one schedule."""
     with ScenarioWorld(setting.scenario, setting.seed) as world:

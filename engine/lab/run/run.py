@@ -180,7 +180,7 @@ class LabRun:
         self._end_if_over()
 
     def _after_event(self) -> bool:
-        number = self.world.event_number
+        number = self.world.loop.event_number
         if self.checkers is not None:
             found = self.checkers.after_event(number)
             if found:

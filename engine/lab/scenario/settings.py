@@ -10,6 +10,7 @@ import dataclasses
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from engine.broker.foundation.broker_config import BrokerConfig, java_name
@@ -243,9 +244,14 @@ def check_settings(role: Role, values: Mapping[str, SettingValue]) -> None:
             raise SettingRefused("refusal.settings_clash", problem=str(error)) from error
 
 
+@cache
+def _field_types(config: type) -> Mapping[str, str]:
+    return {field.name: str(field.type) for field in dataclasses.fields(config)}
+
+
 def of_class(config: type, values: Mapping[str, SettingValue]) -> dict[str, Any]:
     """Those of ``values`` that are fields of ``config``, checked before: ``config(**...)`` takes them."""
-    types = {field.name: str(field.type) for field in dataclasses.fields(config)}
+    types = _field_types(config)
     return {
         name: _CHOICES[types[name]][str(value)] if types[name] in _CHOICES else value
         for name, value in values.items()

@@ -40,15 +40,17 @@ def camel_case(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-def _codec(attribute: str, wire_name: str, annotation: Any, is_mandatory: bool) -> FieldCodec:
+def _codec(attribute: str, wire_name: str, annotation: Any, is_mandatory: bool, default: object) -> FieldCodec:
     if get_origin(annotation) in (Union, types.UnionType):
         annotation = next(part for part in get_args(annotation) if part is not type(None))
     if annotation in (str, bool):
-        return FieldCodec(attribute, wire_name, annotation, 0, is_mandatory)
-    return FieldCodec(attribute, wire_name, int, get_args(annotation)[1], is_mandatory)
+        return FieldCodec(attribute, wire_name, annotation, 0, is_mandatory, default)
+    return FieldCodec(attribute, wire_name, int, get_args(annotation)[1], is_mandatory, default)
 
 
 def _to_text(value: object) -> str:
+    if type(value) is int:
+        return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, int):
@@ -62,8 +64,9 @@ def _complete(kind: type[CommandHeader]) -> tuple[FieldCodec, ...]:
     codecs = []
     for name in kind.__annotations__:
         wire_name = kind._wire_names.get(name, camel_case(name))
-        codecs.append(_codec(name, wire_name, hints[name], not hasattr(kind, name)))
+        codecs.append(_codec(name, wire_name, hints[name], not hasattr(kind, name), getattr(kind, name, None)))
     dataclasses.dataclass(kind)
+    kind._names = tuple((codec.attribute, codec.wire_name) for codec in codecs)
     kind.field_codecs = tuple(codecs)
     return kind.field_codecs
 
@@ -81,6 +84,8 @@ class CommandHeader:
 
     field_codecs: ClassVar[tuple[FieldCodec, ...]] = _FieldCodecs()  # type: ignore[assignment]  # until it has its own
     _wire_names: ClassVar[Mapping[str, str]]
+    #: Attribute and wire name of each field.
+    _names: ClassVar[tuple[tuple[str, str], ...]]
 
     def __init_subclass__(cls, wire_names: Mapping[str, str] = _USUAL_WIRE_NAMES) -> None:
         assert cls.__bases__ == (CommandHeader,), "a completed base would hide that this class is not"
@@ -96,13 +101,13 @@ class CommandHeader:
         """Read the header. Unknown fields are ignored; a wrong or missing one raises
         :class:`~engine.protocol.errors.MalformedHeader`.
         """
-        return cls(**decode_fields(cls.field_codecs, ext_fields))
+        return cls(*decode_fields(cls.field_codecs, ext_fields))
 
     def encode(self) -> dict[str, str]:
         """The fields that are not None, under their wire names, as Java would write them."""
         fields: dict[str, str] = {}
-        for codec in self.field_codecs:
-            value = getattr(self, codec.attribute)
+        for attribute, wire_name in self._names:
+            value = getattr(self, attribute)
             if value is not None:
-                fields[codec.wire_name] = _to_text(value)
+                fields[wire_name] = value if type(value) is str else _to_text(value)
         return fields

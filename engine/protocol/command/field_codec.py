@@ -16,17 +16,20 @@ class FieldCodec:
 
     :ivar kind: ``str``, ``bool`` or ``int``.
     :ivar bits: of an ``int``: it must fit a signed integer of so many.
-    :ivar is_mandatory: the field must be there.
+    :ivar is_mandatory: the field must be there; else it is ``default`` where it is not.
     """
 
-    __slots__ = ("attribute", "bits", "is_mandatory", "kind", "wire_name")
+    __slots__ = ("attribute", "bits", "default", "is_mandatory", "kind", "wire_name")
 
-    def __init__(self, attribute: str, wire_name: str, kind: type, bits: int, is_mandatory: bool) -> None:
+    def __init__(
+        self, attribute: str, wire_name: str, kind: type, bits: int, is_mandatory: bool, default: object
+    ) -> None:
         self.attribute = attribute
         self.wire_name = wire_name
         self.kind = kind
         self.bits = bits
         self.is_mandatory = is_mandatory
+        self.default = default
 
     def parse(self, text: str) -> str | bool | int:
         """The field's value. Raises :class:`MalformedHeader` that names it."""
@@ -37,15 +40,17 @@ class FieldCodec:
         return _parse_integer(self.wire_name, text, self.bits)
 
 
-def decode_fields(codecs: tuple[FieldCodec, ...], ext_fields: dict[str, str]) -> dict[str, Any]:
-    """Attribute -> value of the fields that are there; others are ignored. Raises :class:`MalformedHeader`."""
-    values: dict[str, Any] = {}
+def decode_fields(codecs: tuple[FieldCodec, ...], ext_fields: dict[str, str]) -> list[Any]:
+    """The values of all fields of ``codecs``, in their order; others are ignored. Raises :class:`MalformedHeader`."""
+    values: list[Any] = []
     for codec in codecs:
         text = ext_fields.get(codec.wire_name)
         if text is not None:
-            values[codec.attribute] = codec.parse(text)
+            values.append(text if codec.kind is str else codec.parse(text))
         elif codec.is_mandatory:
             raise MalformedHeader(codec.wire_name, "is missing")
+        else:
+            values.append(codec.default)
     return values
 
 

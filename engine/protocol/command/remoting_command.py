@@ -44,6 +44,11 @@ _BINARY_MAX_CODE: Final = 0x7FFF
 _REMARK_MAX_CHARACTERS: Final = 4_096
 
 
+_TEXTS: Final = frozenset({str})
+_LANGUAGES: Final[dict[object, int]] = {language.name: language for language in LanguageCode}
+_LANGUAGE_NAMES: Final[dict[int, str]] = {language.value: language.name for language in LanguageCode}
+
+
 class SerializeType(IntEnum):
     """How the header of a command is written."""
 
@@ -199,6 +204,8 @@ def _text(value: object) -> str:
 
 
 def _int32(name: str, value: object) -> int:
+    if type(value) is int and -0x8000_0000 <= value <= 0x7FFF_FFFF:
+        return value
     if isinstance(value, str):
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
@@ -215,30 +222,29 @@ def _decode_json(frame: bytes, header_end: int) -> RemotingCommand:
     raw = fields.get("extFields")
     if raw is None:
         ext_fields: dict[str, str] = {}
-    elif isinstance(raw, dict):
-        ext_fields = {
-            name: value if type(value) is str else _text(value) for name, value in raw.items() if value is not None
-        }
-    else:
+    elif not isinstance(raw, dict):
         raise ValueError(f"extFields must be an object, got {type(raw).__name__}")
+    elif _TEXTS.issuperset(map(type, raw.values())):
+        ext_fields = raw
+    else:
+        ext_fields = {name: _text(value) for name, value in raw.items() if value is not None}
     remark = fields.get("remark")
     return RemotingCommand(
-        code=_int32("code", fields["code"]),
-        opaque=_int32("opaque", fields.get("opaque", 0)),
-        flag=_int32("flag", fields.get("flag", 0)),
-        language=_language(fields.get("language")),
-        version=_int32("version", fields.get("version", 0)),
-        remark=None if remark is None else _text(remark),
-        ext_fields=ext_fields,
-        body=frame[header_end:],
-        serialize_type=SerializeType.JSON,
+        _int32("code", fields["code"]),
+        _int32("opaque", fields.get("opaque", 0)),
+        _int32("flag", fields.get("flag", 0)),
+        _language(fields.get("language")),
+        _int32("version", fields.get("version", 0)),
+        None if remark is None else _text(remark),
+        ext_fields,
+        frame[header_end:],
+        SerializeType.JSON,
     )
 
 
 def _language(value: object) -> int:
     if isinstance(value, str):
-        language = LanguageCode.__members__.get(value)
-        return LanguageCode.OTHER if language is None else language
+        return _LANGUAGES.get(value, LanguageCode.OTHER)
     if isinstance(value, int) and 0 <= value <= 127:
         return int(value)
     return LanguageCode.OTHER
@@ -246,10 +252,7 @@ def _language(value: object) -> int:
 
 def language_name(code: int) -> str:
     """The name of a language code, as JSON headers spell it."""
-    try:
-        return LanguageCode(code).name
-    except ValueError:
-        return LanguageCode.OTHER.name
+    return _LANGUAGE_NAMES.get(code, "OTHER")
 
 
 def _encode_json(command: RemotingCommand) -> bytes:

@@ -105,17 +105,18 @@ class LabJournal:
         return self._hash.hexdigest()
 
     def _catch_up(self) -> None:
+        first, last = self._hashed - self.dropped, len(self._rows)
+        texts = [
+            f"{number} {time_us} {actor}|{label}|{cause}\n"
+            for number, time_us, actor, label, cause in self._rows[first:last]
+        ]
         pieces: list[bytes] = []
-        for count, data in self._unhashed:
-            self._hash_entries(pieces, count)
+        done = self._hashed
+        for count, data in (*self._unhashed, (self._hashed + len(texts), b"")):
+            if count > done:
+                pieces.append("".join(texts[done - self._hashed : count - self._hashed]).encode())
+                done = count
             pieces.append(data)
-        self._hash_entries(pieces, self.dropped + len(self._rows))
         self._hash.update(b"".join(pieces))
+        self._hashed = done
         self._unhashed.clear()
-
-    def _hash_entries(self, pieces: list[bytes], count: int) -> None:
-        """Add the texts of the entries before number ``count`` that the hash does not cover."""
-        rows = self._rows[self._hashed - self.dropped : count - self.dropped]
-        self._hashed = count
-        for number, time_us, actor, label, cause in rows:
-            pieces.append(f"{number} {time_us} {actor}|{label}|{cause}\n".encode())

@@ -173,15 +173,15 @@ class LabNetwork:
 
     def _delays_us(self, parcel: Parcel, sender: LabConnection | None = None) -> tuple[int, ...]:
         """How long each copy of ``parcel`` takes; on the connection of ``sender`` none overtakes another."""
+        now_us = self.loop.schedule.now_us
         extra_us = self._extra_delays_us(parcel)
         latency_us = self._latency_us(parcel.source, parcel.target)
         if self.bandwidth is not None and parcel.source != parcel.target:
-            latency_us += self.bandwidth.leaves_after_us(parcel, self.loop.schedule.now_us)
-        if sender is not None and sender.node.stalled_until_us > self.loop.schedule.now_us:
+            latency_us += self.bandwidth.leaves_after_us(parcel, now_us)
+        if sender is not None and sender.node.stalled_until_us > now_us:
             # The process that sends it waits for its disk first.
-            latency_us += sender.node.stalled_until_us - self.loop.schedule.now_us
+            latency_us += sender.node.stalled_until_us - now_us
         keeps_order = sender is not None and not isinstance(extra_us, OutOfOrder)
-        now_us = self.loop.schedule.now_us
         delays: list[int] = []
         for extra in extra_us:
             delay_us = latency_us + extra

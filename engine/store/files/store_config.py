@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
 
@@ -18,7 +19,7 @@ _MEBIBYTE = 1024 * 1024
 COMMIT_LOG_FILE_MIN_BYTES = 512
 #: File sizes are Java ints in RocketMQ, and so are positions within a file.
 FILE_MAX_BYTES = 2**31 - 1
-
+_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 #: The least value of settings that have no greatest one.
 _LEAST = {
@@ -178,12 +179,15 @@ class MessageStoreConfig:
     @property
     def delay_levels_ms(self) -> tuple[int, ...]:
         """Delay per level in ms; number 0 is "no delay". Raises ValueError for a word it does not understand."""
-        units = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
-        delays = [0]
-        for word in self.message_delay_level.split():
-            if word[-1] not in units or not word[:-1].isdigit():
-                raise ValueError(
-                    f"message_delay_level is {self.message_delay_level!r}; {word!r} is not a number and s, m, h or d"
-                )
-            delays.append(int(word[:-1]) * units[word[-1]])
-        return tuple(delays)
+        return _delays_ms(self.message_delay_level)
+
+
+@lru_cache(maxsize=16)
+def _delays_ms(levels: str) -> tuple[int, ...]:
+    """See ``delay_levels_ms``. Kept: many ask for the same."""
+    delays = [0]
+    for word in levels.split():
+        if word[-1] not in _UNITS_MS or not word[:-1].isdigit():
+            raise ValueError(f"message_delay_level is {levels!r}; {word!r} is not a number and s, m, h or d")
+        delays.append(int(word[:-1]) * _UNITS_MS[word[-1]])
+    return tuple(delays)

@@ -8,7 +8,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol
 from engine.broker.broker import Broker
 from engine.lab.checkers.watch.logged_message import LoggedMessage, Place, read_logged_message
 from engine.lab.nodes.broker_role import BrokerRole
-from engine.protocol.message.record_layout import BLANK_MAGIC, SIZE_AND_MAGIC
+from engine.protocol.message.record_layout import BLANK_MAGIC, MESSAGE_MAGIC, SIZE_AND_MAGIC
 from engine.protocol.names import SCHEDULE_TOPIC
 
 _News = ParamSpec("_News")
@@ -188,11 +188,14 @@ class BrokerWatch:
         return None
 
     def _message_at(self, offset: int) -> LoggedMessage | None:
-        store = self.broker.store
-        record = store.commit_log.record_at(offset)
-        if record is None:
+        log = self.broker.store.commit_log
+        head = log.read_bytes(offset, SIZE_AND_MAGIC.size)
+        if not head:
             return None
-        return read_logged_message(self.name, record, offset, self._delay_levels_ms)
+        size, magic = SIZE_AND_MAGIC.unpack(head)
+        if magic != MESSAGE_MAGIC:
+            return None
+        return read_logged_message(self.name, log.read_bytes(offset, size), offset, self._delay_levels_ms)
 
     def _is_blank(self, offset: int) -> bool:
         """Whether only the end of a file lies there, which was too short for the next message."""

@@ -1,0 +1,47 @@
+"""Garbage of worlds that are made by the thousand."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+import pytest
+
+from engine.lab.run.one_collection import with_one_collection
+
+
+class _Cycle:
+    """Only the garbage collector frees it."""
+
+    def __init__(self) -> None:
+        self.myself = self
+
+
+@with_one_collection
+def _make(fails: bool) -> weakref.ref[_Cycle]:
+    assert not gc.isenabled()
+    if fails:
+        raise ValueError("as asked for")
+    return weakref.ref(_Cycle())
+
+
+def test_what_was_made_is_gone_and_the_collector_runs_again() -> None:
+    assert _make(False)() is None
+    assert gc.isenabled()
+
+
+def test_the_collector_runs_again_after_a_failure() -> None:
+    with pytest.raises(ValueError, match="as asked for"):
+        _make(True)
+    assert gc.isenabled()
+
+
+def test_within_another_one_nothing_is_collected() -> None:
+    @with_one_collection
+    def outer() -> tuple[weakref.ref[_Cycle], bool]:
+        inner = _make(False)
+        return inner, inner() is not None
+
+    inner, was_left = outer()
+    assert was_left
+    assert inner() is None
