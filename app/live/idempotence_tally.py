@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -134,7 +135,11 @@ class IdempotenceTally:
         try:
             answer = await client.channel.call(request, ANSWER_TIMEOUT_MS)
             if answer.code == ResponseCode.SUCCESS and len(answer.body) <= ANSWER_MAX_BYTES:
-                self._take(group, member, loads_json_object(answer.body, "the answer").get("properties"))
+                properties = loads_json_object(answer.body, "the answer").get("properties")
+                if isinstance(properties, dict) and idempotence_view(properties) is not None:
+                    # Brings our whole client along: not on the engine's loop.
+                    await asyncio.to_thread(import_module, "engine.idempotence.idempotence_config")
+                self._take(group, member, properties)
         except (RemotingError, ProtocolError):
             pass  # it is asked again
 
@@ -142,7 +147,7 @@ class IdempotenceTally:
         view = idempotence_view(properties) if isinstance(properties, dict) else None
         if view is None or not isinstance(properties, dict):
             return
-        from engine.idempotence.idempotence_config import STRATEGIES  # brings our client along: not where nobody guards
+        from engine.idempotence.idempotence_config import STRATEGIES  # known by now, see _ask
 
         counters = view["counters"]
         if not member.strategy:

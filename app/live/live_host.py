@@ -105,10 +105,10 @@ class LiveHost:
         from app.observation.live_state import LiveState
 
         self._stop_watching()
+        desk, self._desk = self._desk, None
         if self._state is not None:
             self._state = None
-            self._closing = asyncio.create_task(_close(self._desk, self._questions))
-            self._desk = None
+            self._closing = asyncio.create_task(_close(desk, self._questions))
         machines = self._machines
         if not machines.broker_runs:
             return
@@ -260,6 +260,8 @@ class LiveHost:
         thread, _ = self._engine()
 
         async def carry_out() -> JsonObject:
+            if not self._machines.broker_runs:
+                raise self._machines.why_no_broker
             if self._desk is None:
                 self._desk = OperatorDesk(self._machines.broker, self._machines.name_server)
             return await self._desk.carry_out(wish)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import select
 import selectors
 import socket
 import threading
@@ -12,6 +14,10 @@ from app.web.page_socket import address_of
 if TYPE_CHECKING:
     from app.web.page_listener import PageListener
 
+log = logging.getLogger("glassmq.http")
+
+#: Until the next try when the HTTP server cannot be made: files may be free again then.
+RETRY_AFTER_S = 1.0
 #: Between two looks of the HTTP server whether it shall end, and at connections that are overdue.
 POLL_INTERVAL_S = 0.2
 
@@ -38,14 +44,23 @@ class PageDoor:
             either.register(self._listening, selectors.EVENT_READ)
             either.register(self._ending, selectors.EVENT_READ)
             either.select()
+            while (listener := self._make_listener()) is None:
+                if select.select([self._ending], [], [], RETRY_AFTER_S)[0]:
+                    self._listening.close()
+                    return
+        listener.serve_forever(POLL_INTERVAL_S)
+
+    def _make_listener(self) -> PageListener | None:
         with self._lock:
             if self._is_closed:
-                self._listening.close()
-                return
-            from app.web.page_listener import PageListener
+                return None
+            try:
+                from app.web.page_listener import PageListener
 
-            self._listener = PageListener(self._listening, self._app)
-        self._listener.serve_forever(POLL_INTERVAL_S)
+                self._listener = PageListener(self._listening, self._app)
+            except Exception:
+                log.exception("the page cannot be served yet")
+            return self._listener
 
     def close(self) -> None:
         """Accept nothing any more."""

@@ -17,17 +17,21 @@ _Result = TypeVar("_Result")
 
 
 def with_one_collection(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Let Python look for garbage only when ``function`` has returned, at what was made in it."""
+    """Let Python look for garbage only when ``function`` has returned, at what was made in it. At what an exception
+    left it looks before the next one: while the exception travels, it holds all of that.
+    """
 
     @wraps(function)
     def run_and_collect(*arguments: _Parameters.args, **more: _Parameters.kwargs) -> _Result:
         if not gc.isenabled():
             return function(*arguments, **more)
+        gc.collect(1)
         gc.disable()
         try:
-            return function(*arguments, **more)
+            result = function(*arguments, **more)
         finally:
             gc.enable()
-            gc.collect(0)
+        gc.collect(0)
+        return result
 
     return run_and_collect

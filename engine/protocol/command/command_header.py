@@ -1,10 +1,8 @@
 """Custom headers: typed fields that travel as strings in ``ext_fields`` (RocketMQ: ``CommandCustomHeader``).
 
-A header is a class derived from :class:`CommandHeader`, which makes it a dataclass when it is used first: a broker
-knows dozens, of which most clients send few, and making them all takes long at a start. A field's wire name is its own
-name in camelCase unless ``wire_names`` says otherwise; a field without default is mandatory (RocketMQ:
-``@CFNotNull``); its annotation (``str``, ``bool``, :data:`Int32`, :data:`Int64`, each perhaps ``| None``) decides how
-it is read.
+A header is a class derived from :class:`CommandHeader`, which makes it a dataclass. A field's wire name is its own name
+in camelCase unless ``wire_names`` says otherwise; a field without default is mandatory (RocketMQ: ``@CFNotNull``); its
+annotation (``str``, ``bool``, :data:`Int32`, :data:`Int64`, each perhaps ``| None``) decides how it is read.
 """
 
 from __future__ import annotations
@@ -58,24 +56,22 @@ def _to_text(value: object) -> str:
     return str(value)
 
 
-def _complete(kind: type[CommandHeader]) -> tuple[FieldCodec, ...]:
-    """Give the class what it has found at its base so far. A second thread that does so too makes the same."""
-    hints = get_type_hints(kind, include_extras=True)
-    codecs = []
-    for name in kind.__annotations__:
-        wire_name = kind._wire_names.get(name, camel_case(name))
-        codecs.append(_codec(name, wire_name, hints[name], not hasattr(kind, name), getattr(kind, name, None)))
-    dataclasses.dataclass(kind)
-    kind._names = tuple((codec.attribute, codec.wire_name) for codec in codecs)
-    kind.field_codecs = tuple(codecs)
-    return kind.field_codecs
-
-
 class _FieldCodecs:
-    """Those of a class that nobody has used yet."""
+    """Those of a class that has read nothing yet. A broker knows dozens, of which most clients send few, and to look at
+    the annotations of all takes long at a start. A second thread that comes meanwhile finds the same.
+    """
 
     def __get__(self, header: CommandHeader | None, kind: type[CommandHeader]) -> tuple[FieldCodec, ...]:
-        return _complete(kind)
+        hints = get_type_hints(kind, include_extras=True)
+        kind.field_codecs = codecs = tuple(
+            [
+                _codec(
+                    attribute, wire_name, hints[attribute], not hasattr(kind, attribute), getattr(kind, attribute, None)
+                )
+                for attribute, wire_name in kind._names
+            ]
+        )
+        return codecs
 
 
 @dataclass_transform()
@@ -83,18 +79,13 @@ class CommandHeader:
     """Base of all custom headers; these are not derived from one another."""
 
     field_codecs: ClassVar[tuple[FieldCodec, ...]] = _FieldCodecs()  # type: ignore[assignment]  # until it has its own
-    _wire_names: ClassVar[Mapping[str, str]]
     #: Attribute and wire name of each field.
     _names: ClassVar[tuple[tuple[str, str], ...]]
 
     def __init_subclass__(cls, wire_names: Mapping[str, str] = _USUAL_WIRE_NAMES) -> None:
-        assert cls.__bases__ == (CommandHeader,), "a completed base would hide that this class is not"
-        cls._wire_names = wire_names
-
-    def __init__(self, *values: Any, **by_name: Any) -> None:
-        """Only of the first instance: from then on the class has its own."""
-        _complete(type(self))
-        self.__init__(*values, **by_name)  # type: ignore[misc]  # another one now
+        assert cls.__bases__ == (CommandHeader,), "fields of another header would be left out"
+        cls._names = tuple([(name, wire_names.get(name) or camel_case(name)) for name in cls.__annotations__])
+        dataclasses.dataclass(cls)
 
     @classmethod
     def decode(cls, ext_fields: dict[str, str]) -> Self:

@@ -43,7 +43,6 @@ class LiveDiskFile(LiveFlushedFile):
                     # The new size, and the new file's name, must survive a power cut too.
                     self._is_name_durable = False
                 self._map = mmap.mmap(self._descriptor, size_bytes)
-                self._whole = memoryview(self._map)
             except OSError:
                 os.close(self._descriptor)
                 raise
@@ -71,7 +70,8 @@ class LiveDiskFile(LiveFlushedFile):
 
     def view_at(self, position: int, length: int) -> memoryview:
         if self._is_mapped(position, length):
-            return self._whole[position : position + length]
+            with memoryview(self._map) as whole:
+                return whole[position : position + length]
         return memoryview(self._read_through_descriptor(position, length))
 
     def _is_mapped(self, position: int, length: int) -> bool:
@@ -109,7 +109,6 @@ class LiveDiskFile(LiveFlushedFile):
 
     def close(self) -> None:
         if not self._map.closed:
-            self._whole.release()
             self._map.close()
             self._close_descriptor()
 

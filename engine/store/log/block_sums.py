@@ -69,11 +69,15 @@ class BlockSums:
         """Whether the blocks in which messages lie, those of ``wanted`` in ``file``, are as they were when summed."""
         file_start, done = file.start_offset, 0
         sums = self._of_files.get(file_start)
-        filled = (self._start - file_start) // BLOCK_BYTES
+        filled = -1
+        if file_start <= self._start < file.end_offset:
+            filled = (self._start - file_start) // BLOCK_BYTES
         for offset, size, _ in wanted:
             first, last = (offset - file_start) // BLOCK_BYTES, (offset + size - 1 - file_start) // BLOCK_BYTES
             # Where they do not follow each other, or lie before the file, entries are damaged.
-            if first < max(0, done - 1) or (last == filled and offset + size > self._end):
+            if size <= 0 or first < max(0, done - 1):
+                return False
+            if first <= filled <= last and offset + size > self._end:
                 return False
             for block in range(max(first, done), last + 1):
                 if not self._holds(file, block, sums, block == filled):
@@ -88,4 +92,4 @@ class BlockSums:
             size, crc = BLOCK_BYTES, sums[block]
         else:
             return False
-        return crc != 0 and zlib.crc32(file.file.view_at(block * BLOCK_BYTES, size)) == crc
+        return crc != 0 and zlib.crc32(file.file.read_at(block * BLOCK_BYTES, size)) == crc

@@ -1,11 +1,14 @@
 """The page's port before anybody came, and its first visitor."""
 
 import socket
+import threading
 import urllib.request
 
 import pytest
 
+from app.web import page_door, page_listener
 from app.web.page_door import PageDoor
+from app.web.page_listener import PageListener
 from app.web.page_socket import AddressNotUsable, address_of, bind_page_socket
 
 
@@ -34,6 +37,39 @@ def test_a_visitor_who_says_nothing_keeps_nobody_from_closing():
     door = PageDoor(bind_page_socket("127.0.0.1", 0), hello)
     with connect(door.address):
         door.close()
+
+
+def test_a_server_that_cannot_be_made_at_first_is_made_later(monkeypatch):
+    monkeypatch.setattr(page_door, "RETRY_AFTER_S", 0.01)
+    tries = []
+
+    def make(listening, app):
+        tries.append(None)
+        if len(tries) < 3:
+            raise OSError("too many open files")
+        return PageListener(listening, app)
+
+    monkeypatch.setattr(page_listener, "PageListener", make)
+    door = PageDoor(bind_page_socket("127.0.0.1", 0), hello)
+    assert urllib.request.urlopen(f"http://{door.address}/", timeout=10).read() == b"hello"
+    assert len(tries) == 3
+    door.close()
+
+
+def test_a_server_that_can_never_be_made_keeps_nobody_from_closing(monkeypatch):
+    tried = threading.Event()
+
+    def make(listening, app):
+        tried.set()
+        raise OSError("too many open files")
+
+    monkeypatch.setattr(page_listener, "PageListener", make)
+    door = PageDoor(bind_page_socket("127.0.0.1", 0), hello)
+    with connect(door.address):
+        assert tried.wait(10)
+        door.close()
+    with pytest.raises(ConnectionRefusedError):
+        connect(door.address)
 
 
 def test_an_address_of_ip_6_stands_in_brackets():

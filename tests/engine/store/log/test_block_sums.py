@@ -84,7 +84,28 @@ def test_what_follows_in_a_block_and_was_not_added_does_not_hold(size):
     assert not sums.hold(file, [(_START, 100, 0), (known, size, 0)])
 
 
-@pytest.mark.parametrize("entry", [(0, 50, 0), (_START - 1, 1, 0), (1 << 62, 50, 0), (_START, 1 << 62, 0)])
+def test_what_lies_behind_a_block_that_is_summed_again_does_not_hold_by_the_next_blocks_sum():
+    file, sums = _file(3 * BLOCK_BYTES), BlockSums()
+    _put(file, sums, _START, b"x" * 3 * BLOCK_BYTES)
+    _put(file, sums, _START, b"x" * 100)  # a walk that rests
+    message = (_START + BLOCK_BYTES - 200, 300, 0)
+    assert not sums.hold(file, [message])
+    assert _hold(sums, file, _START, _START + 100)
+    assert _hold(sums, file, _START + BLOCK_BYTES, _START + 2 * BLOCK_BYTES)
+
+
+def test_an_entry_that_leads_into_the_block_of_another_file_does_not_hold():
+    disk, pool, sums = LabMachines().node("broker-a").disk, MappingPool(2), BlockSums()
+    first, second = (MappedFile(disk, pool, "commitlog", start, BLOCK_BYTES) for start in (0, BLOCK_BYTES))
+    sums.add(first, 0, b"x" * 100)
+    sums.add(second, BLOCK_BYTES, b"x" * 100)
+    assert not sums.hold(first, [(BLOCK_BYTES + 10, 50, 0)])
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [(_START, 0, 0), (_START + 50, -20, 0), (0, 50, 0), (_START - 1, 1, 0), (1 << 62, 50, 0), (_START, 1 << 62, 0)],
+)
 def test_entries_that_lead_out_of_the_file_do_not_hold(entry):
     file, sums = _file(2 * BLOCK_BYTES), BlockSums()
     _put(file, sums, _START, b"x" * 2 * BLOCK_BYTES)
