@@ -9,9 +9,8 @@ left out.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from importlib import import_module
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -136,25 +135,20 @@ class IdempotenceTally:
             answer = await client.channel.call(request, ANSWER_TIMEOUT_MS)
             if answer.code == ResponseCode.SUCCESS and len(answer.body) <= ANSWER_MAX_BYTES:
                 properties = loads_json_object(answer.body, "the answer").get("properties")
-                if isinstance(properties, dict) and idempotence_view(properties) is not None:
-                    # Brings our whole client along: not on the engine's loop.
-                    await asyncio.to_thread(import_module, "engine.idempotence.idempotence_config")
-                self._take(group, member, properties)
+                if isinstance(properties, dict) and (view := idempotence_view(properties)) is not None:
+                    self._take(group, member, properties, view, await asyncio.to_thread(_strategies))
         except (RemotingError, ProtocolError):
             pass  # it is asked again
 
-    def _take(self, group: str, member: _Member, properties: object) -> None:
-        view = idempotence_view(properties) if isinstance(properties, dict) else None
-        if view is None or not isinstance(properties, dict):
-            return
-        from engine.idempotence.idempotence_config import STRATEGIES  # known by now, see _ask
-
+    def _take(
+        self, group: str, member: _Member, properties: JsonObject, view: JsonObject, strategies: Sequence[str]
+    ) -> None:
         counters = view["counters"]
         if not member.strategy:
             started = str(properties.get("PROP_CONSUMER_START_TIMESTAMP", ""))
             if not (started.isdecimal() and len(started) < 20 and int(started) >= self._began_ms):
                 member.counted = dict(counters)
-        member.strategy = view["strategy"] if view["strategy"] in STRATEGIES else "other"
+        member.strategy = view["strategy"] if view["strategy"] in strategies else "other"
         member.told_ms = self._broker.runtime.clock.now_ms()
         if group not in self._totals and len(self._totals) >= GROUPS_MAX:
             return
@@ -164,3 +158,10 @@ class IdempotenceTally:
             # Less than before: another process has the same name.
             totals[name] += count - before if count >= before else count
         member.counted = dict(counters)
+
+
+def _strategies() -> Sequence[str]:
+    """Their names. Not for the engine's loop: the first time this brings our whole client along."""
+    from engine.idempotence.idempotence_config import STRATEGIES
+
+    return STRATEGIES

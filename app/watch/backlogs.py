@@ -156,6 +156,7 @@ def _growth(parts: list[list[_Look]]) -> float:
 
 
 def _mean(numbers: list[int]) -> float:
+    """As ``statistics.fmean``, whose module brings fractions and decimals to every start of a broker."""
     return sum(numbers) / len(numbers)
 
 

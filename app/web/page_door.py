@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import select
 import selectors
 import socket
 import threading
@@ -44,8 +43,9 @@ class PageDoor:
             either.register(self._listening, selectors.EVENT_READ)
             either.register(self._ending, selectors.EVENT_READ)
             either.select()
+            either.unregister(self._listening)
             while (listener := self._make_listener()) is None:
-                if select.select([self._ending], [], [], RETRY_AFTER_S)[0]:
+                if either.select(RETRY_AFTER_S):
                     self._listening.close()
                     return
         listener.serve_forever(POLL_INTERVAL_S)

@@ -38,12 +38,12 @@ def camel_case(name: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-def _codec(attribute: str, wire_name: str, annotation: Any, is_mandatory: bool, default: object) -> FieldCodec:
+def _codec(wire_name: str, annotation: Any, is_mandatory: bool, default: object) -> FieldCodec:
     if get_origin(annotation) in (Union, types.UnionType):
         annotation = next(part for part in get_args(annotation) if part is not type(None))
     if annotation in (str, bool):
-        return FieldCodec(attribute, wire_name, annotation, 0, is_mandatory, default)
-    return FieldCodec(attribute, wire_name, int, get_args(annotation)[1], is_mandatory, default)
+        return FieldCodec(wire_name, annotation, 0, is_mandatory, default)
+    return FieldCodec(wire_name, int, get_args(annotation)[1], is_mandatory, default)
 
 
 def _to_text(value: object) -> str:
@@ -65,9 +65,7 @@ class _FieldCodecs:
         hints = get_type_hints(kind, include_extras=True)
         kind.field_codecs = codecs = tuple(
             [
-                _codec(
-                    attribute, wire_name, hints[attribute], not hasattr(kind, attribute), getattr(kind, attribute, None)
-                )
+                _codec(wire_name, hints[attribute], not hasattr(kind, attribute), getattr(kind, attribute, None))
                 for attribute, wire_name in kind._names
             ]
         )

@@ -19,12 +19,9 @@ class FieldCodec:
     :ivar is_mandatory: the field must be there; else it is ``default`` where it is not.
     """
 
-    __slots__ = ("attribute", "bits", "default", "is_mandatory", "kind", "wire_name")
+    __slots__ = ("bits", "default", "is_mandatory", "kind", "wire_name")
 
-    def __init__(
-        self, attribute: str, wire_name: str, kind: type, bits: int, is_mandatory: bool, default: object
-    ) -> None:
-        self.attribute = attribute
+    def __init__(self, wire_name: str, kind: type, bits: int, is_mandatory: bool, default: object) -> None:
         self.wire_name = wire_name
         self.kind = kind
         self.bits = bits
@@ -46,7 +43,7 @@ def decode_fields(codecs: tuple[FieldCodec, ...], ext_fields: dict[str, str]) ->
     for codec in codecs:
         text = ext_fields.get(codec.wire_name)
         if text is not None:
-            values.append(text if codec.kind is str else codec.parse(text))
+            values.append(codec.parse(text))
         elif codec.is_mandatory:
             raise MalformedHeader(codec.wire_name, "is missing")
         else:

@@ -42,9 +42,9 @@ _BINARY_MAX_CODE: Final = 0x7FFF
 #: A remark may quote what the request said: a name of 16 MB, its quotes escaped, would make a header that does not fit
 #: the 24 bits of its length.
 _REMARK_MAX_CHARACTERS: Final = 4_096
-
-
+#: What the values of ``extFields`` usually are; to look at the types of all takes one call.
 _TEXTS: Final = frozenset({str})
+#: Kept as dicts: an enum's own look-up takes several calls.
 _LANGUAGES: Final[dict[object, int]] = {language.name: language for language in LanguageCode}
 _LANGUAGE_NAMES: Final[dict[int, str]] = {language.value: language.name for language in LanguageCode}
 
@@ -204,8 +204,6 @@ def _text(value: object) -> str:
 
 
 def _int32(name: str, value: object) -> int:
-    if type(value) is int and -0x8000_0000 <= value <= 0x7FFF_FFFF:
-        return value
     if isinstance(value, str):
         value = int(value)
     if not isinstance(value, int) or isinstance(value, bool):
