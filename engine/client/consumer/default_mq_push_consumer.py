@@ -57,6 +57,9 @@ from engine.runtime.port import Runtime
 
 _log = logging.getLogger("glassmq.client")
 
+#: Of the answer to 307: why the offsets of a broadcasting member cannot be written, or "written".
+OFFSETS_FILE_PROPERTY = "GLASSMQ_OFFSETS_FILE"
+
 #: A listener of either kind.
 _AnyListener = Callable[[Sequence[MessageExt], Any], Any]
 
@@ -94,7 +97,10 @@ class DefaultMQPushConsumer(ServiceContext):
         self.group = group
         is_clustering = self.config.message_model is MessageModel.CLUSTERING
         self.instance = MQClientInstance(runtime, client_config, unique_client_id=is_clustering)
-        self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, self._make_offset_store(runtime))
+        offset_store = self._make_offset_store(runtime)
+        self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, offset_store)
+        if isinstance(offset_store, LocalFileOffsetStore):
+            self.tell(OFFSETS_FILE_PROPERTY, lambda: offset_store.failure or "written")
         self._listener: _AnyListener | None = None
         self._hooks = ConsumeMessageHooks()
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)
@@ -256,11 +262,11 @@ class DefaultMQPushConsumer(ServiceContext):
     # --- while it runs ---------------------------------------------------------------------------------------------
 
     def suspend(self) -> None:
-        """Pull nothing until ``resume``. What was pulled before is still consumed."""
+        """Pull nothing until ``resume``, and nothing else, ends that. What was pulled before is still consumed."""
         self._impl.paused = True
 
     def resume(self) -> None:
-        """End a suspension."""
+        """End a suspension, whoever began it: pulls begin again within a second."""
         self._impl.paused = False
         self.instance.rebalance_immediately()
 
