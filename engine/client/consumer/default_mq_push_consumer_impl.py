@@ -211,21 +211,24 @@ class DefaultMQPushConsumerImpl:
         await self._take(request, result)
 
     async def _begin_where_the_last_owner_ended(self, request: PullRequest) -> bool:
-        """Read the offset once more, now that the queue is locked and nobody else makes progress. False: try later.
+        """Read the stored offset once more, now that the queue is locked and nobody else makes progress.
 
-        Between the rebalance and the lock the former owner may have stored another one.
+        Between the rebalance and the lock the former owner may have stored another one. Where none is stored, the
+        start found at the rebalance stands: RocketMQ works it out again, and with CONSUME_FROM_LAST_OFFSET skips what
+        came in between. Returns False when it cannot be read; the pull is tried again.
         """
         if request.previously_locked:
             return True
         try:
-            offset = await self.rebalance.compute_pull_from_where(request.message_queue)
+            offset = await self.offset_store.read_offset_from_store(request.message_queue)
         except MQClientError as error:
             self._pull_failed(request, error)
             return False
-        if offset < request.next_offset:
-            _log.info("group %s: %s is pulled from %d again", self._group, request.message_queue, offset)
+        if offset is not None:
+            if offset < request.next_offset:
+                _log.info("group %s: %s is pulled from %d again", self._group, request.message_queue, offset)
+            request.next_offset = offset
         request.previously_locked = True
-        request.next_offset = offset
         return True
 
     def _offset_to_commit(self, queue: MessageQueue) -> int | None:
