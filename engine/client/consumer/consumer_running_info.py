@@ -20,6 +20,9 @@ INSIDES_PROPERTY = "GLASSMQ_PROCESS_QUEUES"
 #: Whether the consumer is suspended ("true", "false"), and how many queues wait for the end of a reset.
 SUSPENDED_PROPERTY = "GLASSMQ_SUSPENDED"
 QUEUES_IN_RESET_PROPERTY = "GLASSMQ_QUEUES_IN_RESET"
+#: Why the offsets of a broadcasting member cannot be written; or :data:`OFFSETS_WRITTEN`.
+OFFSETS_FILE_PROPERTY = "GLASSMQ_OFFSETS_FILE"
+OFFSETS_WRITTEN = "written"
 #: Of a larger tree its upper levels are told; and of all trees of one answer so many nodes.
 TREE_NODES_MAX = 63
 ANSWER_NODES_MAX = 1_024

@@ -25,6 +25,7 @@ from engine.client.consumer.client_remoting_processor import ClientRemotingProce
 from engine.client.consumer.consume_message_concurrently_service import ConsumeMessageConcurrentlyService
 from engine.client.consumer.consume_message_orderly_service import ConsumeMessageOrderlyService
 from engine.client.consumer.consume_message_service import ConsumeMessageService, ConsumeParts
+from engine.client.consumer.consumer_running_info import OFFSETS_FILE_PROPERTY, OFFSETS_WRITTEN
 from engine.client.consumer.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
 from engine.client.consumer.message_back_sender import MessageBackSender
 from engine.client.consumer.orderly_switches import OrderlySwitches
@@ -56,9 +57,6 @@ from engine.runtime.live.live_runtime import LiveRuntime
 from engine.runtime.port import Runtime
 
 _log = logging.getLogger("glassmq.client")
-
-#: Of the answer to 307: why the offsets of a broadcasting member cannot be written, or "written".
-OFFSETS_FILE_PROPERTY = "GLASSMQ_OFFSETS_FILE"
 
 #: A listener of either kind.
 _AnyListener = Callable[[Sequence[MessageExt], Any], Any]
@@ -100,7 +98,7 @@ class DefaultMQPushConsumer(ServiceContext):
         offset_store = self._make_offset_store(runtime)
         self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, offset_store)
         if isinstance(offset_store, LocalFileOffsetStore):
-            self.tell(OFFSETS_FILE_PROPERTY, lambda: offset_store.failure or "written")
+            self.tell(OFFSETS_FILE_PROPERTY, lambda: offset_store.failure or OFFSETS_WRITTEN)
         self._listener: _AnyListener | None = None
         self._hooks = ConsumeMessageHooks()
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)

@@ -69,6 +69,7 @@ class TwoBrokers:
 
     async def _listen(self, messages: Sequence[MessageExt], context: object) -> object:
         for one in messages:
+            assert one.broker_name is not None
             self.heard[MessageQueue(one.topic, one.broker_name, one.queue_id)].append(one.queue_offset)
         await asyncio.sleep(self.listener_ms / 1_000)
         return ConsumeOrderlyStatus.SUCCESS if self._orderly else ConsumeConcurrentlyStatus.CONSUME_SUCCESS

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.client import ConsumeOrderlyStatus, DefaultMQPushConsumer, Message, MessageModel, MessageQueue
-from engine.client.consumer.default_mq_push_consumer import OFFSETS_FILE_PROPERTY
+from engine.client.consumer.consumer_running_info import OFFSETS_FILE_PROPERTY
 from engine.client.queues.local_file_offset_store import LocalFileOffsetStore
 from engine.runtime.lab.lab_runtime import LabMachines
 from engine.runtime.live.live_runtime import LiveRuntime
