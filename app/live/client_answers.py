@@ -26,7 +26,14 @@ from app.foundation.json_types import JsonObject, JsonValue
 from app.live.client_questions import Look, Member, Outcome, StoredRetry
 from app.live.idempotence_tally import idempotence_view
 from app.observation.bounds import client_text
-from engine.client.consumer.consumer_running_info import ANSWER_NODES_MAX, INSIDES_PROPERTY
+from engine.client.consumer.consumer_running_info import (
+    ANSWER_NODES_MAX,
+    INSIDES_PROPERTY,
+    OFFSETS_FILE_PROPERTY,
+    OFFSETS_WRITTEN,
+    QUEUES_IN_RESET_PROPERTY,
+    SUSPENDED_PROPERTY,
+)
 from engine.protocol.errors import ProtocolError
 from engine.protocol.json_form.json_text import ObjectKeyMap, loads_json, loads_json_object
 from engine.protocol.message.message_codec import decode_stored_message
@@ -113,6 +120,7 @@ def running_info_view(body: bytes) -> JsonObject:
     info = loads_json_object(body, "the answer")
     properties = _mapping(info.get("properties"))
     insides = _insides(properties.get(INSIDES_PROPERTY))
+    offsets_file = client_text(str(properties.get(OFFSETS_FILE_PROPERTY) or ""))
     pairs = _queue_pairs(info.get("mqTable"))
     nodes_left = [ANSWER_NODES_MAX]
     queues = [_queue(key, told, insides, nodes_left) for key, told in pairs[:QUEUES_MAX]]
@@ -124,6 +132,9 @@ def running_info_view(body: bytes) -> JsonObject:
         "threads": _number(properties.get("PROP_THREADPOOL_CORE_SIZE")),
         "started_ms": _number(properties.get("PROP_CONSUMER_START_TIMESTAMP")),
         "strategy": client_text(str(properties.get("allocateMessageQueueStrategy") or "")),
+        "suspended": _boolean(properties.get(SUSPENDED_PROPERTY)),
+        "queues_in_reset": _number(properties.get(QUEUES_IN_RESET_PROPERTY)),
+        "offsets_failure": "" if offsets_file == OFFSETS_WRITTEN else offsets_file,
         "idempotence": idempotence_view(properties),
         "rates": {
             client_text(topic): {name: _real(_mapping(rates).get(field)) for name, field in _RATES.items()}

@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable
 
@@ -21,7 +20,6 @@ from engine.client.consumer.default_mq_push_consumer_impl import DefaultMQPushCo
 from engine.client.instance.mq_client_instance import MQClientInstance
 from engine.client.queues.consumer_config import PushConsumerConfig
 from engine.protocol.body.bodies import ResetOffsetBody
-from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.command.headers import (
     ConsumeMessageDirectlyResultRequestHeader,
     GetConsumerRunningInfoRequestHeader,
@@ -36,12 +34,8 @@ from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel
-from engine.runtime.step import step
 
 _log = logging.getLogger("glassmq.client")
-
-#: MQClientInstance.resetOffset: time for running listeners to end before offsets are overwritten.
-RESET_OFFSET_WAIT_MS = 10_000
 
 
 class ClientRemotingProcessor:
@@ -77,27 +71,8 @@ class ClientRemotingProcessor:
         header = ResetOffsetRequestHeader.decode(request.ext_fields)
         if header.group == self._consumer.group:
             offsets = ResetOffsetBody.from_json(request.body).offset_table
-            self._instance.background.spawn(self._reset_offsets(header.topic, offsets), f"reset offsets {header.topic}")
-
-    async def _reset_offsets(self, topic: str, offsets: dict[MessageQueue, int]) -> None:
-        """Stop pulling, drop the queues, wait for their listeners, note the new offsets, begin anew."""
-        consumer = self._consumer
-        table = consumer.rebalance.process_queue_table
-        was_paused, consumer.paused = consumer.paused, True
-        try:
-            for queue, process_queue in list(table.items()):
-                if queue.topic == topic and queue in offsets:
-                    await step("marks the process queue dropped")
-                    process_queue.drop()
-                    process_queue.clear()
-            await asyncio.sleep(RESET_OFFSET_WAIT_MS / 1000)
-            for queue in list(table):
-                if queue.topic == topic and queue in offsets:
-                    consumer.offset_store.update_offset(queue, offsets[queue], increase_only=False)
-                    await consumer.rebalance.remove_process_queue(queue)
-        finally:
-            consumer.paused = was_paused
-        self._instance.rebalance_immediately()
+            reset = self._consumer.offset_resets.reset(header.topic, offsets)
+            self._instance.background.spawn(reset, f"reset offsets {header.topic}")
 
     # --- questions -------------------------------------------------------------------------------------------------
 

@@ -17,6 +17,12 @@ _MIB = 1 << 20
 JsonDict = dict[str, object]
 #: The property that holds what :func:`process_queues_insides` tells, as JSON text. RocketMQ's tools do not look at it.
 INSIDES_PROPERTY = "GLASSMQ_PROCESS_QUEUES"
+#: Whether the consumer is suspended ("true", "false"), and how many queues wait for the end of a reset.
+SUSPENDED_PROPERTY = "GLASSMQ_SUSPENDED"
+QUEUES_IN_RESET_PROPERTY = "GLASSMQ_QUEUES_IN_RESET"
+#: Why the offsets of a broadcasting member cannot be written; or :data:`OFFSETS_WRITTEN`.
+OFFSETS_FILE_PROPERTY = "GLASSMQ_OFFSETS_FILE"
+OFFSETS_WRITTEN = "written"
 #: Of a larger tree its upper levels are told; and of all trees of one answer so many nodes.
 TREE_NODES_MAX = 63
 ANSWER_NODES_MAX = 1_024
@@ -100,6 +106,8 @@ def consumer_running_info(
         "PROP_NAMESERVER_ADDR": ";".join(client_config.name_server_addresses),
         "PROP_CONSUME_TYPE": ConsumeType.CONSUME_PASSIVELY.value,
         "PROP_CLIENT_VERSION": str(PROTOCOL_VERSION),
+        SUSPENDED_PROPERTY: str(consumer.paused).lower(),
+        QUEUES_IN_RESET_PROPERTY: str(len(consumer.offset_resets.pending)),
     }
     properties |= {name: value() for name, value in consumer.told.items()}
     if with_insides:

@@ -25,6 +25,7 @@ from engine.client.consumer.client_remoting_processor import ClientRemotingProce
 from engine.client.consumer.consume_message_concurrently_service import ConsumeMessageConcurrentlyService
 from engine.client.consumer.consume_message_orderly_service import ConsumeMessageOrderlyService
 from engine.client.consumer.consume_message_service import ConsumeMessageService, ConsumeParts
+from engine.client.consumer.consumer_running_info import OFFSETS_FILE_PROPERTY, OFFSETS_WRITTEN
 from engine.client.consumer.default_mq_push_consumer_impl import DefaultMQPushConsumerImpl
 from engine.client.consumer.message_back_sender import MessageBackSender
 from engine.client.consumer.orderly_switches import OrderlySwitches
@@ -94,7 +95,10 @@ class DefaultMQPushConsumer(ServiceContext):
         self.group = group
         is_clustering = self.config.message_model is MessageModel.CLUSTERING
         self.instance = MQClientInstance(runtime, client_config, unique_client_id=is_clustering)
-        self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, self._make_offset_store(runtime))
+        offset_store = self._make_offset_store(runtime)
+        self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, offset_store)
+        if isinstance(offset_store, LocalFileOffsetStore):
+            self.tell(OFFSETS_FILE_PROPERTY, lambda: offset_store.failure or OFFSETS_WRITTEN)
         self._listener: _AnyListener | None = None
         self._hooks = ConsumeMessageHooks()
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)
@@ -256,11 +260,11 @@ class DefaultMQPushConsumer(ServiceContext):
     # --- while it runs ---------------------------------------------------------------------------------------------
 
     def suspend(self) -> None:
-        """Pull nothing until ``resume``. What was pulled before is still consumed."""
+        """Pull nothing until ``resume``, and nothing else, ends that. What was pulled before is still consumed."""
         self._impl.paused = True
 
     def resume(self) -> None:
-        """End a suspension."""
+        """End a suspension, whoever began it: pulls begin again within a second."""
         self._impl.paused = False
         self.instance.rebalance_immediately()
 

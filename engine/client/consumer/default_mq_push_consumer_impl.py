@@ -13,6 +13,7 @@ from typing import Any
 
 from engine.client.consumer.consume_message_service import ConsumeMessageService
 from engine.client.consumer.consumer_stats_manager import ConsumerStatsManager
+from engine.client.consumer.offset_resets import OffsetResets
 from engine.client.consumer.pull_api_wrapper import PullApiWrapper
 from engine.client.consumer.pull_result import PullResult, PullStatus
 from engine.client.foundation.errors import MQBrokerError, MQClientError
@@ -46,7 +47,8 @@ class DefaultMQPushConsumerImpl:
     :ivar pull_api: sends the pulls.
     :ivar dispatch_per_pull: every pull that brings messages submits a consume request, even while one is under way. A
         switch for lessons.
-    :ivar paused: no queue is pulled while this is set.
+    :ivar paused: no queue is pulled while this is set; by ``suspend`` and ``resume`` of the consumer, and nobody else.
+    :ivar offset_resets: the resets that brokers have asked for and that are not over yet.
     :ivar is_started: the brokers have got a first heartbeat, so that a rebalance makes sense.
     """
 
@@ -68,6 +70,7 @@ class DefaultMQPushConsumerImpl:
         )
         self.flow_control = self.rebalance.flow_control
         self.pull_api = PullApiWrapper(instance, group)
+        self.offset_resets = OffsetResets(self.rebalance, offset_store)
         self.message_queue_lock = MessageQueueLock()
         self.dispatch_per_pull = False
         self.paused = False
@@ -117,8 +120,12 @@ class DefaultMQPushConsumerImpl:
         self.rebalance.subscriptions_at_brokers = {data.topic: data for data in consumer_data.subscriptions}
 
     async def do_rebalance(self) -> None:
-        """See ``MQConsumerInner``."""
-        if self.is_started and not self.paused:
+        """See ``MQConsumerInner``.
+
+        Also while the consumer is suspended, which RocketMQ leaves out: it holds queues then that belong to others, and
+        a reset passes by a queue that it does not take over again.
+        """
+        if self.is_started:
             await self.rebalance.do_rebalance()
 
     async def persist_consumer_offsets(self) -> None:
@@ -211,21 +218,24 @@ class DefaultMQPushConsumerImpl:
         await self._take(request, result)
 
     async def _begin_where_the_last_owner_ended(self, request: PullRequest) -> bool:
-        """Read the offset once more, now that the queue is locked and nobody else makes progress. False: try later.
+        """Read the stored offset once more, now that the queue is locked and nobody else makes progress.
 
-        Between the rebalance and the lock the former owner may have stored another one.
+        Between the rebalance and the lock the former owner may have stored another one. Where none is stored, the
+        start found at the rebalance stands: RocketMQ works it out again, and with CONSUME_FROM_LAST_OFFSET skips what
+        came in between. Returns False when it cannot be read; the pull is tried again.
         """
         if request.previously_locked:
             return True
         try:
-            offset = await self.rebalance.compute_pull_from_where(request.message_queue)
+            offset = await self.offset_store.read_offset_from_store(request.message_queue)
         except MQClientError as error:
             self._pull_failed(request, error)
             return False
-        if offset < request.next_offset:
-            _log.info("group %s: %s is pulled from %d again", self._group, request.message_queue, offset)
+        if offset is not None:
+            if offset < request.next_offset:
+                _log.info("group %s: %s is pulled from %d again", self._group, request.message_queue, offset)
+            request.next_offset = offset
         request.previously_locked = True
-        request.next_offset = offset
         return True
 
     def _offset_to_commit(self, queue: MessageQueue) -> int | None:
@@ -267,13 +277,19 @@ class DefaultMQPushConsumerImpl:
             self.pull_message_service.execute_pull_request_immediately(request)
 
     async def _correct_offset_of_unwanted_messages(self, request: PullRequest) -> None:
-        """Nothing waits here, and up to the next offset nothing is wanted: that is progress too."""
+        """Nothing waits here, and up to the next offset nothing is wanted: that is progress too.
+
+        Not for a queue that was given up while its pull was on the way, which may be 15 s: RocketMQ then notes an old
+        offset over that of a reset.
+        """
         await step("checks whether messages wait")
-        if request.process_queue.msg_count == 0:
+        if request.process_queue.msg_count == 0 and not request.process_queue.dropped:
             self.offset_store.update_offset(request.message_queue, request.next_offset, increase_only=True)
 
     async def _offset_moved(self, request: PullRequest, result: PullResult) -> None:
         """The broker does not have our offset (any more): give the queue up and begin at what it says."""
+        if request.process_queue.dropped:
+            return
         _log.warning(
             "group %s: the offset of %s is outside of %d..%d; the queue begins anew at %d in %d ms",
             self._group,
@@ -287,6 +303,8 @@ class DefaultMQPushConsumerImpl:
         request.process_queue.drop()
         # Listeners that still run get the time to end, so that none notes an old offset over the new one.
         await asyncio.sleep(self._config.offset_moved_delay_ms / 1000)
+        if self.rebalance.process_queue_table.get(request.message_queue) is not request.process_queue:
+            return  # it has moved to another member meanwhile, or was taken over again
         self.offset_store.update_offset(request.message_queue, request.next_offset, increase_only=False)
         await self.offset_store.persist(request.message_queue)
         await self.rebalance.remove_process_queue(request.message_queue)

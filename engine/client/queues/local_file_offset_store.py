@@ -1,7 +1,12 @@
 """Progress kept in a file of this machine, as broadcasting consumers do (RocketMQ: ``LocalFileOffsetStore``).
 
 The file ``<client id>/<group>/offsets.json`` has RocketMQ's own format, with queues as keys of the JSON object; the
-version before lies beside it as ``.bak`` and is read when the file itself cannot be.
+version before is next to it as ``.bak`` and is read when the file itself cannot be.
+
+The file is read at the start and only written from then on: what counts while the consumer runs is in memory, so that a
+file that cannot be written costs nothing before the next start. RocketMQ reads the file whenever it takes a queue over,
+writes only the queues that it holds at that moment, and begins a queue again and again at an old offset when the file
+cannot be written.
 """
 
 from __future__ import annotations
@@ -28,39 +33,42 @@ class LocalFileOffsetStore(OffsetTable):
     """Implements :class:`~engine.client.queues.offset_store.OffsetStore`.
 
     :param disk: the node's disk; its folder plays the part of ``~/.rocketmq_offsets``.
+    :ivar failure: why the file could not be written the last time; None: it was written.
     """
 
     def __init__(self, disk: Disk, client_id: str, group: str) -> None:
         super().__init__()
         self._disk = disk
         self.path = f"{client_id}/{group}/offsets.json"
+        self.failure: str | None = None
+        #: The file's last good content: what the next write leaves as the backup.
+        self._written: bytes | None = None
+        #: What the file holds, or will hold as soon as it can be written. No queue is ever removed: a queue that is
+        #: given up for a moment, or whose broker is away, goes on where it was.
+        self._kept: dict[MessageQueue, int] = {}
 
     async def load(self) -> None:
         """Read the file, or its backup. Raises :class:`OffsetFileUnreadable` when both are broken."""
-        for queue, offset in self._read().items():
+        self._kept = self._read()
+        for queue, offset in self._kept.items():
             self.update_offset(queue, offset, increase_only=False)
 
     async def read_offset_from_store(self, queue: MessageQueue) -> int | None:
-        """Read the file again. See :class:`~engine.client.queues.offset_store.OffsetStore`."""
-        offset = self._read().get(queue)
+        """See :class:`~engine.client.queues.offset_store.OffsetStore`."""
+        offset = self._kept.get(queue)
         if offset is not None:
             self.update_offset(queue, offset, increase_only=False)
         return offset
 
     async def persist_all(self, queues: Iterable[MessageQueue]) -> None:
-        """Write the offsets of ``queues``. See :class:`~engine.client.queues.offset_store.OffsetStore`."""
+        """Write the file with the offsets of ``queues``; those of others stay as they are."""
         await step("reads the offsets to persist")
-        self._write({queue: offset for queue in queues if (offset := self.offset_in_memory(queue)) is not None})
+        self._keep(queues)
 
     async def persist(self, queue: MessageQueue) -> None:
         """Write the file with one queue's offset changed. (RocketMQ 4.9.8 leaves that to ``persist_all``.)"""
         await step("reads the offset to persist")
-        offset = self.offset_in_memory(queue)
-        if offset is not None:
-            try:
-                self._write(self._read() | {queue: offset})
-            except OffsetFileUnreadable as error:
-                _log.warning("offset %d of %s was not stored: %s", offset, queue, error)
+        self._keep((queue,))
 
     def _read(self) -> dict[MessageQueue, int]:
         failures = []
@@ -70,7 +78,9 @@ class LocalFileOffsetStore(OffsetTable):
                     continue
                 content = self._disk.read_whole(path)
                 if content.strip():
-                    return ResetOffsetBody.from_json(content).offset_table
+                    offsets = ResetOffsetBody.from_json(content).offset_table
+                    self._written = content
+                    return offsets
                 failures.append(f"{path} is empty")
             except (MalformedBody, DiskFault) as error:
                 failures.append(f"{path}: {error}")
@@ -80,12 +90,23 @@ class LocalFileOffsetStore(OffsetTable):
             )
         return {}
 
-    def _write(self, offsets: dict[MessageQueue, int]) -> None:
-        if not offsets:
+    def _keep(self, queues: Iterable[MessageQueue]) -> None:
+        for queue in queues:
+            offset = self.offset_in_memory(queue)
+            if offset is not None:
+                self._kept[queue] = offset
+        if not self._kept:
             return
+        content = ResetOffsetBody(self._kept).to_json()
         try:
-            if self._disk.exists(self.path):
-                self._disk.write_whole(self.path + ".bak", self._disk.read_whole(self.path))
-            self._disk.write_whole(self.path, ResetOffsetBody(offsets).to_json())
+            if self._written is not None:
+                self._disk.write_whole(self.path + ".bak", self._written)
+            self._disk.write_whole(self.path, content)
         except DiskFault as error:
-            _log.warning("the local offsets were not written, the next round tries again: %s", error)
+            if self.failure is None:
+                _log.warning("the local offsets cannot be written; that is tried again every few seconds: %s", error)
+            self.failure = str(error)
+            return
+        if self.failure is not None:
+            _log.info("the local offsets are written again, to %s", self.path)
+        self.failure, self._written = None, content

@@ -31,7 +31,10 @@ class OffsetStore(Protocol):
         ...
 
     async def persist_all(self, queues: Iterable[MessageQueue]) -> None:
-        """Keep the progress of ``queues``; forget that of others. Failures are logged."""
+        """Keep the progress of ``queues``, all that this client holds; what is noted of others may be forgotten.
+
+        Failures are logged.
+        """
         ...
 
     async def persist(self, queue: MessageQueue) -> None:

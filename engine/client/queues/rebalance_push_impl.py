@@ -146,24 +146,36 @@ class RebalancePushImpl(RebalanceImpl):
 
         ``consume_from_where`` counts only for a group that has never stored an offset for the queue. And even then the
         broker may answer 0 instead of "none", when the queue still holds its very first message in memory.
+
+        Where the group begins is stored before anything is consumed: the end of a queue moves, and whoever gets the
+        queue next would begin at a later one. RocketMQ stores nothing before the first progress, and skips what came
+        in between.
         """
         offset = await self._offset_store.read_offset_from_store(queue)
-        if offset is not None:
-            return offset
-        api = self.instance.consumer_api
+        if offset is None:
+            offset = await self._first_offset(queue)
+            self._offset_store.update_offset(queue, offset, increase_only=False)
+            await self._offset_store.persist(queue)
+        return offset
+
+    async def _first_offset(self, queue: MessageQueue) -> int:
+        """What ``consume_from_where`` means for the queue now.
+
+        A retry topic is read from its beginning: what is stored there was given back by this very group. RocketMQ
+        begins at its end with CONSUME_FROM_TIMESTAMP, and skips what was given back before.
+        """
+        if is_retry_topic(queue.topic):
+            return 0
         address, _ = self.instance.route_table.address_to_pull_from(queue.broker_name)
         match self._config.consume_from_where:
             case ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET:
                 return 0
             case ConsumeFromWhere.CONSUME_FROM_TIMESTAMP:
-                if is_retry_topic(queue.topic):
-                    return await api.max_offset(address, queue)
                 assert self._consume_timestamp_ms is not None, "set when this was made"
-                return await api.search_offset(address, queue, self._consume_timestamp_ms)
+                return await self.instance.consumer_api.search_offset(address, queue, self._consume_timestamp_ms)
             case _:
-                # The deprecated values mean this one too. A retry topic is read from its beginning: what lies there
-                # was given back by this very group.
-                return 0 if is_retry_topic(queue.topic) else await api.max_offset(address, queue)
+                # The deprecated values mean this one too.
+                return await self.instance.consumer_api.max_offset(address, queue)
 
     def dispatch_pull_requests(self, pull_requests: Sequence[PullRequest]) -> None:
         """See :class:`RebalanceImpl`."""

@@ -118,12 +118,12 @@ class KafkaProducer:
         """Send everything now, and wait until it is acknowledged or given up."""
         batches = [*self.accumulator.waiting(), *self.sender.in_flight]
         results = [result for batch in batches for result in batch.results]
-        self.accumulator.is_flushing = True
+        self.accumulator.flushes_in_progress += 1
         self.client.wake()
         try:
             await asyncio.gather(*results, return_exceptions=True)
         finally:
-            self.accumulator.is_flushing = False
+            self.accumulator.flushes_in_progress -= 1
 
     async def close(self) -> None:
         """Flush, then end."""

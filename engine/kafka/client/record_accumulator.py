@@ -23,6 +23,7 @@ class RecordAccumulator:
     """:ivar rows: partition -> batches that wait, the next one first.
 
     :ivar used_bytes: of all batches that are neither acknowledged nor given up.
+    :ivar flushes_in_progress: how many callers wait for everything to be sent; while there is one, nothing lingers.
     """
 
     def __init__(self, config: ProducerConfig, clock: Clock, wake_sender: Callable[[], None]) -> None:
@@ -31,7 +32,7 @@ class RecordAccumulator:
         self._wake_sender = wake_sender
         self.rows: dict[TopicPartition, deque[ProducerBatch]] = {}
         self.used_bytes = 0
-        self.is_flushing = False
+        self.flushes_in_progress = 0
         self._room: deque[asyncio.Future[None]] = deque()
 
     async def append(self, place: TopicPartition, record: Record) -> asyncio.Future[RecordMetadata]:
@@ -79,7 +80,7 @@ class RecordAccumulator:
         if batch.state is BatchState.WAITING:
             return max(0, batch.not_before_ms - now_ms)
         is_full = row_length > 1 or batch.size_bytes >= self._config.batch_size
-        if is_full or self.is_flushing or self._room:
+        if is_full or self.flushes_in_progress or self._room:
             return 0
         return max(0, batch.created_ms + self._config.linger_ms - now_ms)
 

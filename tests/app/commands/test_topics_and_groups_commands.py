@@ -8,9 +8,15 @@ import pytest
 from click.testing import CliRunner
 
 from app.command_line import main
+from engine.broker.broker import Broker
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.client import DefaultMQProducer, Message
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.protocol.enums import ConsumeFromWhere
+from engine.runtime.live.live_runtime import LiveRuntime
+from engine.store.files.store_config import MessageStoreConfig
+from tests.support.live.live_cluster import until
 from tests.support.live.live_server import LiveServer, message
 
 
@@ -118,6 +124,50 @@ def test_the_members_of_an_online_group_are_told(live, glassmq):
     output = asyncio.run(while_online())
     assert "within 10 s" in output
     assert sum(int(row[-1]) for row in rows(output)[1:5]) == 0
+
+
+def test_a_reset_on_two_brokers_begins_all_queues_again_and_new_messages_are_consumed(
+    live, glassmq, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("engine.client.consumer.offset_resets.RESET_OFFSET_WAIT_MS", 500)
+    heard = []
+
+    async def listen(messages, context):
+        heard.extend(one.body for one in messages)
+        return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+    async def on_two_brokers():
+        runtime = LiveRuntime("broker-b", tmp_path)
+        address = live.host.name_server_address
+        config = BrokerConfig(broker_name="broker-b", port=0, name_server_addresses=(address,))
+        broker = Broker(runtime, config, MessageStoreConfig(mapped_file_size_commit_log=1 << 20))
+        await broker.start()
+        first = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
+        consumer = DefaultMQPushConsumer(None, "both", address, consume_from_where=first)
+        consumer.subscribe("wide", "*")
+        consumer.register_message_listener(listen)
+        try:
+            async with DefaultMQProducer(None, "writers", address) as producer, consumer:
+                await producer.create_topic("wide", queue_nums=1)
+                queues = await producer.fetch_publish_message_queues("wide")
+                assert len(queues) == 2
+                for number in range(10):
+                    await producer.send(Message("wide", b"%d" % number), queue=queues[number % 2])
+                await until(lambda: sorted(heard) == [b"%d" % number for number in range(10)])
+                await consumer._impl.persist_consumer_offsets()
+                heard.clear()
+                command = ("groups", "reset-offset", "both", "--topic", "wide", "--to", "earliest", "--yes")
+                await asyncio.to_thread(glassmq, *command)
+                await until(lambda: sorted(heard) == [b"%d" % number for number in range(10)])
+                heard.clear()
+                for number in range(4):
+                    await producer.send(Message("wide", b"new"), queue=queues[number % 2])
+                await until(lambda: heard == [b"new"] * 4)
+        finally:
+            await broker.shutdown()
+            await runtime.close()
+
+    asyncio.run(on_two_brokers())
 
 
 def test_members_say_what_they_hold_and_a_group_without_any_is_refused_in_a_line(live, glassmq):

@@ -7,7 +7,13 @@ import json
 import pytest
 
 from app.live.client_answers import QUEUES_MAX, running_info_view
-from engine.client.consumer.consumer_running_info import ANSWER_NODES_MAX, INSIDES_PROPERTY
+from engine.client.consumer.consumer_running_info import (
+    ANSWER_NODES_MAX,
+    INSIDES_PROPERTY,
+    OFFSETS_FILE_PROPERTY,
+    QUEUES_IN_RESET_PROPERTY,
+    SUSPENDED_PROPERTY,
+)
 from engine.protocol.json_form.json_text import ObjectKeyMap, dumps_json
 from tests.engine.broker.processors.test_admin_processors import captured_reply
 
@@ -24,6 +30,21 @@ def test_the_answer_of_the_java_client_is_shown_with_what_it_does_not_tell():
     assert view["rates"]["GT"] == {"ok_per_s": 0.6, "failed_per_s": 0.1, "rt_ms": 2.2857142857142856, "failed": 0}
     assert view["untold"] == ["trees"]
     assert queue["tree"] is None
+
+
+@pytest.mark.parametrize(
+    ("properties", "shown"),
+    [
+        ({}, (None, None, "")),
+        ({SUSPENDED_PROPERTY: "false", QUEUES_IN_RESET_PROPERTY: "0"}, (False, 0, "")),
+        ({SUSPENDED_PROPERTY: "true", QUEUES_IN_RESET_PROPERTY: "3"}, (True, 3, "")),
+        ({OFFSETS_FILE_PROPERTY: "written"}, (None, None, "")),
+        ({OFFSETS_FILE_PROPERTY: "the disk is full"}, (None, None, "the disk is full")),
+    ],
+)
+def test_why_a_member_does_not_consume_or_store_its_offsets_is_shown(properties, shown):
+    view = running_info_view(dumps_json({"properties": properties}))
+    assert (view["suspended"], view["queues_in_reset"], view["offsets_failure"]) == shown
 
 
 @pytest.mark.parametrize("key", [KEY, json.dumps(KEY)])

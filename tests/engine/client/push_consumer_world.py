@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.client import (
-    ConsumeConcurrentlyContext,
     ConsumeConcurrentlyStatus,
     ConsumeFromWhere,
     DefaultMQProducer,
@@ -30,7 +29,7 @@ class Heard:
         self._cluster = cluster
         self._answer = answer
 
-    async def __call__(self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext) -> object:
+    async def __call__(self, messages: Sequence[MessageExt], context: object) -> object:
         answer: object = None
         for message in messages:
             self.messages.append(message)

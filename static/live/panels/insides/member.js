@@ -82,10 +82,14 @@ function Answer({ member, now }) {
 /** What it does with its messages in a sentence. */
 function factsOf(member, now) {
   if (!member.answered_ms) return "";
-  const { orderly, threads, started_ms: started, rates = {} } = member;
+  const { orderly, threads, suspended, started_ms: started, rates = {} } = member;
+  const { queues_in_reset: inReset, offsets_failure: failure } = member;
   const all = Object.values(rates);
   const sum = (name) => Math.round(10 * all.reduce((before, each) => before + (each[name] ?? 0), 0)) / 10;
   const facts = [
+    suspended && t("live.insides.suspended"),
+    inReset > 0 && t("live.insides.in_reset", { n: inReset }),
+    failure && t("live.insides.offsets_failure", { why: failure }),
     orderly !== null && t(orderly ? "live.insides.orderly" : "live.insides.concurrent"),
     threads !== null && t("live.insides.threads", { n: threads }),
     started !== null && t("live.insides.up", { time: span(now - started) }),

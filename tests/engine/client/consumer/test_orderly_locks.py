@@ -165,11 +165,11 @@ def test_the_first_pull_begins_where_the_last_owner_ended(stage):
     send(cluster, producer, "0", "1", "2")
     heard = HeardInOrder(cluster)
     consumer = orderly(cluster, heard)
-    reads: list[int] = []
-    compute = consumer._impl.rebalance.compute_pull_from_where
+    reads: list[int | None] = []
+    read = consumer.offset_store.read_offset_from_store
 
-    async def counting(queue: MessageQueue) -> int:
-        offset = await compute(queue)
+    async def counting(queue: MessageQueue) -> int | None:
+        offset = await read(queue)
         if queue.topic == "T" and queue.queue_id == 0:
             reads.append(offset)
             if len(reads) == 1:
@@ -177,7 +177,7 @@ def test_the_first_pull_begins_where_the_last_owner_ended(stage):
                 cluster.broker.consumer_offset_manager.commit_offset("former owner", "g", "T", 0, 2)
         return offset
 
-    consumer._impl.rebalance.compute_pull_from_where = counting
+    consumer.offset_store.read_offset_from_store = counting
     cluster.world.run_for(1_000)
     assert reads == [0, 2]
     assert heard.bodies == ["2"]

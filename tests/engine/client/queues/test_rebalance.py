@@ -251,7 +251,7 @@ def test_a_stored_offset_wins_over_everything(where, stored):
         (FIRST, "T", 0),
         (FIRST, "%RETRY%g", 0),
         (TIME, "T", 321),
-        (TIME, "%RETRY%g", 500),
+        (TIME, "%RETRY%g", 0),
     ],
 )
 def test_a_group_without_a_stored_offset_begins_where_it_is_told(where, topic, expected):

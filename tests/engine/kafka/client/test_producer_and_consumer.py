@@ -103,6 +103,23 @@ def test_records_travel_together_when_they_linger(lab):
     lab(scenario)
 
 
+def test_a_flush_that_begins_during_another_one_does_not_linger_when_that_ends(lab):
+    async def scenario(cluster):
+        producer = cluster.producer(linger_ms=3_600_000, max_in_flight=1, batch_size=400)
+        await producer.send("Orders", b"first", partition=0)
+        first = asyncio.ensure_future(producer.flush())
+        while not producer.sender.in_flight:
+            await asyncio.sleep(0.0001)
+        for value in (b"x" * 300, b"y" * 300):  # a batch each: the last one is alone when the first flush ends
+            await producer.send("Orders", value, partition=0)
+        async with asyncio.timeout(60):
+            await asyncio.gather(first, producer.flush())
+        assert producer.accumulator.flushes_in_progress == 0
+        await producer.close()
+
+    lab(scenario)
+
+
 def test_a_full_batch_does_not_wait(lab):
     async def scenario(cluster):
         producer = cluster.producer(linger_ms=10_000, batch_size=400)
