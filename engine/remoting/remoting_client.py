@@ -13,6 +13,7 @@ from engine.remoting.channel import Channel, Processor
 from engine.remoting.errors import RemotingConnectFailed, RemotingShutDown, RemotingTimeout
 from engine.remoting.processor import ProcessorTable
 from engine.runtime.port import ConnectFailed
+from engine.runtime.shield import shield
 
 if TYPE_CHECKING:
     from engine.runtime.port import Runtime
@@ -121,7 +122,7 @@ class RemotingClient:
             self._connecting[address] = task
             task.add_done_callback(lambda done: self._connection_tried(address, done))
         try:
-            return await asyncio.shield(task)
+            return await shield(task)
         except asyncio.CancelledError:
             if task.cancelled() and self._shut_down:
                 raise RemotingShutDown(f"{self._name} was shut down") from None

@@ -1,15 +1,17 @@
 """``make bench BENCH=lab``: how fast the lab runs worlds, in both forms of the engine.
 
-Three figures of one process, by its own processor time: events per second of a sweep of ``big-stage`` under all
-checkers, the time that its first 10,000 events take again, and schedules per second of a search of ``two-consumers``
-with at most one stall. Each form has a process of its own, and they take turns round by round: what disturbs the
-machine disturbs both. It is a measurement, not a test: it never fails because of a number.
+Figures by the processor time of one process: events per second of a sweep of ``big-stage`` under all checkers, the time
+that its first 10,000 events take again, and schedules per second of a search of ``two-consumers`` with at most one
+stall, each schedule from its beginning. Then the same search by forks: by the processor time of all its processes, and
+by the clock with one process per core. Each form has a process of its own, and they take turns round by round: what
+disturbs the machine disturbs both. It is a measurement, not a test: it never fails because of a number.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import os
 import subprocess
 import sys
 import time
@@ -27,7 +29,9 @@ _FORMS = ("interpreted", "compiled")
 _FIGURES = (
     ("sweep of `big-stage`, events/s", 0),
     (f"{_EVENTS_AGAIN:,} events of `big-stage` again, s", 2),
-    ("search of `two-consumers`, schedules/s", 0),
+    ("search of `two-consumers` without forks, schedules/s of one core", 0),
+    ("the same by forks, schedules/s of one core", 0),
+    ("the same by forks on all cores, schedules/s by the clock", 0),
 )
 
 
@@ -58,6 +62,7 @@ class FormProcess:
 
 def measurements() -> tuple[Callable[[], float], ...]:
     """What measures each of :data:`_FIGURES`. The engine is imported only now, in the form that was chosen."""
+    from app.foundation.forked_processes import ForkedProcesses, usable_cores
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import ExplorationRequest, make_plan
     from engine.lab.run.run import LabRun
@@ -83,13 +88,23 @@ def measurements() -> tuple[Callable[[], float], ...]:
             run.run_events(_EVENTS_AGAIN)
             return time.process_time() - began
 
-    def search() -> float:
-        exploration, began = Exploration(plan), time.process_time()
+    def search(processes: int, clock: Callable[[], float]) -> float:
+        forks = ForkedProcesses(processes) if processes else None
+        exploration, began = Exploration(plan, forks=forks), clock()
         for _ in exploration.steps():
             pass
-        return exploration.state.bounded.schedules / (time.process_time() - began)
+        return exploration.state.bounded.schedules / (clock() - began)
 
-    return sweep, again, search
+    def of_one_core() -> float:
+        return sum(os.times()[:4])
+
+    return (
+        sweep,
+        again,
+        lambda: search(0, of_one_core),
+        lambda: search(1, of_one_core),
+        lambda: search(usable_cores(), time.perf_counter),
+    )
 
 
 def answer(form: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import os
 import sys
 import time
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,7 @@ class TimeSpent:
         from engine.lab.explorer.exploration import Phase
 
         if state.phase is Phase.SEARCHING:
-            self.search_cpu_s = time.process_time() - self._cpu_started
+            self.search_cpu_s = _cpu_s() - self._cpu_started
             self._search_s = self.seconds
             more = state.search.schedules if state.search is not state.bounded else 0
             self._schedules = state.bounded.schedules + more
@@ -70,13 +71,17 @@ class TimeSpent:
 
     @property
     def rate(self) -> float:
-        """Schedules per second of processor time, what one core does when nothing else runs on it; shared: in all."""
-        spent_s = self._search_s if self._is_shared else self.search_cpu_s
-        return self._schedules / spent_s if spent_s else 0.0
+        """Schedules per second by the clock, not counting what was done with a finding."""
+        return self._schedules / self._search_s if self._search_s else 0.0
 
     def to_dict(self) -> dict[str, float]:
         """As JSON."""
         return {"seconds": round(self.seconds, 3), "search_cpu_seconds": round(self.search_cpu_s, 3)}
+
+
+def _cpu_s() -> float:
+    """Return the processor time of this process and its ended children, in seconds."""
+    return sum(os.times()[:4])
 
 
 @click.command("explore", context_settings={"help_option_names": ["-h", "--help"]})
@@ -159,9 +164,7 @@ class TimeSpent:
 @click.option(
     "--processes",
     type=click.IntRange(1, 64),
-    default=1,
-    show_default=True,
-    help="How many processes share the work. What is found is the same.",
+    help="How many processes share the work. What is found is the same.  [default: one per core]",
 )
 @click.option(
     "--spark",
@@ -192,7 +195,7 @@ def command(
     random_schedules: int,
     max_schedules: int,
     changed: tuple[str, ...],
-    processes: int,
+    processes: int | None,
     master: str | None,
     as_json: bool,
     address: str,
@@ -243,7 +246,7 @@ def command(
         max_schedules=max_schedules,
         settings=tuple(one for text in changed for one in settings_of(scenario, text)),
     )
-    if master is not None and processes != 1:
+    if master is not None and processes is not None:
         raise click.UsageError("--processes and --spark are two ways to share the work; name one")
     exploration, spent = _explore(request, processes, master)
     if as_json:
@@ -254,8 +257,9 @@ def command(
         raise SystemExit(1)
 
 
-def _explore(request: ExplorationRequest, processes: int, master: str | None) -> tuple[Exploration, TimeSpent]:
+def _explore(request: ExplorationRequest, processes: int | None, master: str | None) -> tuple[Exploration, TimeSpent]:
     """Search to the end."""
+    from app.foundation.forked_processes import forked_processes, usable_cores
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import make_plan
     from engine.lab.run.spread import be_quiet
@@ -268,12 +272,13 @@ def _explore(request: ExplorationRequest, processes: int, master: str | None) ->
     try:
         plan = make_plan(request)
         with contextlib.ExitStack() as stack:
+            forks = forked_processes(processes or usable_cores()) if master is None else None
             spread: Spread | None = None
             if master is not None:
                 spread = LateSpark(master, stack)
-            elif processes > 1:
+            elif forks is None:
                 spread, _ = stack.enter_context(shared_work(None, processes))
-            exploration, spent = Exploration(plan, spread), TimeSpent(is_shared=spread is not None)
+            exploration, spent = Exploration(plan, forks=forks, spread=spread), TimeSpent()
             _run(exploration, request.scenario, spent)
     except LabError as error:
         raise click.ClickException(str(error)) from None
@@ -307,8 +312,10 @@ def progress_text(state: ExplorationState, spent: TimeSpent) -> str:
     search = state.search
     kind = "random" if state.is_random else f"{search.depth} at a time"
     found = "found" if state.finding is not None else state.phase.value
+    left = f", {(search.planned - search.done) / spent.rate:,.0f} s left" if spent.rate else ""
     return (
-        f"{search.schedules:,} schedules, {spent.rate:,.0f}/s, {kind} ({search.done:,} of {search.planned:,}), {found}"
+        f"{search.schedules:,} schedules, {spent.rate:,.0f}/s, {kind} "
+        f"({search.done:,} of {search.planned:,}{left}), {found}"
     )
 
 
@@ -325,7 +332,7 @@ def _tell(exploration: Exploration, request: ExplorationRequest, spent: TimeSpen
     switches = f"without {', '.join(request.without)}" if request.without else "with everything switched on"
     click.echo(
         f"{request.scenario.name}, {switches}: {bounded.schedules:,} schedules "
-        f"({depths} {what}){more}, stage, {spent.rate:,.0f}{spent.unit}; "
+        f"({depths} {what}){more}, stage, {spent.rate:,.0f}/s; "
         f"{state.tried_on_stage} on the stage; {spent.seconds:.2f} s in all"
     )
     finding = state.finding

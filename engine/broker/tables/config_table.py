@@ -31,6 +31,7 @@ from engine.protocol.body.data_version import DataVersion
 from engine.protocol.errors import MalformedBody, ProtocolError
 from engine.protocol.json_form.json_fields import as_object, get_object
 from engine.runtime.port import Clock, DiskFault
+from engine.runtime.shield import shield
 from engine.store.files.change_journal import ChangeJournal
 from engine.store.files.config_file import ConfigFile
 
@@ -126,7 +127,7 @@ class ConfigTable(Generic[_Entry]):
                 self._write_wanted(), name=f"change {self.file.path}"
             )
         # Shielded: a connection that ends must not take the write from the others.
-        await asyncio.shield(self._next_write)
+        await shield(self._next_write)
 
     def _check_room(self, name: str) -> None:
         if name in self.entries or name in self._wanted:

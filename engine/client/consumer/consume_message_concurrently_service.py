@@ -32,6 +32,7 @@ from engine.client.queues.process_queue import ProcessQueue
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.enums import MessageModel
 from engine.protocol.message.message import MessageExt
+from engine.runtime.shield import shield
 from engine.runtime.step import step
 
 _log = logging.getLogger("glassmq.client")
@@ -174,7 +175,7 @@ class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
         RocketMQ the broker then gets it twice.
         """
         known = process_queue.given_back.get(message.queue_offset)
-        if known is not None and await asyncio.shield(known):
+        if known is not None and await shield(known):
             return True
         outcome: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         process_queue.given_back[message.queue_offset] = outcome

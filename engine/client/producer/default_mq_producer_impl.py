@@ -25,6 +25,7 @@ from engine.client.producer.send_kernel import Outgoing, SendKernel
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.topic_route_data import TopicRouteData
 from engine.protocol.message.message import Message
+from engine.runtime.shield import shield
 
 #: Chooses the queue of a try, given the name of the broker where the try before failed.
 ChooseQueue = Callable[[str | None], MessageQueue]
@@ -91,7 +92,7 @@ class DefaultMQProducerImpl:
                 request = asyncio.create_task(self._request_route(topic), name=f"route of {topic}")
                 self._route_requests[topic] = request
                 request.add_done_callback(lambda _: self._route_requests.pop(topic, None))
-            failure = await asyncio.shield(request)
+            failure = await shield(request)
             if failure is not None:
                 raise failure
             info = self._publish_infos.get(topic)

@@ -43,6 +43,7 @@ from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.protocol.system_flags import MESSAGE_COMPRESSED
 from engine.remoting.channel import Channel
+from engine.runtime.shield import shield
 
 _log = logging.getLogger("glassmq.client")
 
@@ -180,7 +181,7 @@ class Requester:
             return
         if self._heartbeat is None or self._heartbeat.done():
             self._heartbeat = asyncio.create_task(instance.send_heartbeat_to_all_brokers(), name="heartbeat")
-        await asyncio.shield(self._heartbeat)
+        await shield(self._heartbeat)
 
     # --- replies ---------------------------------------------------------------------------------------------------
 

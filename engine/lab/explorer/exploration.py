@@ -17,13 +17,15 @@ from typing import Any, NamedTuple
 
 from engine.lab.checkers.watch.violation import Violation
 from engine.lab.explorer.captions import caption_of, meanwhile, step_name
+from engine.lab.explorer.forked_search import forked_branches
 from engine.lab.explorer.gated_run import ScheduleOutcome
 from engine.lab.explorer.pct import PctSearch
-from engine.lab.explorer.search import SearchBounds, SearchState, StallSearch
+from engine.lab.explorer.search import RunBranches, SearchBounds, SearchState, StallSearch
 from engine.lab.explorer.shrink import ddmin, shorten
 from engine.lab.explorer.spread_search import spread_branches
 from engine.lab.explorer.stage import StageSetting, execute_on_stage, replay, violation_of
 from engine.lab.explorer.stall import Stall, Stalls
+from engine.lab.run.process_tree import ProcessTree
 from engine.lab.run.run import LabRun
 from engine.lab.run.spread import Spread
 from engine.lab.scenario.errors import LabError
@@ -151,12 +153,20 @@ class ExplorationState:
 class Exploration:
     """:ivar state: see :class:`ExplorationState`.
 
-    :param spread: who runs the schedules of the bounded search; None: this process. What it finds is the same.
+    :param forks: processes that run the schedules of the bounded search, each from its last stall on.
+    :param spread: who runs them, from the beginning on, where nothing forks; None: this process. What is found, and in
+        which order, is the same.
     """
 
-    def __init__(self, plan: ExplorationPlan, spread: Spread | None = None) -> None:
+    def __init__(
+        self, plan: ExplorationPlan, *, forks: ProcessTree | None = None, spread: Spread | None = None
+    ) -> None:
         self.plan = plan
-        elsewhere = spread_branches(spread, plan.setting) if spread is not None else None
+        elsewhere: RunBranches | None = None
+        if forks is not None:
+            elsewhere = forked_branches(forks, plan.setting)
+        elif spread is not None:
+            elsewhere = spread_branches(spread, plan.setting)
         self._bounded = StallSearch(self._execute, plan.bounds, elsewhere)
         self.state = ExplorationState(self._bounded.state, bounded=self._bounded.state)
 

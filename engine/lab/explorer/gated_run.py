@@ -94,11 +94,33 @@ class Watch(Protocol):
         ...
 
 
+class StallSource(Protocol):
+    """Decides which stall begins where."""
+
+    def stall_at(self, point: StepPoint) -> Stall | None:
+        """Asked once at every point that is passed: the stall that begins there. None: none does.
+
+        A point at which a stall has begun is asked about again when that is over.
+        """
+        ...
+
+
+class PlannedStalls:
+    """Implements :class:`StallSource` with the stalls of one schedule, in any order."""
+
+    def __init__(self, stalls: Sequence[Stall]) -> None:
+        self._waiting: dict[tuple[str, str, int], Stall] = {stall.point: stall for stall in stalls}
+        assert len(self._waiting) == len(stalls), "two stalls at one point"
+
+    def stall_at(self, point: StepPoint) -> Stall | None:
+        """Each stall begins once."""
+        return self._waiting.pop(point, None)
+
+
 class GatedRun:
     """One schedule on one world.
 
     :param nodes: whose steps are watched.
-    :param stalls: in any order.
     :param apply: carries a command out on the world.
     :param watch: says what is violated.
     :param plan: what is done besides, in the order of time.
@@ -108,7 +130,7 @@ class GatedRun:
         self,
         loop: LabLoop,
         nodes: Sequence[str],
-        stalls: Sequence[Stall],
+        stalls: StallSource,
         *,
         apply: Callable[[Command], None],
         watch: Watch,
@@ -121,10 +143,9 @@ class GatedRun:
         self._stalled_until_us = 0
         self._grace_end_us = NEVER_US
         self._agenda = list(plan)
-        self._waiting: dict[tuple[str, str, int], Stall] = {stall.point: stall for stall in stalls}
-        assert len(self._waiting) == len(stalls), "two stalls at one point"
-        #: Actors and labels of the stalls that have not begun: steps that are to be counted.
-        self._counted = [point[:2] for point in self._waiting]
+        self._stalls = stalls
+        #: How often each was passed.
+        self._counts: dict[tuple[str, str], int] = {}
         self._steps: list[tuple[str, str]] = []
         self._later = 0
         self._begun: list[BegunStall] = []
@@ -196,11 +217,11 @@ class GatedRun:
         if label in _NO_STEPS or actor.node.name not in self._nodes or "->" in actor.name:
             return True
         step = (actor.name, label)
-        if step in self._counted:
-            stall = self._waiting.get((*step, self._steps.count(step) + 1))
-            if stall is not None:
-                self._next = stall
-                return False
+        occurrence = self._counts.get(step, 0) + 1
+        self._next = self._stalls.stall_at(StepPoint(*step, occurrence))
+        if self._next is not None:
+            return False
+        self._counts[step] = occurrence
         self._steps.append(step)
         return True
 
@@ -218,8 +239,10 @@ class GatedRun:
         if self._frames > FRAMES_MAX:
             return
         self._steps.append(step)
-        stall = self._waiting.get((*step, self._steps.count(step))) if step in self._counted else None
+        self._counts[step] = occurrence = self._counts.get(step, 0) + 1
+        stall = self._stalls.stall_at(StepPoint(*step, occurrence))
         if stall is not None:
+            self._loop.run_on_after_fork()
             # A command stands between two events: just before this one it does the same.
             self._begin(stall, event - 1)
 
@@ -230,8 +253,6 @@ class GatedRun:
 
     def _begin(self, stall: Stall, event: int) -> None:
         """Let it begin after event ``event``."""
-        del self._waiting[stall.point]
-        self._counted.remove(stall.point[:2])
         now_us = self._loop.now_us
         self._later = len(self._steps)
         self._grace_end_us = NEVER_US

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from engine.lab.checkers import CheckerSet, Violation
-from engine.lab.explorer.gated_run import GatedRun, PlannedCommand, ScheduleOutcome
+from engine.lab.explorer.gated_run import GatedRun, PlannedCommand, PlannedStalls, ScheduleOutcome, StallSource
 from engine.lab.explorer.lost_frames import FrameEye
 from engine.lab.explorer.stall import Stalls
 from engine.lab.run.one_collection import with_one_collection
@@ -96,19 +96,24 @@ class StageSetting:
 def execute_on_stage(setting: StageSetting, stalls: Stalls) -> ScheduleOutcome:
     """Run one schedule."""
     with ScenarioWorld(setting.scenario, setting.seed) as world:
-        # Nobody reads it here; a finding is replayed with one.
-        world.lab.stop_journal()
-        follow_script(world)
-        watch = CheckerWatch(setting, world)
-        apply = partial(apply_command, world)
-        run = GatedRun(world.loop, setting.nodes, stalls, apply=apply, watch=watch, plan=setting.commands)
-        if setting.lost_frames:
-            faults = world.link_faults
-            world.lab.network.faults.insert(0, FrameEye(faults.names, setting.lost_frames, run.frame_leaves))
-        outcome = run.run(setting.begin_us, setting.end_us, setting.last_us)
-        if outcome.violation is None and world.is_over:
-            return dataclasses.replace(outcome, violation=watch.at_end())
-        return outcome
+        return outcome_on_stage(setting, world, PlannedStalls(stalls))
+
+
+def outcome_on_stage(setting: StageSetting, world: ScenarioWorld, stalls: StallSource) -> ScheduleOutcome:
+    """Run a schedule on ``world``, which is at its beginning."""
+    # Nobody reads it here; a finding is replayed with one.
+    world.lab.stop_journal()
+    follow_script(world)
+    watch = CheckerWatch(setting, world)
+    apply = partial(apply_command, world)
+    run = GatedRun(world.loop, setting.nodes, stalls, apply=apply, watch=watch, plan=setting.commands)
+    if setting.lost_frames:
+        faults = world.link_faults
+        world.lab.network.faults.insert(0, FrameEye(faults.names, setting.lost_frames, run.frame_leaves))
+    outcome = run.run(setting.begin_us, setting.end_us, setting.last_us)
+    if outcome.violation is None and world.is_over:
+        return dataclasses.replace(outcome, violation=watch.at_end())
+    return outcome
 
 
 #: Commands after which nothing is consumed again that was consumed already.

@@ -336,6 +336,10 @@ class LabLoop(asyncio.AbstractEventLoop):
         finally:
             events._set_running_loop(None)
 
+    def run_on_after_fork(self) -> None:
+        """Go on with the event that runs, in a child that it has forked: asyncio knows the loop of one process only."""
+        events._set_running_loop(self)
+
     def run_until_complete(self, future: Any) -> Any:
         """Run until ``future`` (or the task of a coroutine) is done; its result. Raises :class:`LabDeadlock`."""
         if asyncio.isfuture(future):

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine.runtime.port import DiskFault, DiskFull
+from engine.runtime.shield import shield
 
 #: What the system says where there is no room for more; the last one, for a file of that size.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -89,7 +90,7 @@ class LiveFlushedFile:
             if self._running_flush is None:
                 self._running_flush = asyncio.ensure_future(self._flush_in_thread())
             # Shielded: a caller that gives up must not take the flush from the others.
-            await asyncio.shield(self._running_flush)
+            await shield(self._running_flush)
 
     async def _flush_in_thread(self) -> None:
         covered = self._write_count

@@ -36,6 +36,7 @@ FORBIDDEN_CALLS = {
     "asyncio.open_connection": "runtime.network",
     "asyncio.start_server": "runtime.network",
     "asyncio.to_thread": "runtime.call_listener",
+    "asyncio.shield": "engine.runtime.shield: asyncio.shield runs another number of callbacks in Python 3.14",
     "asyncio.wait": "asyncio.gather: it walks a set of tasks",
     "asyncio.wait_for": "asyncio.timeout: wait_for takes a different number of steps in each Python version",
 }

@@ -82,8 +82,8 @@ export function Explorer() {
 function Progress({ state }) {
   const running = isRunning(state);
   const figures = [t("lab.explorer.schedules", { n: state.schedules })];
-  if (state.cpu_seconds > 0)
-    figures.push(t("lab.explorer.rate", { rate: Math.round(state.schedules / state.cpu_seconds) }));
+  const rate = state.search_seconds > 0 ? state.schedules / state.search_seconds : 0;
+  if (rate) figures.push(t("lab.explorer.rate", { rate: Math.round(rate) }));
   if (state.planned > 1)
     figures.push(
       t(state.max_crashes || state.max_losses ? "lab.explorer.depth_mixed" : "lab.explorer.depth", {
@@ -92,6 +92,8 @@ function Progress({ state }) {
         planned: state.planned,
       }),
     );
+  if (rate && state.phase === "searching")
+    figures.push(t("lab.explorer.left", { time: span(((state.planned - state.done) / rate) * 1_000_000) }));
   if (state.seconds) figures.push(span(state.seconds * 1_000_000));
   const share = running ? (state.planned ? state.done / state.planned : 0) : 1;
   return html`<section class="explorer-progress" aria-live="polite">

@@ -59,7 +59,7 @@ def test_a_search_says_how_far_it_has_come_and_what_it_found(explorations):
     state = wait_until(explorations, identity, lambda state: state["phase"] in ENDS)
     assert state["phase"] == "done"
     assert state["schedules"] > 1
-    assert state["cpu_seconds"] > 0
+    assert state["search_seconds"] > 0
     (hold,) = state["finding"]["holds"]
     assert hold["actor"].startswith("C1/worker")
     assert hold["label"]["zh"] == "调用监听器"

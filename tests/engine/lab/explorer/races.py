@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any
 
 from engine.lab.checkers.watch.violation import Anomaly, Violation
-from engine.lab.explorer.gated_run import GatedRun, ScheduleOutcome
+from engine.lab.explorer.gated_run import GatedRun, PlannedStalls, ScheduleOutcome
 from engine.lab.explorer.search import Execute
 from engine.lab.explorer.stall import Stalls
 from engine.lab.scenario.scenario import Command
@@ -63,7 +63,9 @@ def executor_of(race: Race) -> Execute:
                 loop.resume(loop.nodes[command.target])
 
         try:
-            return GatedRun(loop, [*works], stalls, apply=apply, watch=StateWatch(loop, state)).run(0, END_US)
+            return GatedRun(loop, [*works], PlannedStalls(stalls), apply=apply, watch=StateWatch(loop, state)).run(
+                0, END_US
+            )
         finally:
             loop.close()
 

@@ -244,7 +244,7 @@ def test_a_shared_search_loses_the_same_frames_in_the_same_order() -> None:
 
     reports = []
     for spread in (None, backwards):
-        exploration = Exploration(plan, spread)
+        exploration = Exploration(plan, spread=spread)
         seen = [exploration.state.search.events for _ in exploration.steps()]
         reports.append((seen, exploration.state.to_dict()))
     assert reports[0] == reports[1]

@@ -124,7 +124,7 @@ def test_a_shared_search_runs_the_same_schedules_in_the_same_order():
     plan = make_plan(ExplorationRequest(load_scenario("two-consumers"), max_stalls=1, pause_ms=(3_000,)))
 
     def steps_of(spread):
-        exploration = Exploration(plan, spread)
+        exploration = Exploration(plan, spread=spread)
         seen = [exploration.state.search.events for _ in exploration.steps()]
         return seen, exploration.state.to_dict()
 

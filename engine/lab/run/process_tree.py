@@ -1,0 +1,44 @@
+"""A computation that forks: it goes on in several processes from the same moment, each with the state it had there.
+
+    for result in tree.grow(work):        # work(branch) runs in the first process of the tree
+        ...
+
+    def work(branch):
+        if branch.fork():                 # true in the child, once its parent has gone on or waits for it
+            ...
+        branch.report(result)
+
+The engine only names what it needs; :mod:`app.foundation.forked_processes` does it with ``os.fork``. Where there is no
+fork (Windows, a browser), callers do the work from the beginning each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import Protocol
+
+
+class TreeBranch(Protocol):
+    """What one process of the tree can do."""
+
+    def fork(self) -> bool:
+        """Make a child that goes on from here. True: this is the child. In the parent it returns when the child and
+        all that it forked have ended, or at once where another process may run."""
+        ...
+
+    def report(self, result: object) -> None:
+        """Send ``result`` to whoever grew the tree. Waits while it has not read the results before."""
+        ...
+
+
+class ProcessTree(Protocol):
+    """Grows a tree of processes; a bounded number of them runs, the others wait for their children."""
+
+    def grow(self, work: Callable[[TreeBranch], None]) -> Generator[object, None, None]:
+        """Yield what the processes report, as it comes. Closing the generator ends them all; a process that fails
+        raises :class:`TreeFailed` here."""
+        ...
+
+
+class TreeFailed(Exception):
+    """A process of a tree ended before its work was done; the text says why, where that is known."""
