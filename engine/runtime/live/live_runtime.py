@@ -92,11 +92,13 @@ class LiveRuntime:
 
     async def close(self) -> None:
         """Close every connection, listener and thread of the node. The engine on it must be shut down before."""
-        await self._sockets.close()
-        if self._listener_threads is not None:
-            # A listener that still runs is left to end.
-            self._listener_threads.shutdown(wait=False, cancel_futures=True)
-        self.disk.close()
+        try:
+            await self._sockets.close()
+        finally:
+            if self._listener_threads is not None:
+                # A listener that still runs is left to end.
+                self._listener_threads.shutdown(wait=False, cancel_futures=True)
+            self.disk.close()
 
 
 def _own_ip() -> str:

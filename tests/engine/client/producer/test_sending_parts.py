@@ -342,13 +342,18 @@ def test_a_client_is_never_started_twice_and_says_what_state_it_is_in():
     life = ServiceLife("producer group g")
     with pytest.raises(ClientNotRunning, match="producer group g is CREATE_JUST, not RUNNING: call start"):
         life.require_running()
-    life.enter(ServiceState.START_FAILED)
-    life.enter(ServiceState.RUNNING)
-    life.require_running()
-    with pytest.raises(ClientNotRunning, match="cannot become START_FAILED"):
-        life.enter(ServiceState.START_FAILED)
-    life.enter(ServiceState.SHUTDOWN_ALREADY)
-    with pytest.raises(ClientNotRunning, match="make a new one"):
+
+    async def live() -> None:
+        async with life.starting():
+            assert life.state is ServiceState.START_FAILED, "until it has succeeded"
+        life.require_running()
+        with pytest.raises(ClientNotRunning, match="producer group g is running: it cannot be started again"):
+            async with life.starting():
+                pass
+        await life.end()
+
+    asyncio.run(live())
+    with pytest.raises(ClientNotRunning, match="is SHUTDOWN_ALREADY, not RUNNING: make a new one"):
         life.require_running()
 
 
