@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from engine.client.callbacks.message_queue_selector import MessageQueueSelector
@@ -186,11 +186,8 @@ class DefaultMQProducer(ServiceContext):
         be stored all the same.
         """
         outgoing = self._prepare(message)
-        timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
         chosen = await self._choose(message, queue, selector, selector_argument)
-        if chosen is None:
-            return await self._numbered((message,), self._impl.send(outgoing, timeout_ms))
-        return await self._numbered((message,), self._impl.send_to(outgoing, chosen, timeout_ms))
+        return await self._send(message, outgoing, chosen, timeout_ms)
 
     def send_async(
         self,
@@ -311,9 +308,17 @@ class DefaultMQProducer(ServiceContext):
 
     # --- inside ----------------------------------------------------------------------------------------------------
 
-    def _prepare(self, message: Message) -> Outgoing:
+    async def _send(
+        self, message: Message, outgoing: Outgoing, queue: MessageQueue | None, timeout_ms: int | None
+    ) -> SendResult:
+        timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
+        if queue is None:
+            return await self._numbered((message,), self._impl.send(outgoing, timeout_ms))
+        return await self._numbered((message,), self._impl.send_to(outgoing, queue, timeout_ms))
+
+    def _prepare(self, message: Message, own_properties: Collection[str] = ()) -> Outgoing:
         self._life.require_running()
-        check_message(message, self.config.max_message_size)
+        check_message(message, self.config.max_message_size, own_properties)
         self._give_unique_id(message)
         return outgoing_message(message, self.config)
 

@@ -100,13 +100,19 @@ def test_after_a_failure_another_broker_is_chosen_if_there_is_one():
 # --- batches ----------------------------------------------------------------------------------------------------------
 
 
+def half_message() -> Message:
+    message = Message("T", b"x")
+    message.properties["TRAN_MSG"] = "true"
+    return message
+
+
 @pytest.mark.parametrize(
     ("second", "complaint"),
     [
         (Message("Other", b"x"), "message 1 has topic 'Other', the first has 'T'"),
         (Message("T", b"x", delay_level=3), "message 1 has delay level 3; delayed messages cannot be batched"),
-        (Message("T", b"x", properties={"TRAN_MSG": "true"}), r"message 1 is transactional \(TRAN_MSG\)"),
-        (Message("T", b"x", properties={"WAIT": "false"}), "message 1 differs from the first in WAIT"),
+        (half_message(), r"message 1 is transactional \(TRAN_MSG\)"),
+        (Message("T", b"x", wait_store_msg_ok=False), "message 1 differs from the first in WAIT"),
     ],
 )
 def test_a_batch_says_which_message_does_not_belong(second, complaint):
