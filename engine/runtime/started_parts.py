@@ -148,7 +148,7 @@ async def end_all(endings: Iterable[Ending], name: str) -> None:
         except (Exception, asyncio.CancelledError) as failure:
             failures.append(failure)
     failures.sort(key=lambda failure: isinstance(failure, Exception))
-    for failure in failures[1:]:
-        _log.error("%s could not be ended wholly", name, exc_info=failure)
+    for other in failures[1:]:
+        _log.error("%s could not be ended wholly", name, exc_info=other)
     if failures:
         raise failures[0]

@@ -33,6 +33,16 @@ class NoRoute(MQClientError):
     """The name servers know no broker that serves the topic."""
 
 
+class OrderTopicConfUnusable(MQClientError):
+    """What the name servers were given under ORDER_TOPIC_CONFIG for a topic says not which queues it has."""
+
+    def __init__(self, topic: str, configuration: str, why: str) -> None:
+        super().__init__(
+            f"ORDER_TOPIC_CONFIG of topic {topic!r} at the name server, {configuration!r:.200}, cannot be used: {why}; "
+            "it is written broker-a:4;broker-b:4"
+        )
+
+
 class NameServerUnreachable(MQClientError):
     """None of the name servers answered."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from functools import partial
 
 import pytest
 
@@ -24,7 +25,7 @@ class Component:
     async def start(self) -> None:
         async with self.parts.starting():
             for part in "abc":
-                self.parts.add(lambda part=part: self._end(part))
+                self.parts.add(partial(self._end, part))
                 self.happened.append(f"+{part}")
                 await self._two_turns()
                 if part == self._fails_at:
