@@ -78,6 +78,7 @@ class DefaultMQPullConsumer(ServiceContext):
     async def start(self) -> None:
         """Begin. Raises when it was started before."""
         async with self._life.starting():
+            self.instance.be_the_only("consumer", self._group, self._life)
             await self.offset_store.load()
             self.instance.consumer = self
             self.instance.will_end(self._life)

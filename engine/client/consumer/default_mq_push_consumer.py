@@ -196,6 +196,7 @@ class DefaultMQPushConsumer(ServiceContext):
         if self._listener is None:
             raise IllegalClientArgument("no listener: call register_message_listener(...) before start()")
         async with self._life.starting():
+            self.instance.be_the_only("consumer", self.group, self._life)
             if self.config.message_model is MessageModel.CLUSTERING:
                 retry = retry_topic(self.group)
                 now_ms = self.instance.runtime.clock.now_ms()

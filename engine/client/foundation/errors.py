@@ -29,6 +29,10 @@ class IllegalClientArgument(MQClientError, ValueError):
     """A setting or an argument is not allowed. Nothing was sent."""
 
 
+class DuplicateClient(MQClientError):
+    """A client of the same group and the same client id runs in this process already."""
+
+
 class NoRoute(MQClientError):
     """The name servers know no broker that serves the topic."""
 

@@ -13,11 +13,12 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
+from functools import partial
 from typing import Protocol
 
 from engine.client.callbacks.acl_client_rpc_hook import make_rpc_hook
 from engine.client.foundation.client_config import ClientConfig, build_client_id
-from engine.client.foundation.errors import MQBrokerError, MQClientError
+from engine.client.foundation.errors import DuplicateClient, MQBrokerError, MQClientError
 from engine.client.foundation.service_state import ServiceLife
 from engine.client.instance.client_route_table import ClientRouteTable, subscribe_queues
 from engine.client.instance.consumer_api import ConsumerApi
@@ -139,6 +140,20 @@ class MQClientInstance:
         """End the periodic work; requests still go through."""
         self._is_stopped = True
         await self.background.stop()
+
+    def be_the_only(self, kind: str, group: str, life: ServiceLife) -> None:
+        """Raise :class:`DuplicateClient` if a ``kind`` of ``group`` with this client id runs in this process, until
+        ``life`` ends (RocketMQ: ``registerConsumer``, ``registerProducer``).
+
+        Brokers and the other members know members by their ids: two of one id would take each other's queues.
+        """
+        names, name = self.runtime.process_names, f"{kind} {group} {self.client_id} {self.config.name_server_addresses}"
+        if names.setdefault(name, self) is not self:
+            raise DuplicateClient(
+                f"a {kind} of group {group!r} with the client id {self.client_id} runs in this process already: shut "
+                "it down, or give one of them another instance_name or group"
+            )
+        life.ends_with(partial(names.pop, name, None))
 
     def will_end(self, life: ServiceLife) -> None:
         """Have ``life`` end the periodic work, leave the groups at every broker, and close the connections."""

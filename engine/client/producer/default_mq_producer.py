@@ -121,6 +121,7 @@ class DefaultMQProducer(ServiceContext):
     async def start(self) -> None:
         """Begin. Needs no name server yet: a send says what is missing. Raises when it was started before."""
         async with self._life.starting():
+            self.instance.be_the_only("producer", self.group, self._life)
             if self.trace_dispatcher is not None:
                 self._life.ends_with(self.trace_dispatcher.shutdown)
             self.instance.producer = self._impl
