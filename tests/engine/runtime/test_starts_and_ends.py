@@ -26,6 +26,8 @@ from engine.client import (
     TransactionMQProducer,
 )
 from engine.client.foundation.errors import ClientNotRunning
+from engine.kafka.broker.kafka_broker import KafkaBroker
+from engine.kafka.broker.kafka_broker_config import KafkaBrokerConfig
 from engine.name_server.name_server import NameServer
 from engine.name_server.name_server_config import NameServerConfig
 from engine.replication.ha.ha_config import BrokerRole
@@ -84,6 +86,13 @@ def group_member(cluster: LabCluster) -> GroupMember:
     return GroupMember(runtime, group, broker(cluster).config, LAB_STORE)
 
 
+class LoneKafkaBroker(KafkaBroker):
+    """Starts without arguments, as the others do."""
+
+    async def start(self, host: str = "", port: int = 9092) -> str:
+        return await super().start(host, port)
+
+
 COMPONENTS: dict[str, Callable[[LabCluster], Component]] = {
     "push consumer": push_consumer,
     "traced push consumer": lambda cluster: push_consumer(cluster, enable_msg_trace=True),
@@ -97,6 +106,7 @@ COMPONENTS: dict[str, Callable[[LabCluster], Component]] = {
     "synchronous master": lambda cluster: broker(cluster, broker_role=BrokerRole.SYNC_MASTER),
     "slave": slave,
     "member of a group": group_member,
+    "Kafka broker": lambda cluster: LoneKafkaBroker(cluster.world.node(NODE), KafkaBrokerConfig({"T": 2})),
 }
 
 
