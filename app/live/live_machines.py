@@ -17,6 +17,7 @@ from engine.replication.majority.errors import NotOfThisGroup
 from engine.runtime.live.live_flushed_file import DiskCondition
 from engine.runtime.live.live_tls import ServerTls, TlsUnusable, own_client_tls
 from engine.runtime.port import AddressInUse, DiskFault, DiskFull, FolderLocked, RuntimeFault
+from engine.runtime.started_parts import Ending, end_all
 from engine.store.files.store_config import MessageStoreConfig
 
 if TYPE_CHECKING:
@@ -96,17 +97,13 @@ class LiveMachines:
     async def shutdown(self) -> None:
         """Gracefully: offsets are written, the log is flushed, whatever was broken."""
         self.broker_disk.mend()
-        has_process = self._has_broker_process
-        if self.member is not None:
-            await self.member.shutdown()
-        elif self.broker_runs:
-            await self.broker.shutdown()
+        endings: list[Ending] = []
+        if self._has_broker_process:
+            endings += [(self.member or self.broker).shutdown, self.broker_runtime.close]
         if self.name_server_runs:
-            await self.name_server.shutdown()
-        if has_process:
-            await self.broker_runtime.close()
-        if self.name_server_runs:
-            await self.name_server_runtime.close()
+            # The broker says goodbye to it first.
+            endings += [self.name_server.shutdown, self.name_server_runtime.close]
+        await end_all(endings, "the engine")
 
     # --- name server --------------------------------------------------------------------------------------------------
 
@@ -155,15 +152,15 @@ class LiveMachines:
             runtime = LiveRuntime(
                 self.broker_name, self._settings.data_folder, server_tls=tls, client_tls=own_client_tls(tls)
             )
-            config, store_config = await self._configured(runtime)
-            runtime.clock.ahead_ms = self.ahead_ms
-            runtime.disk.condition = self.broker_disk
-            if self._gate is not None:
-                from engine.faults.faulty_network import FaultyNetwork
-
-                runtime.network = FaultyNetwork(runtime.network, self._gate)
-            self.broker_runtime = runtime
             try:
+                config, store_config = await self._configured(runtime)
+                runtime.clock.ahead_ms = self.ahead_ms
+                runtime.disk.condition = self.broker_disk
+                if self._gate is not None:
+                    from engine.faults.faulty_network import FaultyNetwork
+
+                    runtime.network = FaultyNetwork(runtime.network, self._gate)
+                self.broker_runtime = runtime
                 if self._settings.group is not None:
                     await self._start_member(self._settings.group, runtime, config, store_config)
                     return

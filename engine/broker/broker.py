@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from engine.acl.errors import BadAccessConfig
@@ -65,6 +66,7 @@ from engine.protocol.names import SCHEDULE_TOPIC, validate_topic
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, Runtime
+from engine.runtime.started_parts import StartedParts
 from engine.store.files.config_file import ConfigFile
 from engine.store.files.store_config import MessageStoreConfig
 from engine.store.message_store import MessageStore
@@ -116,6 +118,7 @@ class Broker:
         self.where = BrokerAddress()
         self.recovery_report: RecoveryReport | None = None
         self._tasks = BackgroundTasks(self.config.broker_name)
+        self._parts = StartedParts(self.config.broker_name)
         self.broker_outer_api = BrokerOuterApi(runtime, self.config)
         self.registration = BrokerRegistration(self.config, self._register_broker)
         self._make_tables()
@@ -276,25 +279,46 @@ class Broker:
 
         :param known: of the log, from elsewhere; None: nothing.
 
-        Raises ``FolderLocked`` (another broker has the data), ``AddressInUse``, ``DiskFault``.
+        Raises ``FolderLocked`` (another broker has the data), ``AddressInUse``, ``DiskFault``; then, or when it is
+        cancelled, nothing is left of it.
         """
-        self.where.started_ms = self.runtime.clock.now_ms()
-        self.recovery_report = report = await self._load(known)
-        try:
+        async with self._parts.starting():
+            self.where.started_ms = self.runtime.clock.now_ms()
+            self._parts.add(self.store.shutdown)
+            self.recovery_report = report = await self._load(known)
             self._load_tables(report)
+            self._write_tables_last()
+            self._parts.add(self.server.shutdown)
             await self.server.start(self.config.host, self.config.port, self.config.max_unsent_bytes)
             self.where.take(self.server.address, self.config, self.runtime.identity.host_ip)
+            self._parts.add(self.replication.shutdown)
+            self._parts.add(self.broker_outer_api.shutdown)
+            self._parts.add(partial(self.broker_outer_api.unregister_broker_all, self.address))
+            self._parts.add(self._tasks.stop)
             await self.replication.start(self._tasks, self._config_files)
             self._begin_services()
-        except BaseException:
-            await self._tasks.stop()
-            await self.replication.shutdown()
-            await self.server.shutdown()
-            await self.store.shutdown()
-            raise
-        await self.registration.start(self._tasks)
-        self.replication.follow(self._tasks)
+            await self.registration.start(self._tasks)
+            self.replication.follow(self._tasks)
         return report
+
+    def _write_tables_last(self) -> None:
+        """Have every table written once more, after the store has ended."""
+        for write in (
+            self.topic_config_manager.table.close,
+            self.subscription_group_manager.table.close,
+            self.consumer_offset_manager.persist,
+            self.consumer_filter_manager.persist,
+            self.schedule_message_service.persist,
+        ):
+            self._parts.add(partial(self._write_table, write), is_last=True)
+
+    async def _write_table(self, write: Callable[[], Awaitable[object] | None]) -> None:
+        try:
+            writing = write()
+            if writing is not None:
+                await writing
+        except (DiskFault, ConfigNotSaved) as fault:
+            logger.error("a table could not be written: %s", fault)
 
     async def _load(self, known: KnownBounds | None) -> RecoveryReport:
         # The leader of a group has heartbeats to send meanwhile.
@@ -370,36 +394,13 @@ class Broker:
 
     async def shutdown(self) -> None:
         """Say goodbye, stop serving, write every table."""
-        await self._tasks.stop()
-        await self.broker_outer_api.unregister_broker_all(self.address)
-        await self.broker_outer_api.shutdown()
-        await self.replication.shutdown()
-        await self.server.shutdown()
-        await self.store.shutdown()
-        for write in (
-            self.topic_config_manager.table.close,
-            self.subscription_group_manager.table.close,
-            self.consumer_offset_manager.persist,
-            self.consumer_filter_manager.persist,
-        ):
-            try:
-                await write()
-            except (DiskFault, ConfigNotSaved) as fault:
-                logger.error("a table could not be written: %s", fault)
-        try:
-            self.schedule_message_service.persist()
-        except DiskFault as fault:
-            logger.error("a table could not be written: %s", fault)
+        await self._parts.end()
 
     async def abandon(self) -> None:
         """End as a killed process does: what was in memory is gone, the files are as they are, nobody is told."""
-        await self._tasks.stop()
-        await self.broker_outer_api.shutdown()
-        await self.replication.shutdown()
-        await self.server.shutdown()
-        for table in (self.topic_config_manager.table, self.subscription_group_manager.table):
-            await table.abandon()
-        await self.store.abandon()
+        tables = (self.topic_config_manager.table, self.subscription_group_manager.table)
+        doors = (self._tasks.stop, self.broker_outer_api.shutdown, self.replication.shutdown, self.server.shutdown)
+        await self._parts.end((*doors, *(table.abandon for table in tables), self.store.abandon))
 
     def advance(self, ms: int) -> None:
         """The clock was set ahead so much: what is done from time to time is due so much earlier."""

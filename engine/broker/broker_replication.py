@@ -124,5 +124,7 @@ class BrokerReplication:
 
     async def shutdown(self) -> None:
         """End all connections."""
+        if self.client is not None:
+            self.client.shutdown()
         if self.service is not None:
             await self.service.shutdown()

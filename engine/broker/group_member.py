@@ -15,6 +15,7 @@ from collections import deque
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from enum import StrEnum
+from functools import partial
 
 from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig
@@ -28,6 +29,7 @@ from engine.replication.raft.raft_peer import RaftPeer
 from engine.replication.raft.raft_role import RaftRole
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, Runtime, RuntimeFault
+from engine.runtime.started_parts import StartedParts
 from engine.store.files.store_config import MessageStoreConfig
 from engine.store.message_store import MessageStore
 from engine.store.recovery.store_recovery import KnownBounds
@@ -94,6 +96,7 @@ class GroupMember:
         self._store_config = store_config
         self._broker_changed = broker_changed
         self._tasks = BackgroundTasks(f"{runtime.node_name}/member")
+        self._parts = StartedParts(f"member {group.name}")
         self._store: MessageStore
         self._replica: ReplicaLog
         self._majority: MajorityLog
@@ -114,35 +117,34 @@ class GroupMember:
         """Follow, until elected. Raises ``RuntimeFault``,
         :class:`~engine.replication.majority.errors.NotOfThisGroup`.
         """
-        self._applied = self._saved = load_mark(self._runtime.disk)
-        self._log_ends.append(self._applied.settled_offset)
-        await self._follow()
-        self.peer.applied_index = self._applied.index
-        try:
+        async with self._parts.starting():
+            self._applied = self._saved = load_mark(self._runtime.disk)
+            self._log_ends.append(self._applied.settled_offset)
+            self._parts.add(partial(self._end_state, Broker.shutdown, MessageStore.shutdown))
+            await self._follow()
+            self.peer.applied_index = self._applied.index
+            self._parts.add(self.peer.shutdown)
             await self.peer.start(*self.group.own_address)
-        except BaseException:
-            await self._store.abandon()
-            raise
-        self.peer.on_change = self._changed.set
-        self._tasks.spawn(self._run(), "group member")
-        self._tasks.every(MARK_INTERVAL_MS, self._mark, "mark what is applied")
+            self.peer.on_change = self._changed.set
+            self._parts.add(self._tasks.stop)
+            self._parts.add(self._mark)
+            self._tasks.spawn(self._run(), "group member")
+            self._tasks.every(MARK_INTERVAL_MS, self._mark, "mark what is applied")
 
     async def shutdown(self) -> None:
         """Leave in order: what is applied is on the disk, and marked."""
-        await self._mark()
-        await self._end(Broker.shutdown, MessageStore.shutdown)
+        await self._parts.end()
 
     async def abandon(self) -> None:
         """End as a killed process does."""
-        await self._end(Broker.abandon, MessageStore.abandon)
+        end_state = partial(self._end_state, Broker.abandon, MessageStore.abandon)
+        await self._parts.end((self._tasks.stop, self.peer.shutdown, end_state))
 
-    async def _end(
+    async def _end_state(
         self,
         end_broker: Callable[[Broker], Coroutine[object, object, None]],
         end_store: Callable[[MessageStore], Coroutine[object, object, None]],
     ) -> None:
-        await self._tasks.stop()
-        await self.peer.shutdown()
         if self.broker is not None:
             broker, self.broker = self.broker, None
             self._broker_changed()
@@ -183,7 +185,11 @@ class GroupMember:
     async def _follow(self) -> None:
         store = self._store = MessageStore(self._runtime, self._store_config)
         known = KnownBounds(self._applied.log_end_offset)
-        await self._runtime.disk.off_loop(lambda: store.load(known))
+        try:
+            await self._runtime.disk.off_loop(lambda: store.load(known))
+        except BaseException:
+            await store.abandon()
+            raise
         self._replica = store.follow()
         store.start()
         if self._replica.end_offset < self._applied.log_end_offset:

@@ -27,7 +27,6 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
-from engine.client.callbacks.consume_message_hook import SWALLOWED_PROPERTY
 from engine.client.callbacks.consume_orderly import ConsumeOrderlyContext, ConsumeOrderlyStatus
 from engine.idempotence.foundation.business_key import (
     KEY_MAX_LENGTH,
@@ -200,9 +199,7 @@ class IdempotentListener:
             _log.warning("the work of %s has failed and comes again: %s: %s", key, type(error).__name__, error)
         else:
             self._count(key, verdict)
-        message.properties.pop(SWALLOWED_PROPERTY, None)
-        if verdict is Verdict.SWALLOWED:
-            message.properties[SWALLOWED_PROPERTY] = "true"
+        message.is_swallowed = verdict is Verdict.SWALLOWED
         if self._watcher is not None:
             self._watcher(message, key, verdict)
         return verdict is not None and verdict.is_acknowledged

@@ -17,6 +17,7 @@ from engine.name_server.tool_request_processor import ToolRequestProcessor
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Runtime
+from engine.runtime.started_parts import StartedParts
 
 
 class NameServer:
@@ -44,19 +45,23 @@ class NameServer:
             ToolRequestProcessor(routes, kv_configs, self.configuration, self.server),
         )
         self._tasks = BackgroundTasks("name server")
+        self._parts = StartedParts("name server")
 
     async def start(self) -> None:
-        """Listen. Raises ``AddressInUse``."""
-        self.configuration.load()
-        self.kv_config_manager.load()
-        await self.server.start(self.config.host, self.config.port)
-        self.started_ms = self._runtime.clock.now_ms()
-        self._tasks.every(
-            self.config.scan_not_active_broker_interval_ms,
-            self.route_info_manager.scan_not_active_broker,
-            "scan brokers",
-            first_after_ms=self.config.scan_not_active_broker_first_after_ms,
-        )
+        """Listen. Raises ``AddressInUse``; then, or when it is cancelled, nothing is left of it."""
+        async with self._parts.starting():
+            self.configuration.load()
+            self.kv_config_manager.load()
+            self._parts.add(self.server.shutdown)
+            await self.server.start(self.config.host, self.config.port)
+            self.started_ms = self._runtime.clock.now_ms()
+            self._parts.add(self._tasks.stop)
+            self._tasks.every(
+                self.config.scan_not_active_broker_interval_ms,
+                self.route_info_manager.scan_not_active_broker,
+                "scan brokers",
+                first_after_ms=self.config.scan_not_active_broker_first_after_ms,
+            )
 
     @property
     def address(self) -> str:
@@ -65,5 +70,4 @@ class NameServer:
 
     async def shutdown(self) -> None:
         """Stop listening and forget everything."""
-        await self._tasks.stop()
-        await self.server.shutdown()
+        await self._parts.end()

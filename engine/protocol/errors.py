@@ -27,5 +27,9 @@ class MalformedMessage(ProtocolError):
     """Bytes that should be a stored message (or a batch of messages) are not."""
 
 
+class ReservedProperty(ProtocolError, ValueError):
+    """A user property has a name that belongs to RocketMQ."""
+
+
 class IllegalName(ProtocolError):
     """A topic or group name that RocketMQ does not allow."""

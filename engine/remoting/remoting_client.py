@@ -12,6 +12,7 @@ from engine.protocol.enums import LanguageCode
 from engine.remoting.channel import Channel, Processor
 from engine.remoting.errors import RemotingConnectFailed, RemotingShutDown, RemotingTimeout
 from engine.remoting.processor import ProcessorTable
+from engine.runtime.background_tasks import wait_until_ended
 from engine.runtime.port import ConnectFailed
 from engine.runtime.shield import shield
 
@@ -97,10 +98,12 @@ class RemotingClient:
     async def shutdown(self) -> None:
         """Close every connection; later calls raise :class:`RemotingShutDown`."""
         self._shut_down = True
-        for task in self._connecting.values():
+        connecting = list(self._connecting.values())
+        for task in connecting:
             task.cancel()
         for channel in list(self._channels.values()):
             channel.close()
+        await wait_until_ended(connecting)
 
     def _stamp(self, command: RemotingCommand) -> None:
         command.language = self._language

@@ -7,7 +7,7 @@ import asyncio
 import contextvars
 import inspect
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Collection, Coroutine
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -128,12 +128,26 @@ class BackgroundTasks:
                 self._on_crash(task.get_name(), failure)
 
     async def stop(self) -> None:
-        """Cancel everything and wait until it has ended. A task that calls this is left to end by itself."""
+        """Cancel everything and wait until it has ended, even when this is cancelled. A task that calls this is left
+        to end by itself.
+        """
         self._is_stopped = True
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
         for task in tasks:
             task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        await wait_until_ended(tasks)
+
+
+async def wait_until_ended(tasks: Collection[asyncio.Task[Any]]) -> None:
+    """Return when ``tasks``, which were cancelled, have ended; a cancellation of the caller goes on only then."""
+    is_cancelled = False
+    while any(not task.done() for task in tasks):
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            is_cancelled = True
+    if is_cancelled:
+        raise asyncio.CancelledError
 
 
 async def _lend_context(take: Callable[[contextvars.Context], None]) -> None:

@@ -13,7 +13,7 @@ RocketMQ has no such class: there the same role is spread over ``System.currentT
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -358,6 +358,11 @@ class Runtime(Protocol):
 
     @property
     def disk(self) -> Disk: ...
+
+    @property
+    def process_names(self) -> MutableMapping[str, object]:
+        """Names that one object at a time may have in the node's process; an object that is gone has none."""
+        ...
 
     def random_for(self, purpose: str) -> random.Random:
         """A generator of its own per purpose: adding a draw in one place shifts no other."""

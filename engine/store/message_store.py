@@ -129,7 +129,12 @@ class MessageStore(MessageReader):
             return
         self._flags.refuse(Refusal.NOT_RUNNING)
         self._is_loaded = False
-        await self._tasks.stop()
+        try:
+            await self._tasks.stop()
+        finally:
+            self._shut_files()
+
+    def _shut_files(self) -> None:
         self.dispatcher.drain()
         try:
             if self._queue_flush_service is None or self._flags.applies(Refusal.DISK_FAULT):
@@ -148,9 +153,11 @@ class MessageStore(MessageReader):
         """Stop where it is, as a killed process does: nothing is dispatched or flushed, the abort file stays."""
         self._flags.refuse(Refusal.NOT_RUNNING)
         self._is_loaded = False
-        await self._tasks.stop()
-        self.flush_service.stop()
-        self._close()
+        try:
+            await self._tasks.stop()
+        finally:
+            self.flush_service.stop()
+            self._close()
 
     def _close(self) -> None:
         self.parts.close()

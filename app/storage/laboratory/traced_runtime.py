@@ -45,6 +45,7 @@ class TracedRuntime:
         self.identity: NodeIdentity = self._live.identity
         self.clock = TrafficClock()
         self.network: Network = self._live.network
+        self.process_names = self._live.process_names
         self.disk = TracedDisk(self._live.disk, tell or self.accesses.append)
 
     def random_for(self, purpose: str) -> random.Random:

@@ -18,9 +18,6 @@ _log = logging.getLogger("glassmq.client")
 
 #: The key in ``props`` under which the :class:`ConsumeReturnType` stands (``MixAll.CONSUME_CONTEXT_TYPE``).
 CONSUME_CONTEXT_TYPE = "ConsumeContextType"
-#: What an idempotent listener writes into a message that it acknowledges as a duplicate, without working on it. It does
-#: not leave the process.
-SWALLOWED_PROPERTY = "GLASSMQ_SWALLOWED"
 
 
 class ConsumeReturnType(StrEnum):

@@ -18,7 +18,7 @@ from engine.client.queues.process_queue import ProcessQueue
 from engine.client.queues.rebalance_impl import RebalanceImpl
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_properties import PROPERTY_CONSUME_START_TIME, PROPERTY_RETRY_TOPIC
+from engine.protocol.message.message_properties import PROPERTY_RETRY_TOPIC
 from engine.protocol.names import retry_topic
 from engine.runtime.port import Runtime
 
@@ -144,9 +144,8 @@ class ConsumeMessageService(ABC, Generic[Request]):
 
 def show_to_listener(messages: Sequence[MessageExt], group_retry_topic: str, now_ms: int) -> None:
     """Show retried messages under their own topic; note when the listener got them."""
-    now = str(now_ms)
     for message in messages:
         real_topic = message.properties.get(PROPERTY_RETRY_TOPIC)
         if real_topic is not None and message.topic == group_retry_topic:
             message.topic = real_topic
-        message.properties[PROPERTY_CONSUME_START_TIME] = now
+        message.consume_started_ms = now_ms

@@ -17,7 +17,7 @@ from engine.client.foundation.client_settings import DEFAULT_NAME_SERVER_ADDRESS
 from engine.client.foundation.default_runtime import make_default_runtime
 from engine.client.foundation.errors import IllegalClientArgument, MQClientError
 from engine.client.foundation.service_context import ServiceContext
-from engine.client.foundation.service_state import ServiceLife, ServiceState
+from engine.client.foundation.service_state import ServiceLife
 from engine.client.instance.client_route_table import subscribe_queues
 from engine.client.instance.mq_client_instance import MQClientInstance
 from engine.client.queues.consumer_config import PullConsumerConfig
@@ -65,6 +65,8 @@ class DefaultMQPullConsumer(ServiceContext):
         self._pull_api = PullApiWrapper(self.instance, group)
         self._subscriptions: dict[str, SubscriptionData] = {}
         self._life = ServiceLife(f"pull consumer group {group}")
+        if self._own_runtime is not None:
+            self._life.ends_with(self._own_runtime.close)
         self.offset_store: OffsetStore = (
             LocalFileOffsetStore(runtime.disk, self.instance.client_id, group)
             if broadcasting
@@ -75,23 +77,17 @@ class DefaultMQPullConsumer(ServiceContext):
 
     async def start(self) -> None:
         """Begin. Raises when it was started before."""
-        self._life.enter(ServiceState.START_FAILED)
-        await self.offset_store.load()
-        self.instance.consumer = self
-        self.instance.start()
-        self._life.enter(ServiceState.RUNNING)
+        async with self._life.starting():
+            self.instance.be_the_only("consumer", self._group, self._life)
+            await self.offset_store.load()
+            self.instance.consumer = self
+            self.instance.will_end(self._life)
+            self._life.ends_with(self.persist_consumer_offsets)
+            self.instance.start()
 
     async def shutdown(self) -> None:
         """Store the noted progress, leave the group, close connections."""
-        if self._life.state is ServiceState.SHUTDOWN_ALREADY:
-            return
-        was_running = self._life.is_running
-        self._life.enter(ServiceState.SHUTDOWN_ALREADY)
-        if was_running:
-            await self.persist_consumer_offsets()
-            await self.instance.shutdown()
-        if self._own_runtime is not None:
-            await self._own_runtime.close()
+        await self._life.end()
 
     # --- MQConsumerInner -------------------------------------------------------------------------------------------
 

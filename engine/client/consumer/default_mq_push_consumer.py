@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from engine.client.callbacks.consume_concurrently import MessageListenerConcurrently
@@ -104,6 +105,8 @@ class DefaultMQPushConsumer(ServiceContext):
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)
         self.orderly_switches = OrderlySwitches(self._impl)
         self._life = ServiceLife(f"consumer group {group}")
+        if self._own_runtime is not None:
+            self._life.ends_with(self._own_runtime.close)
 
     def _make_offset_store(self, runtime: Runtime) -> OffsetStore:
         if self.config.message_model is MessageModel.BROADCASTING:
@@ -168,7 +171,7 @@ class DefaultMQPushConsumer(ServiceContext):
     def _register(self, listener: _AnyListener, *, is_orderly: bool) -> None:
         if not callable(listener):
             raise IllegalClientArgument(f"a listener is a function (messages, context), got {listener!r}")
-        if self._life.is_running:
+        if self._life.state is not ServiceState.CREATE_JUST:
             raise IllegalClientArgument("register the listener before start()")
         self._listener = listener
         self._impl.rebalance.is_orderly = is_orderly
@@ -196,29 +199,34 @@ class DefaultMQPushConsumer(ServiceContext):
         """
         if self._listener is None:
             raise IllegalClientArgument("no listener: call register_message_listener(...) before start()")
-        self._life.enter(ServiceState.START_FAILED)
-        if self.config.message_model is MessageModel.CLUSTERING:
-            retry = retry_topic(self.group)
-            now_ms = self.instance.runtime.clock.now_ms()
-            self._impl.rebalance.subscriptions.setdefault(retry, SubscriptionData(retry, sub_version=now_ms))
-        await self._impl.offset_store.load()
-        self._wire(self._listener)
+        async with self._life.starting():
+            self.instance.be_the_only("consumer", self.group, self._life)
+            if self.config.message_model is MessageModel.CLUSTERING:
+                retry = retry_topic(self.group)
+                now_ms = self.instance.runtime.clock.now_ms()
+                self._impl.rebalance.subscriptions.setdefault(retry, SubscriptionData(retry, sub_version=now_ms))
+            await self._impl.offset_store.load()
+            if self.trace_dispatcher is not None:
+                self._life.ends_with(self.trace_dispatcher.shutdown)
+                await self.trace_dispatcher.start()
+            self._begin(self._listener)
+            await self.instance.update_all_routes()
+            await self._impl.check_subscriptions_at_broker()
+            await self.instance.send_heartbeat_to_all_brokers()
+        self._impl.is_started = True
+        self.instance.rebalance_immediately()
+
+    def _begin(self, listener: _AnyListener) -> None:
+        """Set everything going. What it ends with is to be read from the last to the first."""
+        self._wire(listener)
+        self.instance.will_end(self._life)
+        self._life.ends_with(self._leave_queues)
+        await_ms = self.config.await_termination_when_shutdown_ms
+        self._life.ends_with(partial(self._impl.consume_service.shutdown, await_ms))
+        self._life.ends_with(self.instance.stop_background)
         self._impl.consume_service.start()
         self.instance.start()
         self._impl.pull_message_service.start(self.instance.background)
-        try:
-            await self.instance.update_all_routes()
-            await self._impl.check_subscriptions_at_broker()
-        except Exception:
-            await self._impl.consume_service.shutdown(0)
-            await self.instance.shutdown()
-            raise
-        self._life.enter(ServiceState.RUNNING)
-        if self.trace_dispatcher is not None:
-            await self.trace_dispatcher.start()
-        await self.instance.send_heartbeat_to_all_brokers()
-        self._impl.is_started = True
-        self.instance.rebalance_immediately()
 
     def _wire(self, listener: _AnyListener) -> None:
         """Make the parts known to each other that exist only from the start on."""
@@ -239,23 +247,16 @@ class DefaultMQPushConsumer(ServiceContext):
 
     async def shutdown(self) -> None:
         """Stop pulling, wait for running listeners, store the progress, leave the group, close connections."""
-        if self._life.state is ServiceState.SHUTDOWN_ALREADY:
-            return
-        was_running = self._life.is_running
-        self._life.enter(ServiceState.SHUTDOWN_ALREADY)
-        if was_running:
-            await self.instance.stop_background()
-            await self._impl.consume_service.shutdown(self.config.await_termination_when_shutdown_ms)
+        await self._life.end()
+
+    async def _leave_queues(self) -> None:
+        try:
             await self._impl.persist_consumer_offsets()
             if self._impl.rebalance.needs_broker_locks:
                 # RocketMQ unlocks first: whoever gets a queue in between begins at an older offset.
                 await self._impl.rebalance.unlock_all()
+        finally:
             self._impl.rebalance.drop_all()
-            await self.instance.shutdown()
-            if self.trace_dispatcher is not None:
-                await self.trace_dispatcher.shutdown()
-        if self._own_runtime is not None:
-            await self._own_runtime.close()
 
     # --- while it runs ---------------------------------------------------------------------------------------------
 
@@ -323,8 +324,8 @@ class DefaultMQPushConsumer(ServiceContext):
         return self._impl.offset_store
 
     def _announce_subscriptions(self) -> None:
-        """Tell brokers of a change while the consumer runs."""
-        if self._life.is_running:
+        """Tell brokers of a change while the consumer runs, or is about to."""
+        if self._life.is_running or self._life.is_starting:
             self.instance.background.spawn(self._subscriptions_changed(), "subscription change")
 
     async def _subscriptions_changed(self) -> None:

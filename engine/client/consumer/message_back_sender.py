@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 
-from engine.client.callbacks.consume_message_hook import SWALLOWED_PROPERTY
 from engine.client.foundation.errors import MQClientError
 from engine.client.instance.mq_client_instance import MQClientInstance
 from engine.client.producer.default_mq_producer_impl import DefaultMQProducerImpl
@@ -33,7 +32,6 @@ FIRST_RETRY_DELAY_LEVEL = 3
 _PRODUCER_CONFIG = ProducerConfig()
 #: What this client alone has written into the message, and what must not be stored with the copy.
 _NOT_CARRIED_OVER = (
-    SWALLOWED_PROPERTY,
     PROPERTY_CONSUME_START_TIME,
     PROPERTY_MIN_OFFSET,
     PROPERTY_MAX_OFFSET,
@@ -92,4 +90,6 @@ class MessageBackSender:
         properties[PROPERTY_RECONSUME_TIME] = str(reconsume_times)
         properties[PROPERTY_MAX_RECONSUME_TIMES] = str(self._max_reconsume_times)
         properties[PROPERTY_DELAY_TIME_LEVEL] = str(FIRST_RETRY_DELAY_LEVEL + message.reconsume_times)
-        return Message(retry_topic(self._group), message.body, properties=properties, flag=message.flag)
+        copy = Message(retry_topic(self._group), message.body, flag=message.flag)
+        copy.properties.update(properties)
+        return copy

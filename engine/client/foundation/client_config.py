@@ -21,7 +21,8 @@ class ClientConfig:
 
     :param name_server_addresses: ``"host:port"`` of every name server; all know the same, one is asked.
     :param instance_name: tells clients of one process apart; ``"DEFAULT"`` becomes process id + a random number, as
-        RocketMQ does since 4.9, so that every producer and consumer is a client instance of its own.
+        RocketMQ does since 4.9, so that every producer and consumer is a client instance of its own. A broadcasting
+        consumer keeps ``"DEFAULT"``. A second client of one group with one name in one process is refused.
     :param client_ip: how this machine calls itself in the client id; default: the runtime's address.
     :param unit_name: appended to the client id when set.
     :param poll_missing_route_interval_ms: how often to ask for the route of a subscribed topic that does not exist yet.

@@ -105,7 +105,8 @@ class ConsumeWorkers(Generic[Request]):
                 self._group,
                 await_termination_ms,
             )
-        await self.background.stop()
+        finally:
+            await self.background.stop()
 
 
 def is_being_cancelled() -> bool:

@@ -29,8 +29,22 @@ class IllegalClientArgument(MQClientError, ValueError):
     """A setting or an argument is not allowed. Nothing was sent."""
 
 
+class DuplicateClient(MQClientError):
+    """A client of the same group and the same client id runs in this process already."""
+
+
 class NoRoute(MQClientError):
     """The name servers know no broker that serves the topic."""
+
+
+class OrderTopicConfUnusable(MQClientError):
+    """What the name servers were given under ORDER_TOPIC_CONFIG for a topic says not which queues it has."""
+
+    def __init__(self, topic: str, configuration: str, why: str) -> None:
+        super().__init__(
+            f"ORDER_TOPIC_CONFIG of topic {topic!r} at the name server, {configuration!r:.200}, cannot be used: {why}; "
+            "it is written broker-a:4;broker-b:4"
+        )
 
 
 class NameServerUnreachable(MQClientError):

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from enum import StrEnum
 
 from engine.client.foundation.errors import ClientNotRunning
+from engine.runtime.started_parts import Ending, PartsState, StartedParts, StartRefused
 
 
 class ServiceState(StrEnum):
@@ -16,35 +19,60 @@ class ServiceState(StrEnum):
     START_FAILED = "START_FAILED"
 
 
-#: From each state, the states that may follow. A client is never started twice.
-TRANSITIONS: dict[ServiceState, tuple[ServiceState, ...]] = {
-    ServiceState.CREATE_JUST: (ServiceState.START_FAILED, ServiceState.SHUTDOWN_ALREADY),
-    ServiceState.START_FAILED: (ServiceState.RUNNING, ServiceState.SHUTDOWN_ALREADY),
-    ServiceState.RUNNING: (ServiceState.SHUTDOWN_ALREADY,),
-    ServiceState.SHUTDOWN_ALREADY: (),
+#: As in RocketMQ, a start is taken for a failed one until it has succeeded.
+_STATES = {
+    PartsState.NEW: ServiceState.CREATE_JUST,
+    PartsState.STARTING: ServiceState.START_FAILED,
+    PartsState.RUNNING: ServiceState.RUNNING,
+    PartsState.ENDING: ServiceState.SHUTDOWN_ALREADY,
+    PartsState.ENDED: ServiceState.SHUTDOWN_ALREADY,
 }
 
 
 class ServiceLife:
-    """The state of one client. As in RocketMQ a start assumes failure until it has succeeded.
+    """The life of one client, see :class:`~engine.runtime.started_parts.StartedParts`.
 
     :param who: names the client in errors, e.g. ``"producer group orders"``.
     """
 
     def __init__(self, who: str) -> None:
         self._who = who
-        self.state = ServiceState.CREATE_JUST
+        self._parts = StartedParts(who)
 
-    def enter(self, state: ServiceState) -> None:
-        """Go on to ``state``. Raises :class:`ClientNotRunning` when it may not follow the present one."""
-        if state not in TRANSITIONS[self.state]:
-            raise ClientNotRunning(f"{self._who} is {self.state}: it cannot become {state}; make a new one")
-        self.state = state
+    @property
+    def state(self) -> ServiceState:
+        """RocketMQ's name for where it is."""
+        return _STATES[self._parts.state]
+
+    def ends_with(self, ending: Ending) -> None:
+        """Have ``ending`` called when the client ends, or its start fails; before those that were named earlier."""
+        self._parts.add(ending)
+
+    @asynccontextmanager
+    async def starting(self) -> AsyncIterator[None]:
+        """Start inside: wholly or not at all.
+
+        Raises :class:`ClientNotRunning` for a second start, and when the client is shut down meanwhile.
+        """
+        try:
+            async with self._parts.starting():
+                yield
+        except StartRefused as refused:
+            raise ClientNotRunning(str(refused)) from None
+
+    async def end(self) -> None:
+        """End everything, in whatever state it is; see :meth:`StartedParts.end`."""
+        await self._parts.end()
+
+    @property
+    def is_starting(self) -> bool:
+        """True while its start is under way."""
+        return self._parts.state is PartsState.STARTING
 
     @property
     def is_running(self) -> bool:
         """True between a successful start and the shutdown."""
-        return self.state is ServiceState.RUNNING
+        return self._parts.state is PartsState.RUNNING
 
     def require_running(self) -> None:
         """Raise :class:`ClientNotRunning` unless the client runs."""

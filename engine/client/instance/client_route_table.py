@@ -4,22 +4,35 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import re
 
-from engine.client.foundation.errors import MQBrokerError, NoBroker, NoRoute
+from engine.client.foundation.errors import MQBrokerError, NoBroker, NoRoute, OrderTopicConfUnusable
 from engine.client.instance.mq_client_api import MQClientApi
 from engine.protocol.body.message_queue import MessageQueue
-from engine.protocol.body.topic_route_data import MASTER_ID, BrokerData, TopicRouteData
+from engine.protocol.body.topic_route_data import MASTER_ID, BrokerData, TopicRouteData, check_queue_nums
+from engine.protocol.errors import MalformedBody
 from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC
 from engine.protocol.permission import is_readable, is_writable
 from engine.protocol.response_code import ResponseCode
 
 _log = logging.getLogger("glassmq.client")
 
+#: Longer numbers are no numbers of queues.
+_COUNT = re.compile("[0-9]{1,18}")
+
 
 def publish_queues(topic: str, route: TopicRouteData) -> tuple[MessageQueue, ...]:
-    """The queues that a producer may send to: writable ones whose master is up, sorted by broker."""
+    """The queues that a producer may send to: writable ones whose master is up, sorted by broker.
+
+    Raises :class:`OrderTopicConfUnusable`.
+    """
     if route.order_topic_conf:
-        return _ordered_queues(topic, route.order_topic_conf)
+        counts = _read_order_topic_conf(topic, route.order_topic_conf)
+        if not any(counts.get(data.broker_name) for data in route.broker_datas):
+            known = ", ".join(sorted(data.broker_name for data in route.broker_datas)) or "none"
+            raise OrderTopicConfUnusable(topic, route.order_topic_conf, f"it names no queue of its brokers: {known}")
+        # A globally fixed number of queues, whether their brokers are up or not.
+        return tuple(MessageQueue(topic, name, queue_id) for name, count in counts.items() for queue_id in range(count))
     masters = {data.broker_name for data in route.broker_datas if data.master_address is not None}
     return tuple(
         MessageQueue(topic, data.broker_name, queue_id)
@@ -29,14 +42,22 @@ def publish_queues(topic: str, route: TopicRouteData) -> tuple[MessageQueue, ...
     )
 
 
-def _ordered_queues(topic: str, order_topic_conf: str) -> tuple[MessageQueue, ...]:
-    """``"broker-a:4;broker-b:4"``: a globally fixed number of queues, whether their brokers are up or not."""
-    queues = []
-    for entry in order_topic_conf.split(";"):
-        broker_name, _, count = entry.rpartition(":")
-        if count.isascii() and count.isdigit():
-            queues += [MessageQueue(topic, broker_name, queue_id) for queue_id in range(int(count))]
-    return tuple(queues)
+def _read_order_topic_conf(topic: str, order_topic_conf: str) -> dict[str, int]:
+    """The broker names of ``"broker-a:4;broker-b:4"`` and their numbers of queues.
+
+    RocketMQ's producers end a send with a NumberFormatException, or of a large number with an OutOfMemoryError.
+    """
+    counts: dict[str, int] = {}
+    for entry in filter(str.strip, order_topic_conf.split(";")):
+        broker_name, _, count = entry.strip().rpartition(":")
+        if not broker_name or not _COUNT.fullmatch(count) or broker_name in counts:
+            raise OrderTopicConfUnusable(topic, order_topic_conf, f"{entry!r:.80} is wrong")
+        counts[broker_name] = int(count)
+    try:
+        check_queue_nums(counts.items())
+    except MalformedBody as error:
+        raise OrderTopicConfUnusable(topic, order_topic_conf, str(error)) from error
+    return counts
 
 
 def subscribe_queues(topic: str, route: TopicRouteData) -> tuple[MessageQueue, ...]:

@@ -13,11 +13,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterable
+from functools import partial
 from typing import Protocol
 
 from engine.client.callbacks.acl_client_rpc_hook import make_rpc_hook
 from engine.client.foundation.client_config import ClientConfig, build_client_id
-from engine.client.foundation.errors import MQBrokerError, MQClientError
+from engine.client.foundation.errors import DuplicateClient, MQBrokerError, MQClientError
+from engine.client.foundation.service_state import ServiceLife
 from engine.client.instance.client_route_table import ClientRouteTable, subscribe_queues
 from engine.client.instance.consumer_api import ConsumerApi
 from engine.client.instance.mq_client_api import MQClientApi
@@ -139,23 +141,45 @@ class MQClientInstance:
         self._is_stopped = True
         await self.background.stop()
 
-    async def shutdown(self) -> None:
-        """End the periodic work, leave the groups at every broker, close the connections."""
-        await self.stop_background()
-        await self.unregister()
-        await self.remoting_client.shutdown()
+    def be_the_only(self, kind: str, group: str, life: ServiceLife) -> None:
+        """Raise :class:`DuplicateClient` if a ``kind`` of ``group`` with this client id runs in this process, until
+        ``life`` ends (RocketMQ: ``registerConsumer``, ``registerProducer``).
+
+        Brokers and the other members know members by their ids: two of one id would take each other's queues.
+        """
+        names, name = self.runtime.process_names, f"{kind} {group} {self.client_id} {self.config.name_server_addresses}"
+        if names.setdefault(name, self) is not self:
+            raise DuplicateClient(
+                f"a {kind} of group {group!r} with the client id {self.client_id} runs in this process already: shut "
+                "it down, or give one of them another instance_name or group"
+            )
+        life.ends_with(partial(names.pop, name, None))
+
+    def will_end(self, life: ServiceLife) -> None:
+        """Have ``life`` end the periodic work, leave the groups at every broker, and close the connections."""
+        life.ends_with(self.remoting_client.shutdown)
+        life.ends_with(self.unregister)
+        life.ends_with(self.stop_background)
 
     async def unregister(self) -> None:
-        """Leave the groups at every broker. A broker that does not answer learns it by the closed connection."""
+        """Leave the groups at every broker; ``api_timeout_ms`` for all of them together. A broker that does not answer
+        in time learns it by the closed connection.
+        """
         producer_group = None if self.producer is None else self.producer.group
         consumer_group = None if self.consumer is None else self.consumer.group
-        for address in self.remoting_client.connected_addresses:
-            if address in self.api.name_server_addresses:
-                continue
-            try:
-                await self.api.unregister_client(address, self.client_id, producer_group, consumer_group)
-            except MQClientError as error:
-                _log.info("%s could not unregister at %s: %s", self.client_id, address, error)
+        try:
+            async with asyncio.timeout(self.config.api_timeout_ms / 1_000):
+                for address in self.remoting_client.connected_addresses:
+                    if address not in self.api.name_server_addresses:
+                        await self._unregister_at(address, producer_group, consumer_group)
+        except TimeoutError:
+            _log.info("%s could not unregister at every broker in time", self.client_id)
+
+    async def _unregister_at(self, address: str, producer_group: str | None, consumer_group: str | None) -> None:
+        try:
+            await self.api.unregister_client(address, self.client_id, producer_group, consumer_group)
+        except MQClientError as error:
+            _log.info("%s could not unregister at %s: %s", self.client_id, address, error)
 
     # --- routes ----------------------------------------------------------------------------------------------------
 

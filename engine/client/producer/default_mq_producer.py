@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Mapping, Sequence
 from typing import Any, TypeVar
 
 from engine.client.callbacks.message_queue_selector import MessageQueueSelector
@@ -21,7 +21,7 @@ from engine.client.foundation.client_settings import DEFAULT_NAME_SERVER_ADDRESS
 from engine.client.foundation.default_runtime import make_default_runtime
 from engine.client.foundation.errors import IllegalClientArgument, MQClientError
 from engine.client.foundation.service_context import ServiceContext
-from engine.client.foundation.service_state import ServiceLife, ServiceState
+from engine.client.foundation.service_state import ServiceLife
 from engine.client.instance.mq_client_instance import MQClientInstance
 from engine.client.producer.async_send_permits import AsyncSendPermits
 from engine.client.producer.async_sender import AsyncSender, SendCallback
@@ -94,6 +94,8 @@ class DefaultMQProducer(ServiceContext):
         self.numbering = MessageNumbering(f"{group}@{self._unique_ids.next()}") if self.config.number_messages else None
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)
         self._life = ServiceLife(f"producer group {group}")
+        if self._own_runtime is not None:
+            self._life.ends_with(self._own_runtime.close)
         self.permits = AsyncSendPermits(
             self.config.async_sends_in_flight_max,
             self.config.async_sends_waiting_max,
@@ -118,12 +120,16 @@ class DefaultMQProducer(ServiceContext):
 
     async def start(self) -> None:
         """Begin. Needs no name server yet: a send says what is missing. Raises when it was started before."""
-        self._life.enter(ServiceState.START_FAILED)
-        self.instance.producer = self._impl
-        self.instance.start()
-        self._life.enter(ServiceState.RUNNING)
-        if self.trace_dispatcher is not None:
-            await self.trace_dispatcher.start()
+        async with self._life.starting():
+            self.instance.be_the_only("producer", self.group, self._life)
+            if self.trace_dispatcher is not None:
+                self._life.ends_with(self.trace_dispatcher.shutdown)
+            self.instance.producer = self._impl
+            self.instance.will_end(self._life)
+            self._life.ends_with(self._finish_sends)
+            self.instance.start()
+            if self.trace_dispatcher is not None:
+                await self.trace_dispatcher.start()
 
     async def shutdown(self) -> None:
         """Let asynchronous sends end (at most ``send_msg_timeout_ms``), leave the group, close connections.
@@ -131,9 +137,9 @@ class DefaultMQProducer(ServiceContext):
         The callback of a send that has not ended then gets :class:`~engine.client.foundation.errors.ClientNotRunning`,
         and so do requests that wait for their replies.
         """
-        if self._life.state is ServiceState.SHUTDOWN_ALREADY:
-            return
-        self._life.enter(ServiceState.SHUTDOWN_ALREADY)
+        await self._life.end()
+
+    async def _finish_sends(self) -> None:
         self.requester.fail_all()
         timeout_ms = self.config.send_msg_timeout_ms
         await self._async_sender.finish(timeout_ms)
@@ -143,11 +149,6 @@ class DefaultMQProducer(ServiceContext):
         except TimeoutError:
             _log.warning("producer group %s: requests did not end in time and were given up", self.group)
         await self._send_ledgers()
-        await self.instance.shutdown()
-        if self.trace_dispatcher is not None:
-            await self.trace_dispatcher.shutdown()
-        if self._own_runtime is not None:
-            await self._own_runtime.close()
 
     async def _send_ledgers(self) -> None:
         """Tell how many numbers were given, so that it shows when the last of them are missing."""
@@ -186,11 +187,8 @@ class DefaultMQProducer(ServiceContext):
         be stored all the same.
         """
         outgoing = self._prepare(message)
-        timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
         chosen = await self._choose(message, queue, selector, selector_argument)
-        if chosen is None:
-            return await self._numbered((message,), self._impl.send(outgoing, timeout_ms))
-        return await self._numbered((message,), self._impl.send_to(outgoing, chosen, timeout_ms))
+        return await self._send(message, outgoing, chosen, timeout_ms)
 
     def send_async(
         self,
@@ -311,9 +309,17 @@ class DefaultMQProducer(ServiceContext):
 
     # --- inside ----------------------------------------------------------------------------------------------------
 
-    def _prepare(self, message: Message) -> Outgoing:
+    async def _send(
+        self, message: Message, outgoing: Outgoing, queue: MessageQueue | None, timeout_ms: int | None
+    ) -> SendResult:
+        timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
+        if queue is None:
+            return await self._numbered((message,), self._impl.send(outgoing, timeout_ms))
+        return await self._numbered((message,), self._impl.send_to(outgoing, queue, timeout_ms))
+
+    def _prepare(self, message: Message, own_properties: Collection[str] = ()) -> Outgoing:
         self._life.require_running()
-        check_message(message, self.config.max_message_size)
+        check_message(message, self.config.max_message_size, own_properties)
         self._give_unique_id(message)
         return outgoing_message(message, self.config)
 

@@ -13,6 +13,7 @@ from engine.client.foundation.errors import (
     MQBrokerError,
     MQClientError,
     NoRoute,
+    OrderTopicConfUnusable,
     RequestFailed,
     SendFailed,
 )
@@ -51,6 +52,8 @@ class DefaultMQProducerImpl:
         )
         #: topic -> queues to send to; None until the route is known.
         self._publish_infos: dict[str, TopicPublishInfo | None] = {}
+        #: topic -> why its configuration says no queues.
+        self._unusable: dict[str, OrderTopicConfUnusable] = {}
         #: Routes that are being asked for: sends that begin meanwhile wait for the same answer.
         self._route_requests: dict[str, asyncio.Task[MQClientError | None]] = {}
 
@@ -71,7 +74,12 @@ class DefaultMQProducerImpl:
 
     def route_changed(self, topic: str, route: TopicRouteData) -> None:
         """Take over the queues of ``route``."""
-        queues = publish_queues(topic, route)
+        self._unusable.pop(topic, None)
+        try:
+            queues = publish_queues(topic, route)
+        except OrderTopicConfUnusable as error:
+            # Whoever sends hears of it; a consumer of the same client is not concerned.
+            self._unusable[topic], queues = error, ()
         known = self._publish_infos.get(topic)
         if known is None or known.message_queues != queues:
             first = self._instance.runtime.random_for("first queue of a topic").randrange(1 << 16)
@@ -97,7 +105,8 @@ class DefaultMQProducerImpl:
                 raise failure
             info = self._publish_infos.get(topic)
         if info is None:
-            raise NoRoute(f"topic {topic!r} has no queue to send to: not writable, or its master is down")
+            text = f"topic {topic!r} has no queue to send to: not writable, or its master is down"
+            raise self._unusable.get(topic) or NoRoute(text)
         return info
 
     async def _request_route(self, topic: str) -> MQClientError | None:

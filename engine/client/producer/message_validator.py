@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from engine.client.foundation.errors import IllegalClientArgument
 from engine.protocol.errors import IllegalName
 from engine.protocol.message.message import Message
-from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, encode_properties, is_carriable
+from engine.protocol.message.message_properties import (
+    PRODUCER_PROPERTIES,
+    PROPERTIES_MAX_BYTES,
+    RESERVED_PROPERTIES,
+    encode_properties,
+    is_carriable,
+)
 from engine.protocol.names import NOT_ALLOWED_SEND_TOPICS, validate_topic
 
 
@@ -19,8 +27,11 @@ def check_topic_to_send(topic: str) -> None:
         raise IllegalClientArgument(f"topic {topic!r} belongs to the broker; clients may not send to it")
 
 
-def check_message(message: Message, max_message_size: int) -> None:
-    """Raise :class:`IllegalClientArgument` naming what is wrong with ``message``."""
+def check_message(message: Message, max_message_size: int, own_properties: Collection[str] = ()) -> None:
+    """Raise :class:`IllegalClientArgument` naming what is wrong with ``message``.
+
+    :param own_properties: reserved names that this kind of sending has written itself, besides the usual ones.
+    """
     check_topic_to_send(message.topic)
     if not isinstance(message.body, bytes | bytearray | memoryview):
         raise IllegalClientArgument(f"a message body must be bytes, got {type(message.body).__name__}")
@@ -30,12 +41,19 @@ def check_message(message: Message, max_message_size: int) -> None:
         raise IllegalClientArgument(
             f"the message body has {len(message.body)} bytes; allowed: at most {max_message_size} (max_message_size)"
         )
-    check_properties(message)
+    check_properties(message, own_properties)
 
 
-def check_properties(message: Message) -> None:
-    """Raise :class:`IllegalClientArgument` unless the properties can travel in RocketMQ's property string."""
+def check_properties(message: Message, own_properties: Collection[str] = ()) -> None:
+    """Raise :class:`IllegalClientArgument` unless the properties can travel in RocketMQ's property string, and none has
+    a name which only a broker, a consumer or another kind of sending may write.
+    """
     for name, value in message.properties.items():
+        if name in RESERVED_PROPERTIES and name not in PRODUCER_PROPERTIES and name not in own_properties:
+            raise IllegalClientArgument(
+                f"property {name} belongs to RocketMQ and is not for senders; make a new message, "
+                "and of a received one copy user_properties"
+            )
         if not (_is_text(name) and _is_text(value)):
             raise IllegalClientArgument(
                 f"property {name!r} = {value!r}: names and values must be strings, not blank, and without the "

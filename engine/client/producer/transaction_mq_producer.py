@@ -49,6 +49,9 @@ CHECK_WORKERS = 1
 CHECK_REQUEST_HOLD_MAX = 2_000
 
 
+_OWN_PROPERTIES = (PROPERTY_TRANSACTION_PREPARED, PROPERTY_PRODUCER_GROUP)
+
+
 @dataclass(frozen=True, slots=True)
 class TransactionSendResult:
     """:ivar send_result: where the half message lies.
@@ -118,7 +121,7 @@ class TransactionMQProducer(DefaultMQProducer):
             )
         message.properties[PROPERTY_TRANSACTION_PREPARED] = "true"
         message.properties[PROPERTY_PRODUCER_GROUP] = self.group
-        result = await self.send(message, timeout_ms=timeout_ms)
+        result = await self._send(message, self._prepare(message, _OWN_PROPERTIES), None, timeout_ms)
         problem = ""
         if result.status is SendStatus.SEND_OK:
             await step("executes the local transaction")

@@ -16,7 +16,6 @@ from collections.abc import Callable, Iterable, Sequence
 from engine.client.foundation.red_black_tree import RedBlackTree
 from engine.client.queues.queue_hold import HOLD_TRANSITIONS, Hold, HoldEvent
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_properties import PROPERTY_CONSUME_START_TIME
 from engine.runtime.engine_lock import EngineLock
 
 #: rocketmq.client.rebalance.lockMaxLiveTime: how long the client trusts a broker lock that was not renewed.
@@ -172,8 +171,8 @@ class ProcessQueue:
         message = self.msg_tree_map.first_value()
         if message is None:
             return None
-        started = message.properties.get(PROPERTY_CONSUME_START_TIME)
-        if started is None or self._now_ms() - int(started) <= consume_timeout_ms:
+        started_ms = message.consume_started_ms
+        if started_ms is None or self._now_ms() - started_ms <= consume_timeout_ms:
             return None
         return message
 

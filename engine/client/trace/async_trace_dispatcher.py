@@ -117,10 +117,12 @@ class AsyncTraceDispatcher:
 
     async def shutdown(self) -> None:
         """Send what there is, wait for the answers, end."""
-        await self._background.stop()
-        await self._fill_segments()
-        await self._send_segment()
-        await self._producer.shutdown()
+        try:
+            await self._background.stop()
+            await self._fill_segments()
+            await self._send_segment()
+        finally:
+            await self._producer.shutdown()
 
     async def _work(self) -> None:
         while True:

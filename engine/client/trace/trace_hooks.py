@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 
 from engine.client.callbacks.consume_message_hook import (
     CONSUME_CONTEXT_TYPE,
-    SWALLOWED_PROPERTY,
     ConsumeMessageContext,
     ConsumeReturnType,
 )
@@ -181,7 +180,7 @@ class ConsumeMessageTraceHook:
                 replace(
                     note,
                     beans=tuple(
-                        replace(bean, is_swallowed=SWALLOWED_PROPERTY in message.properties)
+                        replace(bean, is_swallowed=message.is_swallowed)
                         for bean, message in zip(note.beans, messages, strict=False)
                     ),
                     trace_type=TraceType.SUB_AFTER,

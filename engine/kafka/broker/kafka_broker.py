@@ -18,7 +18,8 @@ from engine.kafka.replication.replication_config import ReplicationConfig
 from engine.kafka.wire.api_key import VERSIONS, ApiKey
 from engine.kafka.wire.server_connection import ServerConnection
 from engine.runtime.background_tasks import BackgroundTasks
-from engine.runtime.port import FolderLock, Listener, Runtime
+from engine.runtime.port import Runtime
+from engine.runtime.started_parts import StartedParts
 
 #: Only a controller is asked for these.
 _OF_CONTROLLERS = (ApiKey.ALTER_PARTITION, ApiKey.BROKER_REGISTRATION, ApiKey.BROKER_HEARTBEAT)
@@ -65,42 +66,43 @@ class KafkaBroker:
             config, self.partitions, self.offsets, runtime.clock, transactions, self.replicas
         )
         self._runtime = runtime
-        self._listener: Listener | None = None
-        self._lock: FolderLock | None = None
+        self._parts = StartedParts(f"{runtime.node_name}/kafka")
 
     async def start(self, host: str, port: int) -> str:
         """Open the partitions and listen; ``"host:port"``.
 
         Raises ``FolderLocked``, ``DiskFault``, ``AddressInUse``.
         """
-        self._lock = self._runtime.disk.lock_folder()
-        self.partitions.load()
-        self.offsets.load()
-        if self.transactions is not None:
-            await self.transactions.start()
-        if self.replicas is not None:
-            self.replicas.load()
-        self._listener = await self._runtime.network.listen(
-            host, port, lambda: ServerConnection(self.tasks, self.handlers.answer, _SPOKEN)
-        )
-        bound_host, _, bound_port = self._listener.address.rpartition(":")
-        self.handlers.address = (bound_host, int(bound_port))
-        self.tasks.every(self.config.retention_check_interval_ms, self.partitions.delete_old, "retention")
-        if self.replicas is not None:
-            self.replicas.start()
-        return self._listener.address
+        async with self._parts.starting():
+            self._parts.add(self._runtime.disk.lock_folder().release)
+            self.partitions.load()
+            self.offsets.load()
+            # Not before: what was not read must not be written.
+            self._parts.add(self._close_files)
+            self._parts.add(self.tasks.stop)
+            if self.transactions is not None:
+                await self.transactions.start()
+            if self.replicas is not None:
+                self.replicas.load()
+            listener = await self._runtime.network.listen(
+                host, port, lambda: ServerConnection(self.tasks, self.handlers.answer, _SPOKEN)
+            )
+            self._parts.add(listener.close)
+            bound_host, _, bound_port = listener.address.rpartition(":")
+            self.handlers.address = (bound_host, int(bound_port))
+            self.tasks.every(self.config.retention_check_interval_ms, self.partitions.delete_old, "retention")
+            if self.replicas is not None:
+                self.replicas.start()
+        return listener.address
 
     async def shutdown(self) -> None:
         """Close connections and files in order."""
-        if self._listener is not None:
-            await self._listener.close()
-        await self.tasks.stop()
-        if self._lock is not None:
-            if self.replicas is not None:
-                self.replicas.stop()
-            self.partitions.close()
-            self.offsets.log.close()
-            if self.transactions is not None:
-                self.transactions.close()
-            self._lock.release()
-            self._lock = None
+        await self._parts.end()
+
+    def _close_files(self) -> None:
+        if self.replicas is not None:
+            self.replicas.stop()
+        self.partitions.close()
+        self.offsets.log.close()
+        if self.transactions is not None:
+            self.transactions.close()

@@ -42,7 +42,8 @@ from engine.kafka.wire.replication import (
 )
 from engine.kafka.wire.server_connection import ServerConnection
 from engine.runtime.background_tasks import BackgroundTasks
-from engine.runtime.port import FolderLock, Listener, Runtime
+from engine.runtime.port import Runtime
+from engine.runtime.started_parts import StartedParts
 
 _SPOKEN = (ApiKey.FETCH, ApiKey.ALTER_PARTITION, ApiKey.BROKER_REGISTRATION, ApiKey.BROKER_HEARTBEAT)
 _READ_BYTES = 1_048_576
@@ -68,37 +69,34 @@ class Controller:
         self._runtime = runtime
         self._purgatory = Purgatory()
         self._tasks = BackgroundTasks(f"{runtime.node_name}/controller")
-        self._listener: Listener | None = None
-        self._lock: FolderLock | None = None
+        self._parts = StartedParts(f"{runtime.node_name}/controller")
 
     async def start(self, host: str, port: int) -> str:
         """Read what was decided, or begin; listen; ``"host:port"``.
 
         Raises ``FolderLocked``, ``DiskFault``, ``AddressInUse``.
         """
-        self._lock = self._runtime.disk.lock_folder()
-        self._load()
-        self._decide([one for one in self._first_records() if one.place not in self.image.partitions])
-        # Who does not register within a session does not live.
-        self.heard_ms = dict.fromkeys(self.config.brokers, self._runtime.clock.now_ms())
-        self._elect()
-        await self._publish()
-        self._listener = await self._runtime.network.listen(
-            host, port, lambda: ServerConnection(self._tasks, self.answer, _SPOKEN)
-        )
-        interval_ms = max(1, self.config.broker_session_timeout_ms // _LOOKS_PER_SESSION)
-        self._tasks.every(interval_ms, self.expire_sessions, "sessions of brokers")
-        return self._listener.address
+        async with self._parts.starting():
+            self._parts.add(self._runtime.disk.lock_folder().release)
+            self._load()
+            self._parts.add(self.log.close)
+            self._parts.add(self._tasks.stop)
+            self._decide([one for one in self._first_records() if one.place not in self.image.partitions])
+            # Who does not register within a session does not live.
+            self.heard_ms = dict.fromkeys(self.config.brokers, self._runtime.clock.now_ms())
+            self._elect()
+            await self._publish()
+            listener = await self._runtime.network.listen(
+                host, port, lambda: ServerConnection(self._tasks, self.answer, _SPOKEN)
+            )
+            self._parts.add(listener.close)
+            interval_ms = max(1, self.config.broker_session_timeout_ms // _LOOKS_PER_SESSION)
+            self._tasks.every(interval_ms, self.expire_sessions, "sessions of brokers")
+        return listener.address
 
     async def shutdown(self) -> None:
         """In order."""
-        if self._listener is not None:
-            await self._listener.close()
-        await self._tasks.stop()
-        if self._lock is not None:
-            self.log.close()
-            self._lock.release()
-            self._lock = None
+        await self._parts.end()
 
     def _load(self) -> None:
         for line in self.log.load().lines:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from engine.protocol.body.json_body import JsonBody
@@ -10,6 +11,9 @@ from engine.protocol.json_form.json_fields import as_object, get_integer, get_li
 
 #: The broker id of a master; slaves have greater ones.
 MASTER_ID = 0
+#: How many queues a topic may have, on all brokers together: a client makes an object for each. The widest topic that
+#: RocketMQ makes itself has 1,024 on a broker; its clients take any number, and die of it.
+TOPIC_QUEUES_MAX = 65_536
 
 
 @dataclass(slots=True)
@@ -75,8 +79,24 @@ class TopicRouteData(JsonBody, what="a topic route"):
         """Read the JSON object of the wire. Raises :class:`MalformedBody`."""
         fields = as_object(value)
         conf = fields.get("orderTopicConf")
+        queue_datas = list(get_list(fields, "queueDatas", QueueData.from_dict))
+        check_queue_nums((data.broker_name, data.read_queue_nums) for data in queue_datas)
+        check_queue_nums((data.broker_name, data.write_queue_nums) for data in queue_datas)
         return cls(
-            queue_datas=list(get_list(fields, "queueDatas", QueueData.from_dict)),
+            queue_datas=queue_datas,
             broker_datas=list(get_list(fields, "brokerDatas", BrokerData.from_dict)),
             order_topic_conf=conf if isinstance(conf, str) else None,
         )
+
+
+def check_queue_nums(counts: Iterable[tuple[str, int]]) -> None:
+    """Raise :class:`MalformedBody` unless what is said of each broker name is a number of queues, and a topic may have
+    all of them.
+    """
+    total = 0
+    for broker_name, count in counts:
+        total += count
+        if count < 0 or total > TOPIC_QUEUES_MAX:
+            raise MalformedBody(
+                f"{count} queues on broker {broker_name!r:.80}, {total} in all: a topic has 0 to {TOPIC_QUEUES_MAX}"
+            )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from engine.protocol.errors import ReservedProperty
 from engine.protocol.message.message_id import encode_offset_message_id
 from engine.protocol.message.message_properties import (
     KEY_SEPARATOR,
@@ -13,6 +14,7 @@ from engine.protocol.message.message_properties import (
     PROPERTY_TAGS,
     PROPERTY_UNIQUE_KEY,
     PROPERTY_WAIT_STORE_MSG_OK,
+    RESERVED_PROPERTIES,
 )
 
 
@@ -45,6 +47,11 @@ class _HasProperties:
         return self.properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() != "false"
 
     @property
+    def user_properties(self) -> dict[str, str]:
+        """A copy of the properties that are the user's own: what a new message may be given."""
+        return {name: value for name, value in self.properties.items() if name not in RESERVED_PROPERTIES}
+
+    @property
     def unique_id(self) -> str | None:
         """The id that the sending client gave the message (``UNIQ_KEY``)."""
         return self.properties.get(PROPERTY_UNIQUE_KEY)
@@ -57,9 +64,12 @@ class Message(_HasProperties):
     :param body: its content, any bytes.
     :param tags: one word that subscriptions can filter by.
     :param keys: words for the index, as a tuple, or one string with words separated by spaces.
-    :param properties: further name-value pairs.
+    :param properties: further name-value pairs (RocketMQ: ``putUserProperty``).
     :param flag: 32 bits which the broker stores and never looks at.
     :param delay_level: 1 to 18 (1 s to 2 h by default), or 0 to be delivered at once.
+    :param wait_store_msg_ok: False: do not wait for flush and replication.
+
+    Raises :class:`~engine.protocol.errors.ReservedProperty` for properties with names of RocketMQ's.
     """
 
     __slots__ = ("body", "flag", "properties", "topic")
@@ -73,7 +83,11 @@ class Message(_HasProperties):
         properties: Mapping[str, str] | None = None,
         flag: int = 0,
         delay_level: int = 0,
+        *,
+        wait_store_msg_ok: bool = True,
     ) -> None:
+        if properties:
+            _refuse_reserved(properties)
         self.topic = topic
         self.body = body
         self.flag = flag
@@ -84,9 +98,30 @@ class Message(_HasProperties):
             self.properties[PROPERTY_KEYS] = keys if isinstance(keys, str) else KEY_SEPARATOR.join(keys)
         if delay_level:
             self.properties[PROPERTY_DELAY_TIME_LEVEL] = str(delay_level)
+        if not wait_store_msg_ok:
+            self.properties[PROPERTY_WAIT_STORE_MSG_OK] = "false"
 
     def __repr__(self) -> str:
         return f"Message(topic={self.topic!r}, {len(self.body)} bytes, properties={self.properties!r})"
+
+
+#: What sets it instead.
+_PARAMETERS = {
+    PROPERTY_TAGS: "tags",
+    PROPERTY_KEYS: "keys",
+    PROPERTY_DELAY_TIME_LEVEL: "delay_level",
+    PROPERTY_WAIT_STORE_MSG_OK: "wait_store_msg_ok",
+}
+
+
+def _refuse_reserved(properties: Mapping[str, str]) -> None:
+    reserved = [name for name in properties if name in RESERVED_PROPERTIES]
+    if reserved:
+        parameters = [f"{name} is set by the parameter {_PARAMETERS[name]}" for name in reserved if name in _PARAMETERS]
+        advice = "; ".join([*parameters, "of a received message copy user_properties"])
+        raise ReservedProperty(
+            f"properties may not be named {', '.join(reserved)}: RocketMQ uses these itself; {advice}"
+        )
 
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
@@ -95,6 +130,10 @@ class MessageExt(_HasProperties):
 
     ``born_host`` and ``store_host`` are ``"ip:port"``; times are milliseconds since 1970; ``body`` is as stored
     (perhaps compressed) unless it was decoded with ``decompress=True``.
+
+    :ivar consume_started_ms: when this client gave it to a listener (RocketMQ: the property CONSUME_START_TIME, which a
+        sender could forge); None: not yet.
+    :ivar is_swallowed: an idempotent listener acknowledged it as a duplicate, without working on it.
     """
 
     topic: str
@@ -114,6 +153,8 @@ class MessageExt(_HasProperties):
     store_size: int = 0
     body_crc: int = 0
     broker_name: str | None = None
+    consume_started_ms: int | None = None
+    is_swallowed: bool = False
 
     @property
     def offset_message_id(self) -> str:

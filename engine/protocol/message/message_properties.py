@@ -54,11 +54,33 @@ PROPERTY_INNER_MULTI_QUEUE_OFFSET: Final = "INNER_MULTI_QUEUE_OFFSET"
 #: Separates the words of the KEYS property.
 KEY_SEPARATOR: Final = " "
 
-#: Names that belong to RocketMQ; a user property may not have one.
+#: Names that a user may give a value, though they mean something to a broker (RocketMQ: those which
+#: ``MessageConst.STRING_HASH_SET`` leaves out on purpose).
+_FOR_USERS = (PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS, PROPERTY_INNER_MULTI_DISPATCH)
+#: Names that belong to RocketMQ; a user property may not have one. ``STRING_HASH_SET`` also lacks the two with which a
+#: broker counts its questions about a half message: RocketMQ's producers let users write them.
 RESERVED_PROPERTIES: Final = frozenset(
     value
     for name, value in tuple(globals().items())
-    if name.startswith("PROPERTY_") and name != "PROPERTY_SEPARATOR" and isinstance(value, str)
+    if name.startswith("PROPERTY_")
+    and name != "PROPERTY_SEPARATOR"
+    and isinstance(value, str)
+    and value not in _FOR_USERS
+)
+#: Those of them that a producer writes itself, for its user or for what it does: they are there when a message is sent
+#: for the second time.
+PRODUCER_PROPERTIES: Final = frozenset(
+    (
+        PROPERTY_KEYS,
+        PROPERTY_TAGS,
+        PROPERTY_WAIT_STORE_MSG_OK,
+        PROPERTY_DELAY_TIME_LEVEL,
+        PROPERTY_UNIQUE_KEY,
+        PROPERTY_CORRELATION_ID,
+        PROPERTY_REPLY_TO_CLIENT,
+        PROPERTY_TTL,
+        PROPERTY_MESSAGE_TYPE,
+    )
 )
 
 #: GlassMQ's own, so not among them: on a message resent by hand for a dead letter, that one's offset message id.

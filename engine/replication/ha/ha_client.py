@@ -85,6 +85,11 @@ class HaClient:
         tasks.spawn(self._follow(), "follow master")
         tasks.every(self._config.send_heartbeat_interval_ms // 4, self._look_at_the_clock, "report to master")
 
+    def shutdown(self) -> None:
+        """End the connection. The tasks of :meth:`start` have ended."""
+        if self._connection is not None:
+            self._connection.close()
+
     async def _follow(self) -> None:
         while True:
             try:

@@ -50,7 +50,8 @@ class RaftLink:
             self.send(message)
 
     def connection_made(self, connection: Connection) -> None:
-        """See the port."""
+        """See the port. It is known from now on: whoever waits for it may be cancelled."""
+        self._connection = connection
 
     def frame_received(self, frame: bytes) -> None:
         """See the port. Nothing comes this way: who answers has a link of its own."""

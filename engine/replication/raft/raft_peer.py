@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from engine.replication.raft.errors import OutcomeUnknown, ProposalRefused, RaftFrameRefused
 from engine.replication.raft.raft_core import RaftCore
@@ -20,7 +21,8 @@ from engine.replication.raft.raft_rules import RaftConfig, RaftRules
 from engine.replication.raft.raft_store import RaftStore
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.frame_splitter import FrameSplitter
-from engine.runtime.port import Connection, DiskFault, Listener, Runtime
+from engine.runtime.port import Connection, DiskFault, Runtime
+from engine.runtime.started_parts import StartedParts
 
 _log = logging.getLogger("glassmq.raft")
 
@@ -64,8 +66,7 @@ class RaftPeer:
             for other, address in addresses.items()
             if other != name
         }
-        self._store: RaftStore | None = None
-        self._listener: Listener | None = None
+        self._parts = StartedParts(f"{name}/raft")
         #: Index and term -> who waits for the proposal; at most as many as the core takes.
         self._proposals: dict[tuple[int, int], asyncio.Future[RaftEntry]] = {}
         self._changed = asyncio.Event()
@@ -73,32 +74,33 @@ class RaftPeer:
 
     async def start(self, host: str, port: int) -> str:
         """Read the files, listen and take part; ``"host:port"``. Raises ``DiskFault``, ``AddressInUse``."""
-        self._store = RaftStore(self._runtime.disk, self.applied_index)
-        generator = self._runtime.random_for("raft elections")
-        self.core = RaftCore(
-            self.name, self._voters, self.rules, self.config, generator, self._now_ms(), self._store.saved
-        )
-        log = self.core.log
-        log.read_data = self._store.data_of
-        log.commit_index = min(self.applied_index, log.last_index)
-        log.release(log.commit_index)
-        self._listener = await self._runtime.network.listen(host, port, lambda: _InboundHandler(self))
-        self._tasks.spawn(self._carry_out(self._store), "raft disk")
-        self._tasks.spawn(self._keep_time(), "raft timer")
-        return self._listener.address
+        async with self._parts.starting():
+            store = RaftStore(self._runtime.disk, self.applied_index)
+            self._parts.add(store.close)
+            generator = self._runtime.random_for("raft elections")
+            self.core = RaftCore(
+                self.name, self._voters, self.rules, self.config, generator, self._now_ms(), store.saved
+            )
+            log = self.core.log
+            log.read_data = store.data_of
+            log.commit_index = min(self.applied_index, log.last_index)
+            log.release(log.commit_index)
+            self._parts.add(partial(self._give_up_proposals, is_over=True))
+            self._parts.add(self._close_links)
+            self._parts.add(self._tasks.stop)
+            listener = await self._runtime.network.listen(host, port, lambda: _InboundHandler(self))
+            self._parts.add(listener.close)
+            self._tasks.spawn(self._carry_out(store), "raft disk")
+            self._tasks.spawn(self._keep_time(), "raft timer")
+        return listener.address
 
     async def shutdown(self) -> None:
         """Leave the group without a word: it elects another leader, if this is it."""
-        if self._listener is not None:
-            await self._listener.close()
-            self._listener = None
+        await self._parts.end()
+
+    def _close_links(self) -> None:
         for link in self._links.values():
             link.close()
-        await self._tasks.stop()
-        self._give_up_proposals(is_over=True)
-        if self._store is not None:
-            self._store.close()
-            self._store = None
 
     async def propose(self, data: bytes) -> RaftEntry:
         """Put ``data`` into the log; its entry, when it is committed and applied here.

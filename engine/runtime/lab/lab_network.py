@@ -353,6 +353,12 @@ def _fail(outcome: asyncio.Future[Connection], failure: ConnectFailed) -> None:
         outcome.set_exception(failure)
 
 
+def _close_opened(outcome: asyncio.Future[Connection]) -> None:
+    """Whoever waits no longer in the moment in which the connection opens does not get it."""
+    if outcome.done() and not outcome.cancelled() and outcome.exception() is None:
+        outcome.result().close()
+
+
 class LabNodeNetwork:
     """The network as one node incarnation sees it: the port's ``Network``."""
 
@@ -377,4 +383,8 @@ class LabNodeNetwork:
             async with asyncio.timeout(timeout_ms / 1_000):
                 return await outcome
         except TimeoutError:
+            _close_opened(outcome)
             raise ConnectFailed(f"cannot connect to {address}: no answer within {timeout_ms} ms") from None
+        except asyncio.CancelledError:
+            _close_opened(outcome)
+            raise

@@ -13,7 +13,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import random
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, MutableMapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -55,6 +55,8 @@ class LabRuntime:
         #: May be replaced by one around it, before the node starts.
         self.network: Network = LabNodeNetwork(world.network, node)
         self.disk = LabDisk(storage, node, self.clock, world.loop)
+        #: Of this incarnation: a node of the lab is a process.
+        self.process_names: MutableMapping[str, object] = {}
         self._world = world
         self._randoms: dict[str, random.Random] = {}
 

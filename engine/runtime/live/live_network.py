@@ -16,6 +16,7 @@ from engine.runtime.live.live_tls import ClientTls, ServerTls
 from engine.runtime.live.live_tls_listener import TlsAcceptor
 from engine.runtime.live.open_connections import OpenConnections
 from engine.runtime.port import AddressInUse, ConnectFailed, Connection, FrameHandler, RuntimeFault
+from engine.runtime.started_parts import end_all
 
 _log = logging.getLogger("glassmq.network")
 
@@ -48,8 +49,10 @@ class LiveListener:
 
     async def close(self) -> None:
         self._source.close()
-        await self._connections.close()
-        await self._source.wait_closed()
+        try:
+            await self._connections.close()
+        finally:
+            await self._source.wait_closed()
 
 
 class LiveNetwork:
@@ -91,9 +94,15 @@ class LiveNetwork:
         try:
             if self._server_context is None:
                 server = await asyncio.get_running_loop().create_server(
-                    make_connection, host, port, reuse_address=True, backlog=_BACKLOG
+                    make_connection, host, port, reuse_address=True, backlog=_BACKLOG, start_serving=False
                 )
                 listener = LiveListener(server, server.sockets[0].getsockname(), connections)
+                try:
+                    # asyncio waits once more when it listens already: whoever is cancelled there would not get it.
+                    await server.start_serving()
+                except BaseException:
+                    await listener.close()
+                    raise
             else:
                 acceptor = await self._accept_tls(self._server_context, host, port, make_connection, connections)
                 listener = LiveListener(acceptor, acceptor.socket_address, connections)
@@ -144,10 +153,8 @@ class LiveNetwork:
 
     async def close(self) -> None:
         """Close every listener and connection of the node."""
-        for listener in self._listeners:
-            await listener.close()
-        self._listeners.clear()
-        await self._connected.close()
+        listeners, self._listeners = self._listeners, []
+        await end_all((*(listener.close for listener in listeners), self._connected.close), "the network")
 
 
 def _descriptor_limit() -> int:

@@ -10,10 +10,11 @@ import os
 import random
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, MutableMapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
+from weakref import WeakValueDictionary
 
 from engine.runtime.live.live_disk import LiveDisk
 from engine.runtime.live.live_network import LiveNetwork
@@ -23,6 +24,10 @@ from engine.runtime.port import Network, NodeIdentity
 #: How many plain listeners of one node run at once. RocketMQ's ``consumeThreadMax`` is 20 for each
 #: consumer; a node has a few consumers. More wait.
 LISTENER_THREADS_MAX = 64
+
+
+#: See the port. All live nodes of a process share it.
+_PROCESS_NAMES: WeakValueDictionary[str, object] = WeakValueDictionary()
 
 
 class LiveClock:
@@ -62,6 +67,7 @@ class LiveRuntime:
         #: May be replaced by one around it, before the node starts.
         self.network: Network = self._sockets
         self.disk = LiveDisk(node_name, data_folder)
+        self.process_names: MutableMapping[str, object] = _PROCESS_NAMES
         self._seed = seed
         self._randoms: dict[str, random.Random] = {}
         #: For listeners that may block; made at first use.
@@ -92,11 +98,13 @@ class LiveRuntime:
 
     async def close(self) -> None:
         """Close every connection, listener and thread of the node. The engine on it must be shut down before."""
-        await self._sockets.close()
-        if self._listener_threads is not None:
-            # A listener that still runs is left to end.
-            self._listener_threads.shutdown(wait=False, cancel_futures=True)
-        self.disk.close()
+        try:
+            await self._sockets.close()
+        finally:
+            if self._listener_threads is not None:
+                # A listener that still runs is left to end.
+                self._listener_threads.shutdown(wait=False, cancel_futures=True)
+            self.disk.close()
 
 
 def _own_ip() -> str:

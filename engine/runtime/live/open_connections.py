@@ -112,7 +112,9 @@ class OpenConnections:
         self._emptied = asyncio.get_running_loop().create_future()
         for connection in list(self._connections):
             connection.close()
-        await asyncio.wait([self._emptied], timeout=_CLOSE_GRACE_MS / 1_000)
-        for connection in list(self._connections):
-            connection.abort("closed by this end")
+        try:
+            await asyncio.wait([self._emptied], timeout=_CLOSE_GRACE_MS / 1_000)
+        finally:
+            for connection in list(self._connections):
+                connection.abort("closed by this end")
         await self._emptied

@@ -11,7 +11,6 @@ import pytest
 
 from engine.client import DefaultMQPushConsumer
 from engine.client.callbacks.consume_concurrently import ACK_ALL, ConsumeConcurrentlyContext, ConsumeConcurrentlyStatus
-from engine.client.callbacks.consume_message_hook import SWALLOWED_PROPERTY
 from engine.client.callbacks.consume_orderly import ConsumeOrderlyContext, ConsumeOrderlyStatus
 from engine.idempotence import idempotent_listener
 from engine.idempotence.foundation.business_key import KeyOf, first_of_keys, unique_id, user_property
@@ -85,11 +84,11 @@ def test_a_batch_is_done_and_its_duplicate_swallowed():
         guard = await desk.guard()
         batch = [message(number) for number in range(3)]
         assert await concurrently(guard, *batch) == (SUCCESS, ACK_ALL)
-        assert not any(SWALLOWED_PROPERTY in one.properties for one in batch)
+        assert not any(one.is_swallowed for one in batch)
         assert await concurrently(guard, *batch, message(3)) == (SUCCESS, ACK_ALL)
         assert await orderly(guard, *batch) is ConsumeOrderlyStatus.SUCCESS
         assert desk.done == ["M0", "M1", "M2", "M3"]
-        assert all(SWALLOWED_PROPERTY in one.properties for one in batch), "the trace says that nothing was done"
+        assert all(one.is_swallowed for one in batch), "the trace says that nothing was done"
         assert counted(guard) == {"first": 4, "swallowed": 6}
         assert desk.told[2:5] == [("M2", Verdict.FIRST), ("M0", Verdict.SWALLOWED), ("M1", Verdict.SWALLOWED)]
 

@@ -193,7 +193,7 @@ def test_the_consumer_is_usable_in_a_with_statement():
                 assert entered is consumer
 
         cluster.run(consumer, scenario())
-        with pytest.raises(Exception, match="SHUTDOWN_ALREADY"):
+        with pytest.raises(Exception, match="is shut down: it cannot be started again"):
             cluster.start(consumer)
 
 

@@ -77,7 +77,7 @@ def test_a_consumer_needs_a_listener_and_starts_once(cluster):
         cluster.start(consumer)
     consumer.register_message_listener(Heard(cluster))
     cluster.start(consumer)
-    with pytest.raises(Exception, match="consumer group g is RUNNING"):
+    with pytest.raises(Exception, match="consumer group g is running: it cannot be started again"):
         cluster.start(consumer)
 
 

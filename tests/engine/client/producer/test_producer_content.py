@@ -26,6 +26,7 @@ from engine.protocol.message.message_properties import PROPERTY_UNIQUE_KEY, deco
 from engine.protocol.request_code import RequestCode
 from engine.runtime.lab.lab_runtime import LabMachines
 from engine.store.files.store_config import MessageStoreConfig
+from tests.support.lab.foreign_sender import send_unchecked
 from tests.support.lab.lab_cluster import LabCluster
 from tests.support.lab.stub_server import StubServer, answer_routes, route_of, stored
 
@@ -129,16 +130,17 @@ def test_two_clients_of_one_process_never_give_the_same_id(wire: Wire):
 
 
 def test_messages_to_a_retry_topic_carry_their_counters_in_the_header(wire: Wire):
-    properties = {"RECONSUME_TIME": "4", "MAX_RECONSUME_TIMES": "9", "RETRY_TOPIC": "T"}
-    _, header = wire.send(Message("%RETRY%group", b"x", properties=properties))
+    counters = {"RECONSUME_TIME": "4", "MAX_RECONSUME_TIMES": "9", "RETRY_TOPIC": "T"}
+    wire.world.run(send_unchecked(wire.producer, Message("%RETRY%group", b"x"), **counters), node="P")
+    header = decode_send_header_v2(wire.stub.sends[-1].ext_fields)
     assert (header.reconsume_times, header.max_reconsume_times) == (4, 9)
     assert "RECONSUME_TIME" not in (header.properties or "")
     assert decode_properties(header.properties or "")["RETRY_TOPIC"] == "T"
 
 
 def test_a_half_message_is_marked_as_prepared(wire: Wire):
-    _, header = wire.send(Message("T", b"x", properties={"TRAN_MSG": "true"}))
-    assert header.sys_flag == 0x4
+    wire.world.run(send_unchecked(wire.producer, Message("T", b"x"), TRAN_MSG="true"), node="P")
+    assert decode_send_header_v2(wire.stub.sends[-1].ext_fields).sys_flag == 0x4
 
 
 def test_a_batch_is_one_request_with_all_messages(wire: Wire):

@@ -16,6 +16,7 @@ from engine.protocol.message.message_properties import decode_properties
 from engine.protocol.request_code import RequestCode
 from engine.protocol.system_flags import MESSAGE_COMPRESSED
 from engine.runtime.lab.lab_runtime import LabMachines
+from tests.support.lab.foreign_sender import send_unchecked
 from tests.support.lab.stub_server import StubServer, answer_routes, route_of, silent, stored
 
 
@@ -252,8 +253,8 @@ def test_a_body_is_compressed_from_the_threshold_on(stage: Stage, size: int, is_
 
 
 def test_the_limit_of_redeliveries_travels_in_the_header_and_not_among_the_properties(stage: Stage):
-    message = Message("%RETRY%g", b"x", properties={"RECONSUME_TIME": "3", "MAX_RECONSUME_TIMES": "16", "mine": "1"})
-    stage.run(stage.producer().send(message))
+    message = Message("%RETRY%g", b"x", properties={"mine": "1"})
+    stage.run(send_unchecked(stage.producer(), message, RECONSUME_TIME="3", MAX_RECONSUME_TIMES="16"))
     fields = stage.broker.sends[0].ext_fields
     assert (fields["j"], fields["l"]) == ("3", "16")
     properties = decode_properties(fields["i"])

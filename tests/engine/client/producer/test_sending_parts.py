@@ -100,13 +100,19 @@ def test_after_a_failure_another_broker_is_chosen_if_there_is_one():
 # --- batches ----------------------------------------------------------------------------------------------------------
 
 
+def half_message() -> Message:
+    message = Message("T", b"x")
+    message.properties["TRAN_MSG"] = "true"
+    return message
+
+
 @pytest.mark.parametrize(
     ("second", "complaint"),
     [
         (Message("Other", b"x"), "message 1 has topic 'Other', the first has 'T'"),
         (Message("T", b"x", delay_level=3), "message 1 has delay level 3; delayed messages cannot be batched"),
-        (Message("T", b"x", properties={"TRAN_MSG": "true"}), r"message 1 is transactional \(TRAN_MSG\)"),
-        (Message("T", b"x", properties={"WAIT": "false"}), "message 1 differs from the first in WAIT"),
+        (half_message(), r"message 1 is transactional \(TRAN_MSG\)"),
+        (Message("T", b"x", wait_store_msg_ok=False), "message 1 differs from the first in WAIT"),
     ],
 )
 def test_a_batch_says_which_message_does_not_belong(second, complaint):
@@ -342,13 +348,18 @@ def test_a_client_is_never_started_twice_and_says_what_state_it_is_in():
     life = ServiceLife("producer group g")
     with pytest.raises(ClientNotRunning, match="producer group g is CREATE_JUST, not RUNNING: call start"):
         life.require_running()
-    life.enter(ServiceState.START_FAILED)
-    life.enter(ServiceState.RUNNING)
-    life.require_running()
-    with pytest.raises(ClientNotRunning, match="cannot become START_FAILED"):
-        life.enter(ServiceState.START_FAILED)
-    life.enter(ServiceState.SHUTDOWN_ALREADY)
-    with pytest.raises(ClientNotRunning, match="make a new one"):
+
+    async def live() -> None:
+        async with life.starting():
+            assert life.state is ServiceState.START_FAILED, "until it has succeeded"
+        life.require_running()
+        with pytest.raises(ClientNotRunning, match="producer group g is running: it cannot be started again"):
+            async with life.starting():
+                pass
+        await life.end()
+
+    asyncio.run(live())
+    with pytest.raises(ClientNotRunning, match="is SHUTDOWN_ALREADY, not RUNNING: make a new one"):
         life.require_running()
 
 

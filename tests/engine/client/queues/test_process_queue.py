@@ -86,10 +86,11 @@ def test_the_span_is_the_distance_between_the_outermost_waiting_offsets():
 def test_only_the_first_message_can_expire_and_only_after_its_listener_had_it_too_long():
     clock = HandClock()
     queue = ProcessQueue(clock.now_ms)
-    first, second = message(1), message(2, properties={PROPERTY_CONSUME_START_TIME: "0"})
+    first, second = message(1, properties={PROPERTY_CONSUME_START_TIME: "0"}), message(2)
+    second.consume_started_ms = 0
     queue.put_messages([first, second])
-    assert queue.first_expired_message(1_000) is None, "not given to a listener yet"
-    first.properties[PROPERTY_CONSUME_START_TIME] = str(clock.now)
+    assert queue.first_expired_message(1_000) is None, "not given to a listener yet, whatever its sender says"
+    first.consume_started_ms = clock.now
     clock.now += 1_000
     assert queue.first_expired_message(1_000) is None
     clock.now += 1

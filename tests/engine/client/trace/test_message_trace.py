@@ -18,7 +18,6 @@ from engine.client import (
     SendResult,
     TransactionMQProducer,
 )
-from engine.client.callbacks.consume_message_hook import SWALLOWED_PROPERTY
 from engine.client.trace.async_trace_dispatcher import (
     CONTEXT_QUEUE_MAX,
     SEGMENT_MAX_BYTES,
@@ -31,6 +30,7 @@ from engine.protocol.message.compression import decompress_body
 from engine.protocol.message.message_properties import encode_properties
 from engine.protocol.names import TRACE_TOPIC
 from engine.protocol.system_flags import MESSAGE_COMPRESSED
+from tests.support.lab.foreign_sender import send_unchecked
 from tests.support.lab.lab_cluster import LabCluster
 
 
@@ -163,7 +163,7 @@ def test_of_a_batch_the_duplicate_that_was_swallowed_is_noted_as_no_work(cluster
     async def listen(messages, context):
         for message in messages:
             if message.body == b"duplicate":
-                message.properties[SWALLOWED_PROPERTY] = "true"
+                message.is_swallowed = True
         ended.append(len(messages))
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
@@ -191,7 +191,7 @@ def test_a_message_that_says_so_is_not_traced_by_its_consumer(cluster: LabCluste
     cluster.start(consumer)
     cluster.world.run_for(3_000)
     for wanted in ("false", "true"):
-        cluster.run(producer, producer.send(Message("T", b"x", properties={"TRACE_ON": wanted})))
+        cluster.run(producer, send_unchecked(producer, Message("T", b"x"), TRACE_ON=wanted))
     cluster.world.run_until(lambda: len(seen) == 2)
     assert len(notes_in(cluster)) == 2, "before and after, of one of the two"
 

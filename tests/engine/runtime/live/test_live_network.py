@@ -7,6 +7,7 @@ import contextlib
 import socket
 
 import pytest
+import uvloop
 
 from engine.runtime.live.live_connection import format_address
 from engine.runtime.live.live_network import LiveNetwork
@@ -253,3 +254,24 @@ def test_of_many_that_never_read_so_many_are_disconnected_that_the_rest_fits(cap
     cut = [record.getMessage() for record in caplog.records if "is disconnected: it reads" in record.getMessage()]
     assert cut
     assert all("127.0.0.1:" in text and "allowed: 10000000" in text for text in cut)
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+@pytest.mark.parametrize("turns", range(6))
+def test_a_listen_that_is_cancelled_leaves_the_port_free(new_loop, turns):
+    async def scenario():
+        network = LiveNetwork()
+        free, _ = await listen(network)
+        port = int(free.address.rpartition(":")[2])
+        await free.close()
+        listening = asyncio.create_task(network.listen("127.0.0.1", port, EchoHandler))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        listening.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await (await listening).close()
+        again = await network.listen("127.0.0.1", port, EchoHandler)
+        await again.close()
+
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        runner.run(scenario())
