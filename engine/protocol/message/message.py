@@ -13,6 +13,7 @@ from engine.protocol.message.message_properties import (
     PROPERTY_TAGS,
     PROPERTY_UNIQUE_KEY,
     PROPERTY_WAIT_STORE_MSG_OK,
+    split_keys,
 )
 
 
@@ -31,7 +32,7 @@ class _HasProperties:
     @property
     def keys(self) -> tuple[str, ...]:
         """The words under which the message can be found in the index."""
-        return tuple([word for word in self.properties.get(PROPERTY_KEYS, "").split(KEY_SEPARATOR) if word])
+        return tuple(split_keys(self.properties.get(PROPERTY_KEYS, "")))
 
     @property
     def delay_level(self) -> int:

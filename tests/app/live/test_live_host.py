@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import json
 import random
+from urllib.parse import urlencode
 
 import pytest
 
@@ -120,6 +121,18 @@ def test_a_message_is_found_by_key_unique_id_offset_id_and_place(live):
     status, view = live.get("/api/messages/at/0")
     assert (status, view["body_text"], view["crc_matches"]) == (200, "one", True)
     assert live.get("/api/messages/at/1")[0] == 404
+
+
+def test_only_spaces_separate_keys_and_all_other_blanks_are_part_of_them(live):
+    keys = ["\u3000wide\u3000", "\u3000", "\u00a0hard", "line\u2028"]
+    live.send(message("blanks", "found", keys=" ".join(keys)))
+    for key in keys:
+        for asked in (key, f" {key} "):
+            _, answer = live.get(f"/api/messages?{urlencode({'topic': 'blanks', 'key': asked})}")
+            assert [found["body_preview"] for found in answer["messages"]] == ["found"], key
+        _, trail = live.get(f"/api/messages/trail?{urlencode({'topic': 'blanks', 'name': key})}")
+        assert len(trail["messages"]) == 1, key
+    assert live.get("/api/messages?topic=blanks&key=wide")[1] == {"messages": []}
 
 
 def test_consume_queue_entries_lead_to_their_records(live):

@@ -15,6 +15,7 @@ from engine.pipeline.source.cluster.option_values import OptionValues
 from engine.pipeline.source.cluster.queue_offsets import QueueKey, list_queues, parse_json
 from engine.pipeline.source.decoding.schema import COLUMN_NAMES
 from engine.protocol.errors import IllegalName
+from engine.protocol.java_trim import java_trim
 from engine.protocol.names import TOOLS_CONSUMER_GROUP, validate_topic
 
 READ_OPTION_NAMES: tuple[str, ...] = (
@@ -186,7 +187,7 @@ def _tags(values: OptionValues) -> tuple[str, ...]:
     text = values.text("tags")
     if text is None or text == "*":
         return ()
-    tags = tuple(dict.fromkeys(tag.strip() for tag in text.split(_TAG_SEPARATOR)))
+    tags = tuple(dict.fromkeys(map(java_trim, text.split(_TAG_SEPARATOR))))
     if not all(is_pushable_tag(tag) for tag in tags):
         raise wrong_option("tags", f"{text!r} is not allowed; write tags as 'A || B', or * for all messages")
     return tags
@@ -194,4 +195,4 @@ def _tags(values: OptionValues) -> tuple[str, ...]:
 
 def is_pushable_tag(tag: str) -> bool:
     """Whether a broker's filter can look for exactly this tag."""
-    return bool(tag) and tag == tag.strip() and tag != "*" and _TAG_SEPARATOR not in tag
+    return bool(tag) and tag == java_trim(tag) and tag != "*" and _TAG_SEPARATOR not in tag

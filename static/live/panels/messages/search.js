@@ -19,7 +19,7 @@ export function Search() {
   const submit = async (event) => {
     event.preventDefault();
     const fields = new FormData(event.target);
-    const text = fields.get("text").trim();
+    const text = fields.get("text").replace(/^ +| +$/g, ""); /* other blanks are part of a key */
     if (!text) return;
     if (mode.value === "offset") return openOffset(text, result);
     const asked = ++newest.current;

@@ -17,7 +17,7 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
   const tag = useSignal("");
   const keys = useSignal("");
   const level = useSignal(0);
-  const words = keys.value.split(/\s+/).filter(Boolean);
+  const words = keys.value.split(" ").filter(Boolean);
   const act = async () => {
     const wish = { topic: topic.value.trim(), body: body.value, tag: tag.value.trim(), keys: words };
     const { answer, why = "" } = await post("/api/live/messages", { ...wish, delay_level: level.value });
