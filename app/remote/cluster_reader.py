@@ -21,7 +21,7 @@ from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.headers import GetConsumeStatsRequestHeader, GetTopicStatsInfoRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import MalformedBody, ProtocolError
-from engine.protocol.json_form.json_fields import as_object, get_integer
+from engine.protocol.json_form.json_fields import as_object, get_boolean, get_integer
 from engine.protocol.json_form.json_text import ObjectKeyMap, loads_json_object
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_messages, decode_stored_message
@@ -50,11 +50,15 @@ class QueueEnds:
 
 @dataclass(frozen=True, slots=True)
 class GroupProgress:
-    """How far a group has come on one queue."""
+    """How far a group has come on one queue.
+
+    :ivar is_reset_awaited: the queue was reset and no member has begun there yet. RocketMQ's brokers do not tell.
+    """
 
     queue: MessageQueue
     broker_offset: int
     consumer_offset: int
+    is_reset_awaited: bool = False
 
     @property
     def lag(self) -> int:
@@ -118,9 +122,8 @@ class ClusterReader:
         header = GetConsumeStatsRequestHeader(consumer_group=group)
         for _, body in await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"ask about group {group}"):
             for queue, value in _object_keys(body, "offsetTable"):
-                found.append(
-                    GroupProgress(queue, get_integer(value, "brokerOffset"), get_integer(value, "consumerOffset"))
-                )
+                ends = get_integer(value, "brokerOffset"), get_integer(value, "consumerOffset")
+                found.append(GroupProgress(queue, *ends, get_boolean(value, "resetAwaited")))
         return sorted(found, key=lambda progress: progress.queue)
 
     async def message(self, message_id: str, topic: str | None) -> MessageExt | None:

@@ -156,6 +156,13 @@ class OffsetWrapper(JsonBody):
     last_timestamp: int
 
 
+@dataclass(frozen=True, slots=True)
+class AwaitedOffsetWrapper(OffsetWrapper):
+    """The same of a queue that was reset and that no member has taken up yet. RocketMQ's tools ignore the field."""
+
+    reset_awaited: bool = True
+
+
 @dataclass(slots=True)
 class ConsumeStats(JsonBody):
     """The reply of code 208."""

@@ -145,7 +145,9 @@ def test_a_group_goes_back_to_a_time_or_to_an_offset_of_one_queue(live):
     queues = live.host.state()["topics"]["clock"]["queues"]
     queue_id, end = next((int(number), queue["max"]) for number, queue in queues.items() if queue["max"])
     wish = {"group": "watcher", "topic": "clock", "to": "offset", "queue_id": queue_id, "offset": end - 1}
-    assert post(live, "offsets", wish)[1]["queues"] == [{"queue_id": queue_id, "old": end, "new": end - 1}]
+    assert post(live, "offsets", wish)[1]["queues"] == [
+        {"queue_id": queue_id, "old": end, "new": end - 1, "stored": end - 1}
+    ]
     assert lag(live, "watcher") == 1
     status, answer = post(live, "offsets", {**wish, "offset": end + 5})
     assert (status, answer["error"]) == (409, f"Offset {end + 5} is not there; allowed are 0 to {end}")
