@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from app.foundation.json_types import JsonObject
 
-BROADCASTING = "BROADCASTING"
-
 
 class QueueOf(NamedTuple):
     """A queue as a group has it."""
@@ -29,7 +27,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """A group that shares its queues out; groups that broadcast keep their offsets to themselves."""
+    """A group that has a lag: one that shares its queues out."""
 
     lag: int
     members: int
@@ -129,5 +127,5 @@ def _groups(groups: JsonObject, topics: JsonObject) -> dict[str, GroupFacts]:
             queues.get(name, {}),
         )
         for name, view in groups.items()
-        if view.get("message_model") != BROADCASTING
+        if view.get("lag") is not None
     }

@@ -14,7 +14,10 @@ from app.foundation.operator_wishes import Place, ResetWish, WishRefused
 from app.foundation.terminal_text import local_time
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from app.remote.cluster_admin import Reset, ResetPlan
+    from app.remote.cluster_reader import GroupProgress
 
 _TIME_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
 
@@ -41,6 +44,8 @@ command.add_command(members)
 @name_server_option
 def list_groups(group: str | None, name_servers: tuple[str, ...]) -> None:
     """List all consumer groups with their lag, or one GROUP queue by queue.
+
+    The lag of a group that broadcasts is "-": each member keeps its own offsets.
 
     \b
     Examples:
@@ -180,7 +185,7 @@ async def _delete(name_servers: tuple[str, ...], group: str, *, yes: bool) -> No
         if group not in await reader.groups():
             raise click.ClickException(f"there is no group {group!r}, or it has not consumed anything yet")
         if not yes:
-            lag = sum(one.lag for one in await reader.group_progress(group))
+            lag = _sum_of_lags(await reader.group_progress(group))
             click.echo(f"Group {group} has {lag} messages before it. One of that name will begin anew.")
             click.confirm("Delete it?", abort=True)
         await ClusterAdmin(reader, name_servers).delete_group(group)
@@ -194,8 +199,13 @@ async def _list_groups(name_servers: tuple[str, ...]) -> None:
         rows: list[tuple[object, ...]] = []
         for group in await reader.groups():
             progress = await reader.group_progress(group)
-            rows.append((group, len(progress), sum(one.lag for one in progress)))
+            rows.append((group, len(progress), _sum_of_lags(progress)))
     print_table(("GROUP", "QUEUES", "LAG"), rows)
+
+
+def _sum_of_lags(progress: Sequence[GroupProgress]) -> int | str:
+    """Of all queues; "-" of a group that broadcasts, whose members keep their own offsets."""
+    return "-" if any(one.broadcasts for one in progress) else sum(one.lag or 0 for one in progress)
 
 
 async def _list_progress(name_servers: tuple[str, ...], group: str) -> None:
@@ -214,7 +224,7 @@ async def _list_progress(name_servers: tuple[str, ...], group: str) -> None:
                 one.queue.queue_id,
                 one.broker_offset,
                 one.consumer_offset,
-                one.lag,
+                _or_dash(one.lag),
             )
             for one in progress
         ],

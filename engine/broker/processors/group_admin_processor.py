@@ -25,6 +25,7 @@ from engine.protocol.command.headers import (
     QueryConsumeTimeSpanRequestHeader,
 )
 from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.enums import MessageModel
 from engine.protocol.json_form.json_text import dumps_json, loads_json_object
 from engine.protocol.names import validate_group
 from engine.protocol.request_code import RequestCode
@@ -81,6 +82,8 @@ class GroupAdminProcessor:
         group = header.consumer_group
         topics = [header.topic] if header.topic else self.offsets.topics_of_group(group)
         stats = ConsumeStats({}, 0.0)
+        if self.groups.is_broadcasting(group):
+            stats.message_model = MessageModel.BROADCASTING
         for topic in topics:
             config = self._consumed_topic(group, topic)
             if config is not None:

@@ -165,10 +165,11 @@ class AwaitedOffsetWrapper(OffsetWrapper):
 
 @dataclass(slots=True)
 class ConsumeStats(JsonBody):
-    """The reply of code 208."""
+    """The reply of code 208. ``message_model`` is said of a group that broadcasts; RocketMQ's tools ignore it."""
 
     offset_table: dict[MessageQueue, OffsetWrapper]
     consume_tps: float
+    message_model: str | None = None
 
     @property
     def total_diff(self) -> int:
