@@ -318,7 +318,7 @@ def small_scene(*, lively: bool = True) -> Scene:
     scene.add_group("billing", ["orders", "%RETRY%billing"])
     scene.add_group("ledger", ["payments"])
     scene.add_group("reports", ["audit-trail"])
-    scene.add_group("search-index", ["orders"], model="BROADCASTING")
+    scene.add_group("search-index", ["orders"])
     scene.connect(40002, "JAVA", producer="shop-web")
     scene.connect(40007, "CPP", producer="till")
     scene.connect(40011, "PYTHON", producer="importer")
@@ -329,6 +329,8 @@ def small_scene(*, lively: bool = True) -> Scene:
     scene.assign()
     for number, queue in enumerate(scene.tree["topics"]["audit-trail"]["queues"].values()):
         queue["committed"]["reports"] = queue["max"] - (1_150_000 if number else 84_000)
+    for number, queue in enumerate(scene.tree["topics"]["orders"]["queues"].values()):
+        queue["committed"]["search-index"] = queue["max"] - 9 * number
     scene.tree["topics"]["%DLQ%billing"]["queues"]["0"]["committed"] = {}
     owner = next(iter(scene.tree["groups"]["ledger"]["members"]))
     scene.tree["locks"]["ledger"] = {
