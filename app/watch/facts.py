@@ -41,7 +41,7 @@ class Facts:
     :ivar undecided: when each half message that nobody has decided yet was born.
     :ivar given_up: when each half message was given up that nobody has taken up again.
     :ivar dead_letters: group -> how many dead letters it ever had.
-    :ivar put_p99_us: of the last second; None when nothing was stored in it.
+    :ivar put_p99_us: of the last second; None when nothing is stored in it.
     :ivar unsent: address -> bytes that this client has not read yet.
     :ivar idempotence: group -> what its idempotent listeners have counted since the broker began.
     :ivar missing_numbers: topic -> numbers of its producers that are missing, and not explained.
