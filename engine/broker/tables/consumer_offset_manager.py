@@ -99,6 +99,7 @@ class ConsumerOffsetManager:
         if key not in self.offset_table and len(self.offset_table) >= self._max_entries:
             raise TooManyEntries("pairs of topic and group with offsets", self._max_entries)
         self.offset_table[key] = offsets
+        self.resets.end_all(group, topic)
         self._is_changed = True
 
     def remove_topic(self, topic: str) -> None:
@@ -113,6 +114,8 @@ class ConsumerOffsetManager:
         for key in keys:
             logger.warning("the offsets of %s are removed", key)
             del self.offset_table[key]
+            topic, _, group = key.partition(TOPIC_GROUP_SEPARATOR)
+            self.resets.end_all(group, topic)
             self._is_changed = True
 
     @contextmanager

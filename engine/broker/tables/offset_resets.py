@@ -3,8 +3,9 @@
 The members of a group carry a reset out themselves and need ten seconds for it. A commit from before the reset that
 arrives after it (of a member that has not heard of it yet, or over a connection that was slow) would win, because the
 last writer wins. The broker knows better: after a reset to offset T a group may confirm T and what it has pulled since,
-from T on. So for :data:`GUARD_MS` a commit of another offset is not stored. A queue to which the group comes back by
-other means is not protected: whoever is no member of the group may store any offset, and that ends the protection.
+from T on. So for :data:`GUARD_MS` a commit of another offset is not stored. Whoever is no member of the group may store
+any offset, and that ends the protection. What a member pulls from a slave in this time is not known here: it is
+confirmed when the time is over.
 """
 
 from __future__ import annotations
@@ -81,6 +82,11 @@ class OffsetResets:
     def end(self, group: str, topic: str, queue_id: int) -> None:
         """Somebody else stores an offset, on purpose."""
         self._resets.pop(_Key(group, topic, queue_id), None)
+
+    def end_all(self, group: str, topic: str) -> None:
+        """All offsets of ``group`` on ``topic`` are others now, or gone."""
+        for key in [key for key in self._resets if key.group == group and key.topic == topic]:
+            del self._resets[key]
 
     def _find(self, group: str, topic: str, queue_id: int) -> _Reset | None:
         if not self._resets:

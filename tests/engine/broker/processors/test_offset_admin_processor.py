@@ -9,6 +9,7 @@ from engine.protocol.body.bodies import ResetOffsetBody
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.command.headers import (
     CloneGroupOffsetRequestHeader,
+    DeleteTopicRequestHeader,
     GetConsumeStatsRequestHeader,
     QueryCorrectionOffsetHeader,
     ResetOffsetRequestHeader,
@@ -124,6 +125,23 @@ def test_whoever_is_no_member_may_store_any_offset_after_a_reset():
         assert stored(lab) == 2
         commit(first, 6)
         assert stored(lab) == 6, "the reset is not what counts any more"
+
+
+@pytest.mark.parametrize("how", ["the topic is made again", "the offsets are cloned"])
+def test_offsets_that_are_replaced_after_a_reset_are_not_protected(how):
+    with broker_lab() as lab:
+        tool = filled(lab)
+        first = member(lab, "m1")
+        reset(tool, LATEST)
+        if how == "the topic is made again":
+            assert tool.call(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader("T")).code == 0
+            tool.create_topic("T", 1)
+        else:
+            commit(tool, 2, group="others")
+            header = CloneGroupOffsetRequestHeader("others", "consumers", "T", offline=True)
+            assert tool.call(RequestCode.CLONE_GROUP_OFFSET, header).code == ResponseCode.SUCCESS
+        commit(first, 3)
+        assert stored(lab) == 3
 
 
 def test_a_reset_leaves_the_offsets_of_members_that_pull_for_themselves():
