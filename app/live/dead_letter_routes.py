@@ -22,6 +22,7 @@ from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, only_known, read_json_object, short_text, shown, whole_number
 from engine.broker.delivery.dead_letter import ResendTo
 from engine.broker.delivery.dead_letter_administrator import RESEND_MAX
+from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 #: Dead letters that one page lists.
 PAGE_MAX = 100
@@ -85,4 +86,4 @@ def _names(messages: object) -> tuple[str, ...]:
     for name in messages:
         if not isinstance(name, str):
             raise BadParameter("messages", f"{shown(str(name))} is no text", allowed)
-    return tuple(short_text("messages", name.strip(), _NAME_MAX) for name in messages)
+    return tuple(short_text("messages", name.strip(KEY_SEPARATOR), _NAME_MAX) for name in messages)

@@ -7,6 +7,7 @@ server of this process without a connection, as whoever runs them, whom no rules
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 from app.foundation.json_types import JsonObject, JsonValue
 from app.foundation.operator_wishes import ResetWish, SendWish, TopicWish, Wish, WishRefused
@@ -111,17 +112,21 @@ class OperatorDesk:
 
     async def _reset(self, wish: ResetWish) -> JsonObject:
         plan = await self._admin.plan_reset(wish)
+        resets: Sequence[Reset] = plan.resets
         if not wish.preview:
-            await self._admin.reset_offset(wish)
+            resets = await self._admin.reset_offset(wish, waits_for_members=False)
+            others = [str(one.queue.queue_id) for one in resets if not one.is_stored]
+            if others:
+                raise WishRefused("not_stored", group=wish.group, topic=wish.topic, queues=", ".join(others))
             logger.warning("offsets of group %s on %s were reset by hand: %s", wish.group, wish.topic, wish.place)
         return {
             "again": sum(max(0, one.again) for one in plan.resets),
             "skipped": sum(max(0, -one.again) for one in plan.resets),
             "is_online": plan.is_online,
             "first_ms": plan.first_ms,
-            "queues": [_reset_view(one) for one in plan.resets],
+            "queues": [_reset_view(one) for one in resets],
         }
 
 
 def _reset_view(reset: Reset) -> JsonValue:
-    return {"queue_id": reset.queue.queue_id, "old": reset.old, "new": reset.new}
+    return {"queue_id": reset.queue.queue_id, "old": reset.old, "new": reset.new, "stored": reset.stored}

@@ -6,11 +6,13 @@
     POST /api/live/offsets    {"group", "topic", "to": "earliest" | "latest" | "time" | "offset", "time_ms", "queue_id",
                               "offset", "preview"}: where a group goes on; what that means (``preview``: would mean):
                               messages it gets ``again`` and that are ``skipped``, ``first_ms`` (store time of the
-                              oldest one it gets next), ``is_online`` (its members do it, within 10 s), ``queues``.
+                              oldest one it gets next), ``is_online`` (its members do it, within 10 s), ``queues``
+                              (``queue_id``, ``old``, ``new`` and ``stored``, as read back from the broker).
                               A preview of what would be refused says why: ``refused`` ({en, zh})
 
 Refused: ``{"error", "text": {en, zh}}``, 400 for a field that cannot be (with ``parameter`` and ``allowed``), else 409;
-then nothing has happened. As with app/live/transaction_routes.py, pages of other sites cannot send these.
+then nothing has happened, or the text says what. As with app/live/transaction_routes.py, pages of other sites cannot
+send these.
 """
 
 from __future__ import annotations

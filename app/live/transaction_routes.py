@@ -19,6 +19,7 @@ from app.foundation.live_source import LiveSource
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, read_json_object, short_text, shown
 from engine.broker.transactions.half_message_lookup import NOT_FOUND, Deed, HalfMessageRefused
+from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 _NAME_MAX = 1024
 
@@ -45,4 +46,4 @@ def _read_name() -> str:
     name = body.get("message")
     if not isinstance(name, str):
         raise BadParameter("message", "it is missing or no text", "the unique id or a key of a half message")
-    return short_text("message", name.strip(), _NAME_MAX)
+    return short_text("message", name.strip(KEY_SEPARATOR), _NAME_MAX)

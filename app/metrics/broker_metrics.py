@@ -19,7 +19,6 @@ from app.metrics.exposition import Family
 from app.metrics.number_metrics import number_families
 from app.metrics.replication_metrics import replication_families
 from engine.broker.foundation.store_lookups import message_store_time
-from engine.protocol.enums import MessageModel
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, is_dlq_topic, is_retry_topic
 
 if TYPE_CHECKING:
@@ -38,8 +37,8 @@ _BROKER = ("cluster", "brokerIP", "broker")
 _TOPIC = ("cluster", "broker", "topic")
 _TOPIC_AND_GROUP = ("cluster", "broker", "topic", "group")
 _DIFF = ("group", "topic", "countOfOnlineConsumers", "msgModel")
-#: ``MessageModel.ordinal()`` in Java, as the exporter writes it.
-_MODEL_NUMBERS = {MessageModel.BROADCASTING: "0", MessageModel.CLUSTERING: "1"}
+#: ``MessageModel.CLUSTERING.ordinal()`` in Java, as the exporter writes it: groups that broadcast have no lag here.
+_CLUSTERING = "1"
 
 
 class BrokerMetrics:
@@ -162,8 +161,7 @@ class BrokerMetrics:
         progress.sizes.add(labels, stats.group_minute("GROUP_GET_SIZE", topic, group).tps)
         progress.offsets.add(labels, sum(committed.values()))
         info = self._broker.consumer_manager.get_consumer_group_info(group)
-        model = MessageModel.CLUSTERING if info is None else info.message_model
-        if model is not MessageModel.CLUSTERING:
+        if self._broker.subscription_group_manager.is_broadcasting(group):
             return
         behind = self._behind(config, committed)
         if progress.messages_to_read >= len(behind):
@@ -173,7 +171,7 @@ class BrokerMetrics:
         else:
             progress.latencies_omitted += 1
         online = "0" if info is None else str(len(info.channel_info_table))
-        progress.diff_of(topic).add((group, topic, online, _MODEL_NUMBERS[model]), sum(count for _, count in behind))
+        progress.diff_of(topic).add((group, topic, online, _CLUSTERING), sum(count for _, count in behind))
 
     def _behind(self, config: TopicConfig, committed: dict[int, int]) -> list[tuple[tuple[int, int], int]]:
         """The queues with messages that are not confirmed: (queue id, offset of the first), how many."""

@@ -11,10 +11,10 @@ be cut. The state::
     topics       by name: kind ("normal" | "retry" | "dlq" | "system"), age (how many were there before it),
                  perm, read_queues, write_queues, omitted_queues, queues by id: min, max, last_store_ms,
                  committed (group -> offset)
-    groups       by name: age (likewise), consume_type, message_model, consume_from_where (null while nobody is online),
-                 members (client id -> address, language, version, last_heartbeat_ms), omitted_members,
-                 subscriptions (topic -> expression, type, version, let_through, kept_back),
-                 assignment (topic -> queue id -> client id that pulled last), lag,
+    groups       by name: age (likewise), consume_type, message_model, consume_from_where (null while nobody is online;
+                 that a group broadcasts is remembered), members (client id -> address, language, version,
+                 last_heartbeat_ms), omitted_members, subscriptions (topic -> expression, type, version, let_through,
+                 kept_back), assignment (topic -> queue id -> client id that pulled last), lag (null: it broadcasts),
                  held_pulls ("topic@queue id" -> offset, since_ms, timeout_ms, client_id)
     commit_log   min_offset, max_offset, flushed_offset, dispatched_offset, file_count,
                  files (the last ones: name, size, start), tail (records, newest last),

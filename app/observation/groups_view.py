@@ -16,6 +16,7 @@ from app.observation.bounds import (
 )
 from app.observation.topics_view import Committed
 from app.observation.unchanged import Unchanged
+from engine.protocol.enums import MessageModel
 from engine.protocol.names import is_system_group
 
 if TYPE_CHECKING:
@@ -50,16 +51,17 @@ class GroupsView:
         return self._unchanged.reuse(groups), len(names) - len(shown)
 
     def _group(self, group: str, lag: int, held_pulls: JsonObject) -> JsonObject:
+        broadcasts = self._broker.subscription_group_manager.is_broadcasting(group)
         info = self._broker.consumer_manager.get_consumer_group_info(group)
         view: JsonObject = {
             "consume_type": None,
-            "message_model": None,
+            "message_model": str(MessageModel.BROADCASTING) if broadcasts else None,
             "consume_from_where": None,
             "members": {},
             "omitted_members": 0,
             "subscriptions": {},
             "assignment": {},
-            "lag": lag,
+            "lag": None if broadcasts else lag,
             "held_pulls": held_pulls,
         }
         if info is not None:

@@ -106,7 +106,7 @@ class LiveState:
 
     def _rates(self, now_ms: int, groups: JsonObject) -> JsonObject:
         """Of the last full second."""
-        backlog = sum(group["lag"] for group in groups.values())
+        backlog = sum(group["lag"] or 0 for group in groups.values())
         return {**asdict(self._broker.stats.last_second(now_ms)), "backlog": backlog}
 
     def last_seconds(self, count: int = HISTORY_SECONDS) -> list[dict[str, int]]:

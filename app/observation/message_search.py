@@ -25,9 +25,8 @@ class MessageSearch:
         self._broker = broker
 
     def by_key(self, topic: str, key: str, limit: int) -> list[JsonObject]:
-        """Messages of ``topic`` whose keys contain ``key``, newest first."""
-        found = (message for message in self._query(topic, key, limit) if key in message.keys)
-        return _newest_first(found, limit)
+        """Messages of ``topic`` that have ``key`` among their keys or as their unique id, newest first."""
+        return _newest_first(self._query(topic, key, limit), limit)
 
     def by_unique_id(self, unique_id: str, topic: str | None, limit: int) -> list[JsonObject]:
         """Messages with the client-made id; without ``topic`` in the first topics that the broker has.
@@ -37,7 +36,7 @@ class MessageSearch:
         topics = [topic] if topic is not None else self._topics_with_messages()
         found: list[MessageExt] = []
         for name in topics:
-            found += [message for message in self._query(name, unique_id, limit) if message.unique_id == unique_id]
+            found += self._query(name, unique_id, limit, is_unique_id=True)
             if len(found) >= limit:
                 break
         return _newest_first(found, limit)
@@ -54,9 +53,9 @@ class MessageSearch:
             return entries or None
         return entries
 
-    def _query(self, topic: str, key: str, limit: int) -> list[MessageExt]:
-        # The index holds hashes only: a few more are asked for, so that a collision does not push out a match.
-        result = self._broker.store.query_message(topic, key, limit + 8, 0, _END_OF_TIME_MS)
+    def _query(self, topic: str, key: str, limit: int, *, is_unique_id: bool = False) -> list[MessageExt]:
+        store = self._broker.store
+        result = store.query_message(topic, key, limit, 0, _END_OF_TIME_MS, is_unique_id=is_unique_id)
         return [message for buffer in result.buffers for message in decode_messages(buffer, decompress=False)]
 
     def _topics_with_messages(self) -> list[str]:

@@ -72,7 +72,7 @@ class StoredTrail:
         committed = {
             (group, name, topic, queue_id): offset
             for topic, group, offsets in broker.consumer_offset_manager.entries()
-            if topic in topics
+            if topic in topics and not broker.subscription_group_manager.is_broadcasting(group)
             for queue_id, offset in offsets.items()
         }
         return TrailFacts(committed, broker.store_config.delay_levels_ms, self._subscriptions(copies))

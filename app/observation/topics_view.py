@@ -127,10 +127,15 @@ class TopicsView:
 
 
 def committed_offsets(broker: Broker) -> tuple[Committed, int]:
-    """All committed offsets by topic, queue and group, and how many pairs of topic and group were left out."""
-    manager = broker.consumer_offset_manager
+    """All committed offsets by topic, queue and group, and how many pairs of topic and group were left out.
+
+    Without those of groups that broadcast: they are no progress.
+    """
+    manager, is_broadcasting = broker.consumer_offset_manager, broker.subscription_group_manager.is_broadcasting
     committed: Committed = {}
     for topic, group, offsets in islice(manager.entries(), OFFSET_PAIRS_MAX):
+        if is_broadcasting(group):
+            continue
         of_topic = committed.setdefault(topic, {})
         for queue_id, offset in offsets.items():
             of_topic.setdefault(queue_id, {})[group] = offset

@@ -5,8 +5,9 @@ Works against GlassMQ and against a real RocketMQ 4.x.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from app.foundation.operator_wishes import Place, ResetWish, WishRefused
 from app.remote.cluster_reader import ClusterReader
@@ -23,6 +24,8 @@ from engine.protocol.command.headers import (
     ResetOffsetRequestHeader,
 )
 from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.enums import ConsumeType
+from engine.protocol.json_form.json_text import loads_json_object
 from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.names import AUTO_CREATE_TOPIC_KEY_TOPIC, retry_topic
 from engine.protocol.permission import PERM_READ_WRITE
@@ -32,15 +35,26 @@ from engine.protocol.response_code import ResponseCode
 #: Instead of a time: the oldest and the newest message.
 EARLIEST_MS = 0
 LATEST = -1
+#: How often the stored offsets are looked at after a reset, and the pause between: 15 s, as members take 10 s for it.
+_LOOKS_MAX = 150
+_LOOK_PAUSE_MS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """One queue: where its group stood and where it goes on. ``old`` is None where the broker did not tell."""
+    """One queue: where its group stood and where it goes on. ``old`` is None where the broker did not tell.
+
+    :ivar stored: what the broker had stored when it was asked last, after the reset; None before.
+    :ivar is_stored: whether it had ``new``, or where a group gets that began there.
+    :ivar is_awaited: members are online and none has begun there yet.
+    """
 
     queue: MessageQueue
     old: int | None
     new: int
+    stored: int | None = None
+    is_stored: bool = False
+    is_awaited: bool = False
 
     @property
     def again(self) -> int:
@@ -109,32 +123,57 @@ class ClusterAdmin:
             raise WishRefused("online", group=wish.group)
         return ResetPlan(tuple(resets), is_online, min(first_ms, default=None))
 
-    async def reset_offset(self, wish: ResetWish) -> tuple[list[Reset], bool]:
-        """Let a group go on elsewhere, queue by queue. Raises :class:`WishRefused` too.
+    async def reset_offset(self, wish: ResetWish, *, waits_for_members: bool = True) -> list[Reset]:
+        """Let a group go on elsewhere, queue by queue, and read back what is stored. Raises :class:`WishRefused` too.
 
-        Members that are online do it themselves, within 10 s: then the second value is True. Of a group that is not,
-        the stored offsets are changed here.
+        Members that are online begin there themselves, within 10 s; it is waited until they have, or for 15 s. Of a
+        group that is not, the stored offsets are changed here.
         """
         old = await self._progress(wish)
+        brokers = await self._reader.broker_addresses()
+        online = {name: await self._has_members(address, wish.group) for name, address in brokers.items()}
+        if wish.place is Place.OFFSET and any(online.values()):
+            raise WishRefused("online", group=wish.group)
         resets: list[Reset] = []
-        is_online = False
         header = ResetOffsetRequestHeader(wish.topic, wish.group, _timestamp(wish), is_force=True)
-        for name, address in (await self._reader.broker_addresses()).items():
-            if not await self._has_members(address, wish.group):
+        for name, address in brokers.items():
+            if not online[name]:
                 planned = await self._planned(wish, name, address, old)
                 for one in planned:
                     note = question.store_group_offset(wish.group, one.queue, one.new)
                     await self._ask(address, note.code, note.header, f"store an offset of group {wish.group}")
                 resets += planned
                 continue
-            if wish.place is Place.OFFSET:
-                raise WishRefused("online", group=wish.group)
-            is_online = True
             what = f"reset the offsets of group {wish.group} on {wish.topic}"
             reply = await self._ask(address, RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header, what)
             table = ResetOffsetBody.from_json(reply.body).offset_table
             resets += [Reset(queue, old.get(queue), offset) for queue, offset in sorted(table.items())]
-        return resets, is_online
+        looks = _LOOKS_MAX if waits_for_members and any(online.values()) else 1
+        return await self._verified(wish, resets, brokers, looks)
+
+    async def _verified(
+        self, wish: ResetWish, resets: list[Reset], brokers: Mapping[str, str], looks: int
+    ) -> list[Reset]:
+        """``resets`` with what is stored, once that is as it should be, or after so many looks."""
+        for left in reversed(range(looks)):
+            progress = {one.queue: one for one in await self._reader.group_progress(wish.group)}
+            resets = [
+                _looked_at(
+                    one,
+                    await self._stored(brokers[one.queue.broker_name], wish.group, one.queue),
+                    is_awaited=one.queue in progress and progress[one.queue].is_reset_awaited,
+                )
+                for one in resets
+            ]
+            if all(one.is_stored and not one.is_awaited for one in resets):
+                break
+            await asyncio.sleep(_LOOK_PAUSE_MS / 1_000 if left else 0)
+        return resets
+
+    async def _stored(self, address: str, group: str, queue: MessageQueue) -> int | None:
+        asked = question.group_offset(group, queue)
+        reply = await self._reader.exchange(address, asked.request(), asked.what)
+        return asked.read(reply) if reply.code == ResponseCode.SUCCESS else None
 
     async def _progress(self, wish: ResetWish) -> dict[MessageQueue, int]:
         """Where the group stands. Raises :class:`WishRefused` where there is no such topic or group."""
@@ -146,10 +185,16 @@ class ClusterAdmin:
         return {one.queue: one.consumer_offset for one in progress}
 
     async def _has_members(self, address: str, group: str) -> bool:
+        """Whether members are online there. Raises :class:`WishRefused` for members that would not hear of a reset."""
         header = GetConsumerConnectionListRequestHeader(group)
         command = RemotingCommand.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
         reply = await self._reader.exchange(address, command, f"ask for the members of group {group}")
-        return reply.code == ResponseCode.SUCCESS
+        if reply.code != ResponseCode.SUCCESS:
+            return False
+        connection = loads_json_object(reply.body, "the list of members")
+        if connection.get("consumeType") == ConsumeType.CONSUME_ACTIVELY:
+            raise WishRefused("pulls", group=group)
+        return True
 
     async def _planned(self, wish: ResetWish, broker: str, address: str, old: dict[MessageQueue, int]) -> list[Reset]:
         """The queues of one broker."""
@@ -183,6 +228,16 @@ class ClusterAdmin:
         if reply.code != ResponseCode.SUCCESS:
             raise MQBrokerError(reply.code, reply.remark, address, what)
         return reply
+
+
+def _looked_at(reset: Reset, stored: int | None, *, is_awaited: bool) -> Reset:
+    """``reset`` with what is stored of its queue now. Once it was there, the group may have gone on."""
+    old, new = reset.old, reset.new
+    if stored is None:
+        is_there = False
+    else:
+        is_there = new <= stored < old if old is not None and new < old else stored >= new
+    return replace(reset, stored=stored, is_stored=is_there or reset.is_stored, is_awaited=is_awaited)
 
 
 def _timestamp(wish: ResetWish) -> int:

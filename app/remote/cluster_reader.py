@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from app.remote.cluster_access import cluster_access
 from engine.client.foundation.errors import MQBrokerError, NameServerUnreachable, RequestFailed
@@ -20,8 +20,9 @@ from engine.protocol.body.question import Question
 from engine.protocol.command.command_header import CommandHeader
 from engine.protocol.command.headers import GetConsumeStatsRequestHeader, GetTopicStatsInfoRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.enums import MessageModel
 from engine.protocol.errors import MalformedBody, ProtocolError
-from engine.protocol.json_form.json_fields import as_object, get_integer
+from engine.protocol.json_form.json_fields import as_object, get_boolean, get_integer
 from engine.protocol.json_form.json_text import ObjectKeyMap, loads_json_object
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_messages, decode_stored_message
@@ -50,16 +51,22 @@ class QueueEnds:
 
 @dataclass(frozen=True, slots=True)
 class GroupProgress:
-    """How far a group has come on one queue."""
+    """How far a group has come on one queue.
+
+    :ivar is_reset_awaited: the queue was reset and no member has begun there yet. RocketMQ's brokers do not tell.
+    :ivar broadcasts: each member of the group keeps its own offsets. Nor do they tell this.
+    """
 
     queue: MessageQueue
     broker_offset: int
     consumer_offset: int
+    is_reset_awaited: bool = False
+    broadcasts: bool = False
 
     @property
-    def lag(self) -> int:
-        """Messages that are not confirmed yet."""
-        return max(0, self.broker_offset - self.consumer_offset)
+    def lag(self) -> int | None:
+        """Messages that are not confirmed yet; None where the broker knows that it is not told."""
+        return None if self.broadcasts else max(0, self.broker_offset - self.consumer_offset)
 
 
 class ClusterReader:
@@ -117,10 +124,10 @@ class ClusterReader:
         found = []
         header = GetConsumeStatsRequestHeader(consumer_group=group)
         for _, body in await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"ask about group {group}"):
+            broadcasts = body.get("messageModel") == MessageModel.BROADCASTING
             for queue, value in _object_keys(body, "offsetTable"):
-                found.append(
-                    GroupProgress(queue, get_integer(value, "brokerOffset"), get_integer(value, "consumerOffset"))
-                )
+                ends = get_integer(value, "brokerOffset"), get_integer(value, "consumerOffset")
+                found.append(GroupProgress(queue, *ends, get_boolean(value, "resetAwaited"), broadcasts))
         return sorted(found, key=lambda progress: progress.queue)
 
     async def message(self, message_id: str, topic: str | None) -> MessageExt | None:
@@ -180,8 +187,10 @@ class ClusterReader:
             return asked.read(reply)
         raise NameServerUnreachable("; ".join(failures))
 
-    async def _ask_brokers(self, code: RequestCode, header: CommandHeader, what: str) -> list[tuple[str, bytes]]:
-        """``(broker name, body)`` of every broker that knows what is asked for."""
+    async def _ask_brokers(
+        self, code: RequestCode, header: CommandHeader, what: str
+    ) -> list[tuple[str, dict[str, Any]]]:
+        """``(broker name, statistics)`` of every broker that knows what is asked for."""
         answers = []
         for name, address in (await self.broker_addresses()).items():
             try:
@@ -190,7 +199,7 @@ class ClusterReader:
                 if error.code in (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.CONSUMER_NOT_ONLINE):
                     continue
                 raise
-            answers.append((name, reply.body))
+            answers.append((name, loads_json_object(reply.body, "statistics")))
         return answers
 
 
@@ -207,9 +216,9 @@ async def open_cluster_reader(name_servers: Sequence[str]) -> AsyncIterator[Clus
         await runtime.close()
 
 
-def _object_keys(body: bytes, field: str) -> list[tuple[MessageQueue, dict[str, object]]]:
+def _object_keys(body: dict[str, Any], field: str) -> list[tuple[MessageQueue, dict[str, object]]]:
     """The pairs of a fastjson map whose keys are queues."""
-    table = loads_json_object(body, "statistics").get(field)
+    table = body.get(field)
     if isinstance(table, ObjectKeyMap):
         return [(MessageQueue.from_dict(key), as_object(value)) for key, value in table.pairs]
     if table:

@@ -8,8 +8,6 @@ from typing import NamedTuple
 
 from app.foundation.json_types import JsonObject
 
-BROADCASTING = "BROADCASTING"
-
 
 class QueueOf(NamedTuple):
     """A queue as a group has it."""
@@ -29,7 +27,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """A group that shares its queues out; groups that broadcast keep their offsets to themselves."""
+    """A group that has a lag: one that shares its queues out."""
 
     lag: int
     members: int
@@ -43,7 +41,7 @@ class Facts:
     :ivar undecided: when each half message that nobody has decided yet was born.
     :ivar given_up: when each half message was given up that nobody has taken up again.
     :ivar dead_letters: group -> how many dead letters it ever had.
-    :ivar put_p99_us: of the last second; None when nothing was stored in it.
+    :ivar put_p99_us: of the last second; None when nothing is stored in it.
     :ivar unsent: address -> bytes that this client has not read yet.
     :ivar idempotence: group -> what its idempotent listeners have counted since the broker began.
     :ivar missing_numbers: topic -> numbers of its producers that are missing, and not explained.
@@ -129,5 +127,5 @@ def _groups(groups: JsonObject, topics: JsonObject) -> dict[str, GroupFacts]:
             queues.get(name, {}),
         )
         for name, view in groups.items()
-        if view.get("message_model") != BROADCASTING
+        if view.get("lag") is not None
     }

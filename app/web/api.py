@@ -16,6 +16,7 @@ from app.observation.record_view import queue_entry_view, record_view
 from app.web.api_parameters import BadParameter, only_known, short_text, shown, whole_number
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message_id import decode_offset_message_id
+from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 #: Messages that one search returns at most, and when the caller says nothing.
 SEARCH_LIMIT_MAX = 64
@@ -59,7 +60,7 @@ def create_api(source: LiveSource) -> Blueprint:
     @api.get("/messages/trail")
     def message_trail() -> Response:
         only_known(request.args, ("name", "topic"))
-        name = short_text("name", request.args.get("name", "").strip(), _KEY_MAX)
+        name = short_text("name", request.args.get("name", "").strip(KEY_SEPARATOR), _KEY_MAX)
         topic = request.args.get("topic")
         if topic is not None:
             short_text("topic", topic, _TOPIC_MAX)
@@ -125,7 +126,7 @@ def _search(source: LiveSource, parameters: dict[str, str]) -> list[JsonObject]:
     topic = parameters.get("topic")
     if topic is not None:
         short_text("topic", topic, _TOPIC_MAX)
-    text = short_text(wanted[0], parameters[wanted[0]].strip(), _KEY_MAX)
+    text = short_text(wanted[0], parameters[wanted[0]].strip(KEY_SEPARATOR), _KEY_MAX)
     match wanted[0]:
         case "key":
             if topic is None:

@@ -147,7 +147,7 @@ class Broker:
             config, self._config_file("subscriptionGroup.json"), clock
         )
         self.consumer_offset_manager = ConsumerOffsetManager(
-            self._config_file("consumerOffset.json"), config.max_consumer_offset_entries
+            self._config_file("consumerOffset.json"), clock, config.max_consumer_offset_entries
         )
         try:
             bloom_filter = BloomFilter(config.max_error_rate_of_bloom_filter, config.expect_consumer_num_use_filter)

@@ -20,6 +20,7 @@ from engine.protocol.message.message_properties import (
     PROPERTY_KEYS,
     PROPERTY_TRANSACTION_PREPARED,
     decode_properties,
+    split_keys,
 )
 from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
 from engine.protocol.response_code import ResponseCode
@@ -226,7 +227,7 @@ def _sent_message(command: RemotingCommand) -> tuple[SendMessageRequestHeader, t
     fields = command.ext_fields
     header = decode_send_header_v2(fields) if "b" in fields else SendMessageRequestHeader.decode(fields)
     properties = decode_properties(header.properties or "")
-    keys = tuple(properties.get(PROPERTY_KEYS, "").split())
+    keys = tuple(split_keys(properties.get(PROPERTY_KEYS, "")))
     return header, keys, properties.get(PROPERTY_TRANSACTION_PREPARED) == "true"
 
 

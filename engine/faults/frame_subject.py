@@ -21,6 +21,7 @@ from engine.protocol.message.message_properties import (
     PROPERTY_PRODUCER_GROUP,
     PROPERTY_UNIQUE_KEY,
     decode_properties,
+    split_keys,
 )
 from engine.protocol.request_code import RequestCode
 
@@ -162,4 +163,4 @@ def _keys(properties_text: str) -> list[str]:
         return []
     properties = decode_properties(properties_text)
     unique_id = properties.get(PROPERTY_UNIQUE_KEY)
-    return [*properties.get(PROPERTY_KEYS, "").split(), *([unique_id] if unique_id else [])]
+    return [*split_keys(properties.get(PROPERTY_KEYS, "")), *([unique_id] if unique_id else [])]

@@ -76,3 +76,6 @@ export function roundStep(least) {
   const decade = 10 ** Math.floor(Math.log10(least));
   return [1, 2, 5, 10].map((factor) => factor * decade).find((step) => step >= least);
 }
+
+/** A key or tag as typed, without spaces around it. Other blanks, full-width ones too, are part of a key. */
+export const typedKey = (text) => text.replace(/^ +| +$/g, "");

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { effect, signal } from "@preact/signals";
-import { count } from "../common/format.js";
+import { count, typedKey } from "../common/format.js";
 import { t } from "../common/i18n.js";
 import { ask, STORES, stores } from "./laboratory.js";
 import { Steps } from "./steps.js";
@@ -132,7 +132,7 @@ function Prediction() {
 async function predict(event) {
   event.preventDefault();
   const { by, topic, queue } = question.value;
-  const asked = { by, topic: topic ?? stores.value.topics[0], queue, value: valueOf(question.value).trim() };
+  const asked = { by, topic: topic ?? stores.value.topics[0], queue, value: typedKey(valueOf(question.value)) };
   const { answer, why } = await ask("find", asked);
   problem.value = why ?? null;
   if (!answer) return;

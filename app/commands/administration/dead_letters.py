@@ -9,6 +9,7 @@ import click
 
 from app.commands.tool import name_server_option, print_table, run_tool
 from app.foundation.terminal_text import body_text, local_time
+from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
     from app.remote.cluster_reader import ClusterReader, QueueEnds
@@ -70,7 +71,7 @@ def show(group: str, message: str, name_servers: tuple[str, ...]) -> None:
     Examples:
       glassmq dead-letters show billing order-17
     """
-    run_tool(_show(name_servers, group, message.strip()))
+    run_tool(_show(name_servers, group, message.strip(KEY_SEPARATOR)))
 
 
 def _to_option(function: _F) -> _F:
@@ -112,7 +113,7 @@ def resend(
         raise click.UsageError("name the dead letters, or say --all" if not messages else "--all goes without names")
     if everything and anyway:
         raise click.UsageError("--anyway goes with named dead letters only: --all would send them again and again")
-    names = tuple(name.strip() for name in messages)
+    names = tuple(name.strip(KEY_SEPARATOR) for name in messages)
     run_tool(
         _resend_all(name_servers, group, to, yes)
         if everything

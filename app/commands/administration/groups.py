@@ -14,7 +14,10 @@ from app.foundation.operator_wishes import Place, ResetWish, WishRefused
 from app.foundation.terminal_text import local_time
 
 if TYPE_CHECKING:
-    from app.remote.cluster_admin import ResetPlan
+    from collections.abc import Sequence
+
+    from app.remote.cluster_admin import Reset, ResetPlan
+    from app.remote.cluster_reader import GroupProgress
 
 _TIME_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
 
@@ -41,6 +44,8 @@ command.add_command(members)
 @name_server_option
 def list_groups(group: str | None, name_servers: tuple[str, ...]) -> None:
     """List all consumer groups with their lag, or one GROUP queue by queue.
+
+    The lag of a group that broadcasts is "-": each member keeps its own offsets.
 
     \b
     Examples:
@@ -77,8 +82,9 @@ def reset_offset(
 ) -> None:
     """Let GROUP go on at another place of a topic: back to consume again, or forward to skip.
 
-    Members that are online drop what they hold and begin anew within 10 s. What they confirm until then is lost with
-    the old place, so messages around it may come twice.
+    Members that are online drop what they hold and begin anew within 10 s; the command waits until they have, and then
+    prints what is stored. What they confirm until then is lost with the old place, so messages around it may come
+    twice. Members that pull for themselves keep their own offsets: stop them first.
 
     \b
     Examples:
@@ -112,16 +118,38 @@ async def _reset(name_servers: tuple[str, ...], wish: ResetWish, *, preview: boo
                 return
             if not yes:
                 click.confirm(f"Let group {wish.group} go on there in topic {wish.topic}?", abort=True)
-            resets, is_online = await admin.reset_offset(wish)
+            resets = await admin.reset_offset(wish)
         except WishRefused as refused:
             raise click.ClickException(str(refused)) from None
     print_table(
-        ("BROKER", "QUEUE", "FROM", "TO"),
-        [(one.queue.broker_name, one.queue.queue_id, "-" if one.old is None else one.old, one.new) for one in resets],
+        ("BROKER", "QUEUE", "FROM", "TO", "STORED"),
+        [
+            (one.queue.broker_name, one.queue.queue_id, _or_dash(one.old), one.new, _or_dash(one.stored))
+            for one in resets
+        ],
     )
-    click.echo(
-        "the members of the group are told; they begin there within 10 s" if is_online else "the group stands there now"
-    )
+    _tell_outcome(wish, resets)
+
+
+def _or_dash(offset: int | None) -> int | str:
+    return "-" if offset is None else offset
+
+
+def _tell_outcome(wish: ResetWish, resets: list[Reset]) -> None:
+    """One line. Raises ``ClickException`` where the group does not stand where it was asked to."""
+    others = [str(one.queue.queue_id) for one in resets if not one.is_stored]
+    if others:
+        raise click.ClickException(
+            f"queues {', '.join(others)} of {wish.topic} do not have the offset that was asked for: members of group "
+            f"{wish.group} did not begin there, or stored another one; stop them and reset again"
+        )
+    awaited = [str(one.queue.queue_id) for one in resets if one.is_awaited]
+    if awaited:
+        raise click.ClickException(
+            f"the offsets are stored, but no member of group {wish.group} has begun there on queues "
+            f"{', '.join(awaited)} of {wish.topic}: stop the members and reset again"
+        )
+    click.echo("the group goes on there")
 
 
 def _tell_plan(wish: ResetWish, plan: ResetPlan) -> None:
@@ -157,7 +185,7 @@ async def _delete(name_servers: tuple[str, ...], group: str, *, yes: bool) -> No
         if group not in await reader.groups():
             raise click.ClickException(f"there is no group {group!r}, or it has not consumed anything yet")
         if not yes:
-            lag = sum(one.lag for one in await reader.group_progress(group))
+            lag = _sum_of_lags(await reader.group_progress(group))
             click.echo(f"Group {group} has {lag} messages before it. One of that name will begin anew.")
             click.confirm("Delete it?", abort=True)
         await ClusterAdmin(reader, name_servers).delete_group(group)
@@ -171,8 +199,13 @@ async def _list_groups(name_servers: tuple[str, ...]) -> None:
         rows: list[tuple[object, ...]] = []
         for group in await reader.groups():
             progress = await reader.group_progress(group)
-            rows.append((group, len(progress), sum(one.lag for one in progress)))
+            rows.append((group, len(progress), _sum_of_lags(progress)))
     print_table(("GROUP", "QUEUES", "LAG"), rows)
+
+
+def _sum_of_lags(progress: Sequence[GroupProgress]) -> int | str:
+    """Of all queues; "-" of a group that broadcasts, whose members keep their own offsets."""
+    return "-" if any(one.broadcasts for one in progress) else sum(one.lag or 0 for one in progress)
 
 
 async def _list_progress(name_servers: tuple[str, ...], group: str) -> None:
@@ -191,7 +224,7 @@ async def _list_progress(name_servers: tuple[str, ...], group: str) -> None:
                 one.queue.queue_id,
                 one.broker_offset,
                 one.consumer_offset,
-                one.lag,
+                _or_dash(one.lag),
             )
             for one in progress
         ],

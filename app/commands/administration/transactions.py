@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from app.commands.tool import name_server_option, print_table, run_tool
+from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
     from app.remote.remote_half_messages import RemoteHalfMessages, Undecided
@@ -173,7 +174,7 @@ async def _act(deed_name: str, name: str, name_servers: tuple[str, ...], *, yes:
     deed = Deed(deed_name)
     async with open_cluster_reader(name_servers) as reader:
         brokers = [RemoteHalfMessages(reader, address) for address in (await reader.broker_addresses()).values()]
-        half_messages, message = await _find(brokers, deed, name.strip(), anyway=anyway)
+        half_messages, message = await _find(brokers, deed, name.strip(KEY_SEPARATOR), anyway=anyway)
         place, group = _place(message), producer_group(message)
         click.echo(f"{message.message_id} (key {' '.join(message.keys) or '-'}), meant for {place}, of group {group}")
         if not yes:

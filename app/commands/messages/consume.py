@@ -16,6 +16,7 @@ from app.commands.messages.loss import add_ledgers, read_report, tell
 from app.commands.tool import name_server_option, run_tool
 from app.foundation.terminal_text import body_text, clean
 from app.remote.cluster_access import cluster_access
+from engine.protocol.java_trim import java_trim
 
 if TYPE_CHECKING:
     from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
@@ -270,7 +271,7 @@ async def _say_what_is_awaited(name_servers: tuple[str, ...], topic: str, group:
 
 def _check_expression(text: str) -> str:
     """RocketMQ's clients drop empty tags silently; whoever types one by hand has made a slip."""
-    if not all(tag.strip() for tag in text.split("||")):
+    if not all(java_trim(tag) for tag in text.split("||")):
         raise click.BadParameter(f"{text!r} has an empty tag; allowed are * and tags joined by ||, as 'new || paid'")
     return text
 

@@ -9,6 +9,7 @@ import click
 
 from app.commands.tool import name_server_option, run_tool
 from app.foundation.terminal_text import body_text, local_time
+from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
     from app.foundation.json_types import JsonObject
@@ -37,7 +38,7 @@ def command(message_id: str | None, topic: str | None, key: str | None, name_ser
     if (message_id is None) == (key is None):
         raise click.UsageError("give MESSAGE_ID or --key" if key is None else "give MESSAGE_ID or --key, not both")
     if key is not None:
-        run_tool(_show_by_key(key.strip(), topic, name_servers))
+        run_tool(_show_by_key(key.strip(KEY_SEPARATOR), topic, name_servers))
     else:
         run_tool(_show((message_id or "").strip().upper(), topic, name_servers))
 

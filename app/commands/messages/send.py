@@ -11,6 +11,7 @@ import click
 
 from app.commands.tool import name_server_option, run_tool
 from app.remote.cluster_access import cluster_access
+from engine.protocol.java_trim import java_trim
 from engine.protocol.message.message_properties import RESERVED_PROPERTIES
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def command(
 
 def _check_tag(tag: str | None) -> str | None:
     """RocketMQ's clients send any tag, but no expression of a consumer can name one of these."""
-    if tag is not None and ("||" in tag or not tag.strip() or tag != tag.strip()):
+    if tag is not None and ("||" in tag or not tag or tag != java_trim(tag)):
         raise click.BadParameter(
             f"{tag!r} could not be subscribed to; a message has one tag, without blanks around it and without ||"
         )

@@ -1,8 +1,9 @@
 """What the broker asks of connected consumers on behalf of a tool (RocketMQ: ``Broker2Client``).
 
-A reset of offsets is carried out by the group's members, not by the broker: each drops its queues, waits 10 s for its
-listeners, stores the new offsets and begins anew. That is why the group must be online; of a group that is not, tools
-change the stored offsets themselves.
+A reset of offsets is carried out by the group's members: each drops its queues, waits 10 s for its listeners, stores
+the new offsets and begins anew. That is why the group must be online; of a group that is not, tools change the stored
+offsets themselves. RocketMQ 4.9 leaves the stored offsets to the members alone. Here the broker stores the new ones
+too, and takes no older ones for a while. Members that pull for themselves do not follow a reset, so theirs stay.
 
 Simplified: members are told one after the other without waiting (oneway), as there; questions are put to all members at
 once instead of one after the other.
@@ -28,7 +29,7 @@ from engine.protocol.command.headers import (
     ResetOffsetRequestHeader,
 )
 from engine.protocol.command.remoting_command import RemotingCommand
-from engine.protocol.enums import LanguageCode
+from engine.protocol.enums import ConsumeType, LanguageCode
 from engine.protocol.errors import ProtocolError
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -101,6 +102,10 @@ class BrokerToClient:
         members = list(info.channel_info_table.values())
         for member in members:
             _check_version(member, V3_0_7_SNAPSHOT)
+        if info.consume_type is ConsumeType.CONSUME_PASSIVELY:
+            for queue, offset in offsets.items():
+                self.offsets.commit_offset("a reset", group, topic, queue.queue_id, offset)
+                self.offsets.resets.begin(group, topic, queue.queue_id, offset)
         is_cpp = language == LanguageCode.CPP
         body = ResetOffsetBodyForC(offsets).to_json() if is_cpp else ResetOffsetBody(offsets).to_json()
         for member in members:

@@ -81,6 +81,7 @@ class ClientManageProcessor:
         config = self.groups.find_subscription_group_config(group)
         notify_members = self.config.notify_consumer_ids_changed_enable
         if config is not None:
+            self.groups.note_message_model(group, consumer.message_model)
             notify_members = notify_members and config.notify_consumer_ids_changed_enable
             topic = retry_topic(group)
             if len(topic) <= TOPIC_MAX_LENGTH:

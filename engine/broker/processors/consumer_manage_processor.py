@@ -66,7 +66,7 @@ class ConsumerManageProcessor:
     @answers(RequestCode.UPDATE_CONSUMER_OFFSET, UpdateConsumerOffsetRequestHeader, Channel)
     def update_consumer_offset(self, header: UpdateConsumerOffsetRequestHeader, channel: Channel) -> None:
         """Code 15. Unlike RocketMQ, offsets of unknown topics and queues and negative offsets are refused: each would
-        stay in the table for ever.
+        stay in the table for ever. So are those of members that are older than a reset.
         """
         topic, queue_id, offset = header.topic, header.queue_id, header.commit_offset
         queue_nums = self.topics.known_topic(topic).queue_nums
@@ -76,7 +76,13 @@ class ConsumerManageProcessor:
         if offset < 0:
             raise RequestRefused(f"commitOffset is {offset}; allowed: 0 and more")
         validate_group(header.consumer_group)
-        self.offsets.commit_offset(channel.remote_address, header.consumer_group, topic, queue_id, offset)
+        group, address = header.consumer_group, channel.remote_address
+        info = self.consumers.get_consumer_group_info(group)
+        if info is None or channel not in info.channel_info_table:
+            self.offsets.resets.end(group, topic, queue_id)
+        elif not self.offsets.lets_commit(address, group, topic, queue_id, offset):
+            raise RequestRefused(f"offset {offset} of {topic} queue {queue_id} is older than a reset of group {group}")
+        self.offsets.commit_offset(address, group, topic, queue_id, offset)
 
     @answers(RequestCode.LOCK_BATCH_MQ, LockBatchRequestBody)
     def lock_batch_mq(self, body: LockBatchRequestBody) -> LockBatchResponseBody:

@@ -14,7 +14,7 @@ from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
 from engine.broker.tables.subscription_group_manager import SubscriptionGroupManager
 from engine.broker.tables.topic_config_manager import TopicConfigManager
 from engine.protocol.body.admin_bodies import ConsumeStatsList, QueueTimeSpan
-from engine.protocol.body.bodies import ConsumeStats, OffsetWrapper
+from engine.protocol.body.bodies import AwaitedOffsetWrapper, ConsumeStats, OffsetWrapper
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.subscription_group_config import SubscriptionGroupConfig
 from engine.protocol.body.topic_config import TopicConfig
@@ -25,6 +25,7 @@ from engine.protocol.command.headers import (
     QueryConsumeTimeSpanRequestHeader,
 )
 from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.enums import MessageModel
 from engine.protocol.json_form.json_text import dumps_json, loads_json_object
 from engine.protocol.names import validate_group
 from engine.protocol.request_code import RequestCode
@@ -81,6 +82,8 @@ class GroupAdminProcessor:
         group = header.consumer_group
         topics = [header.topic] if header.topic else self.offsets.topics_of_group(group)
         stats = ConsumeStats({}, 0.0)
+        if self.groups.is_broadcasting(group):
+            stats.message_model = MessageModel.BROADCASTING
         for topic in topics:
             config = self._consumed_topic(group, topic)
             if config is not None:
@@ -123,7 +126,9 @@ class GroupAdminProcessor:
             if consumer_offset > 0:
                 last_ms = max(0, message_store_time(self.store, topic, queue_id, consumer_offset - 1))
             queue = MessageQueue(topic, self.config.broker_name, queue_id)
-            stats.offset_table[queue] = OffsetWrapper(broker_offset, consumer_offset, last_ms)
+            is_awaited = self.offsets.resets.is_awaited(group, topic, queue_id)
+            wrapper = AwaitedOffsetWrapper if is_awaited else OffsetWrapper
+            stats.offset_table[queue] = wrapper(broker_offset, consumer_offset, last_ms)
         stats.consume_tps += self.stats.group_get_tps(topic, group)
 
     @answers(RequestCode.QUERY_CONSUME_TIME_SPAN, QueryConsumeTimeSpanRequestHeader)

@@ -48,13 +48,14 @@ class OffsetAdminProcessor:
         return dumps_json({"offsetTable": self.schedule.offset_table})
 
     @answers(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ResetOffsetRequestHeader, RemotingCommand)
-    def invoke_broker_to_reset_offset(
+    async def invoke_broker_to_reset_offset(
         self, header: ResetOffsetRequestHeader, request: RemotingCommand
     ) -> ResetOffsetBody:
-        """Code 222: have the members of a group go on at the messages of a time."""
+        """Code 222: have the members of a group go on at the messages of a time. Answered once that is on the disk."""
         offsets = self.broker_to_client.reset_offset(
             header.topic, header.group, header.timestamp, is_force=header.is_force, language=request.language
         )
+        await self.offsets.persist()
         return ResetOffsetBody(offsets)
 
     @answers(RequestCode.CLONE_GROUP_OFFSET, CloneGroupOffsetRequestHeader)

@@ -110,6 +110,10 @@ class PullMessageProcessor:
             header.max_msg_bytes,
         )
         self.stats.record_get_latency(self.clock.monotonic_us() - started_us)
+        if self.offsets.resets:
+            self.offsets.resets.note_pull(
+                header.consumer_group, header.topic, header.queue_id, header.queue_offset, result.next_begin_offset
+            )
         if message_filter is not None:
             self.filter_statistics.record(
                 header.consumer_group, header.topic, result.message_count, result.kept_back_count
@@ -152,9 +156,9 @@ class PullMessageProcessor:
         """Store the progress that the pull carries; once, so not again when a parked pull wakes."""
         is_slave = self.config.broker_role is BrokerRole.SLAVE
         if header.sys_flag & PULL_COMMIT_OFFSET and header.commit_offset >= 0 and not is_slave:
-            self.offsets.commit_offset(
-                channel.remote_address, header.consumer_group, header.topic, header.queue_id, header.commit_offset
-            )
+            group, topic, queue_id, offset = header.consumer_group, header.topic, header.queue_id, header.commit_offset
+            if self.offsets.lets_commit(channel.remote_address, group, topic, queue_id, offset):
+                self.offsets.commit_offset(channel.remote_address, group, topic, queue_id, offset)
 
     def _suspend(
         self,

@@ -35,11 +35,14 @@ class QueryMessageProcessor:
     @answers(RequestCode.QUERY_MESSAGE, QueryMessageRequestHeader, RemotingCommand)
     def query_message(self, header: QueryMessageRequestHeader, request: RemotingCommand) -> RemotingCommand:
         """Code 12: messages with a key, found by the index."""
-        max_num = header.max_num
-        if request.ext_fields.get(UNIQUE_KEY_QUERY_FLAG, "").lower() == "true":
-            max_num = self.config.default_query_max_num
+        is_unique_id = request.ext_fields.get(UNIQUE_KEY_QUERY_FLAG, "").lower() == "true"
         result = self.store.query_message(
-            header.topic, header.key, max(1, max_num), header.begin_timestamp, header.end_timestamp
+            header.topic,
+            header.key,
+            max(1, self.config.default_query_max_num if is_unique_id else header.max_num),
+            header.begin_timestamp,
+            header.end_timestamp,
+            is_unique_id=is_unique_id,
         )
         response_header = QueryMessageResponseHeader(result.last_update_timestamp, result.last_update_physical_offset)
         if not result.buffers:

@@ -1,7 +1,8 @@
 """How far each group has consumed (RocketMQ: ``ConsumerOffsetManager``).
 
 Table: ``"topic@group"`` -> queue id -> offset of the next message to consume. The last writer wins: a smaller offset
-than the stored one is taken too, with a warning, because a client may rewind on purpose.
+than the stored one is taken too, with a warning, because a client may rewind on purpose. Only what an operator has just
+reset is protected from older commits (:mod:`engine.broker.tables.offset_resets`).
 
 Clients report every 5 s and ``consumerOffset.json`` is written every 5 s, so after a crash a group may see up to about
 10 s of messages again: that is where "at least once" comes from. What a tool changes is written before it is answered.
@@ -16,7 +17,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from engine.broker.foundation.errors import ConfigNotSaved, TooManyEntries
-from engine.runtime.port import DiskFault
+from engine.broker.tables.offset_resets import OffsetResets
+from engine.runtime.port import Clock, DiskFault
 from engine.store.files.config_file import ConfigFile
 
 logger = logging.getLogger("glassmq.broker")
@@ -29,9 +31,11 @@ class ConsumerOffsetManager:
 
     :param config_file: ``consumerOffset.json``.
     :param max_entries: bound of topic-and-group pairs.
+    :ivar resets: what was reset a moment ago.
     """
 
-    def __init__(self, config_file: ConfigFile, max_entries: int = 100_000) -> None:
+    def __init__(self, config_file: ConfigFile, clock: Clock, max_entries: int = 100_000) -> None:
+        self.resets = OffsetResets(clock)
         self.offset_table: dict[str, dict[int, int]] = {}
         self._config_file = config_file
         self._max_entries = max_entries
@@ -63,6 +67,20 @@ class ConsumerOffsetManager:
             offsets[queue_id] = offset
             self._is_changed = True
 
+    def lets_commit(self, remote_address: str, group: str, topic: str, queue_id: int, offset: int) -> bool:
+        """Whether a member may store ``offset``, which is not older than a reset."""
+        if not self.resets or self.resets.lets_commit(group, topic, queue_id, offset):
+            return True
+        logger.info(
+            "%s confirms offset %d of %s queue %d for group %s, whose offset was reset after that: it is not stored",
+            remote_address,
+            offset,
+            topic,
+            queue_id,
+            group,
+        )
+        return False
+
     def query_offset(self, group: str, topic: str, queue_id: int) -> int:
         """The stored offset, -1 when there is none."""
         offsets = self.offset_table.get(f"{topic}{TOPIC_GROUP_SEPARATOR}{group}")
@@ -81,6 +99,7 @@ class ConsumerOffsetManager:
         if key not in self.offset_table and len(self.offset_table) >= self._max_entries:
             raise TooManyEntries("pairs of topic and group with offsets", self._max_entries)
         self.offset_table[key] = offsets
+        self.resets.end_all(group, topic)
         self._is_changed = True
 
     def remove_topic(self, topic: str) -> None:
@@ -95,6 +114,8 @@ class ConsumerOffsetManager:
         for key in keys:
             logger.warning("the offsets of %s are removed", key)
             del self.offset_table[key]
+            topic, _, group = key.partition(TOPIC_GROUP_SEPARATOR)
+            self.resets.end_all(group, topic)
             self._is_changed = True
 
     @contextmanager

@@ -1,12 +1,14 @@
 """The consumer groups a broker has ever seen (RocketMQ: ``SubscriptionGroupManager``).
 
 A group's configuration says whether it may consume and how often a message is retried. An unknown group gets the
-defaults the first time it pulls, unless that is switched off. :mod:`engine.broker.tables.config_table` says when a
-change is in ``subscriptionGroup.json``.
+defaults the first time it pulls, unless that is switched off. Added: the table remembers which groups broadcast, also
+while they are offline and after a restart, since what is stored of their progress means nothing.
+:mod:`engine.broker.tables.config_table` says when a change is in ``subscriptionGroup.json``.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 from typing import Any
 
@@ -14,6 +16,7 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.errors import ConfigRefused
 from engine.broker.tables.config_table import ConfigTable
 from engine.protocol.body.subscription_group_config import SubscriptionGroupConfig
+from engine.protocol.enums import MessageModel
 from engine.protocol.names import SYSTEM_GROUPS, is_system_group, validate_group
 from engine.runtime.port import Clock
 from engine.store.files.config_file import ConfigFile
@@ -54,9 +57,28 @@ class SubscriptionGroupManager:
         logger.info("group %s is created", group)
         return config
 
+    def note_message_model(self, group: str, model: MessageModel) -> None:
+        """Remember what a member of ``group`` says of it. Nothing happens for a group that is not known."""
+        known = self.subscription_group_table.get(group)
+        remembered = None if model is MessageModel.CLUSTERING else str(model)
+        if known is not None and known.message_model != remembered:
+            self.table.put(group, dataclasses.replace(known, message_model=remembered))
+            logger.info("the members of group %s are %s", group, model)
+
+    def is_broadcasting(self, group: str) -> bool:
+        """Whether each member gets all messages and keeps its own offsets.
+
+        This is the one rule for lag: what is stored of such a group is no progress, and it has no lag at the broker.
+        """
+        known = self.subscription_group_table.get(group)
+        return known is not None and known.message_model == MessageModel.BROADCASTING
+
     async def update_subscription_group_config(self, config: SubscriptionGroupConfig) -> None:
         """A tool creates or changes a group. Raises ``IllegalName``, :class:`ConfigRefused` and as the table does."""
         self.check(config)
+        known = self.subscription_group_table.get(config.group_name)
+        if known is not None:
+            config = dataclasses.replace(config, message_model=known.message_model)
         await self.table.change(config.group_name, config)
         logger.info("group %s is set: %s", config.group_name, config)
 

@@ -156,12 +156,20 @@ class OffsetWrapper(JsonBody):
     last_timestamp: int
 
 
+@dataclass(frozen=True, slots=True)
+class AwaitedOffsetWrapper(OffsetWrapper):
+    """The same of a queue that was reset and that no member has taken up yet. RocketMQ's tools ignore the field."""
+
+    reset_awaited: bool = True
+
+
 @dataclass(slots=True)
 class ConsumeStats(JsonBody):
-    """The reply of code 208."""
+    """The reply of code 208. ``message_model`` is said of a group that broadcasts; RocketMQ's tools ignore it."""
 
     offset_table: dict[MessageQueue, OffsetWrapper]
     consume_tps: float
+    message_model: str | None = None
 
     @property
     def total_diff(self) -> int:

@@ -8,6 +8,7 @@ from engine.protocol.body.json_body import JsonBody
 from engine.protocol.enums import ExpressionType
 from engine.protocol.errors import MalformedBody
 from engine.protocol.java_hash import java_string_hash
+from engine.protocol.java_trim import java_trim
 from engine.protocol.json_form.json_fields import as_object, as_text, get_boolean, get_integer, get_list, get_text
 
 #: The expression that takes every message.
@@ -72,12 +73,12 @@ def build_subscription_data(
     Raises :class:`MalformedBody` for an expression without a tag or with more than :data:`MAX_TAGS`.
     """
     kind = expression_type or ExpressionType.TAG
-    text = (expression or "").strip() or SUBSCRIBE_ALL
+    text = java_trim(expression or "") or SUBSCRIBE_ALL
     tags: dict[str, None] = {}
     if kind == ExpressionType.TAG and text != SUBSCRIBE_ALL:
         if text.count(_TAG_SEPARATOR) >= MAX_TAGS:
             raise MalformedBody(f"a subscription to {topic} names more than {MAX_TAGS} tags")
-        tags = {tag.strip(): None for tag in text.split(_TAG_SEPARATOR) if tag.strip()}
+        tags = {tag: None for tag in map(java_trim, text.split(_TAG_SEPARATOR)) if tag}
         if not tags:
             raise MalformedBody(f"subscription {expression!r} to {topic} names no tag; allowed: * or TagA || TagB")
         tags.update((tag, None) for tag in listed_tags)

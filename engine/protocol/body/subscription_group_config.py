@@ -11,7 +11,8 @@ from engine.protocol.body.json_body import JsonBody
 class SubscriptionGroupConfig(JsonBody):
     """An entry of ``subscriptionGroup.json`` too. Defaults are RocketMQ's.
 
-    ``retry_max_times``: redeliveries before a message goes to the dead-letter topic.
+    ``retry_max_times``: redeliveries before a message goes to the dead-letter topic. ``message_model``: added; what the
+    members said last, where it is not clustering. RocketMQ ignores the field in its file and in answers to its tools.
     """
 
     group_name: str
@@ -23,3 +24,4 @@ class SubscriptionGroupConfig(JsonBody):
     broker_id: int = 0
     which_broker_when_consume_slowly: int = 1
     notify_consumer_ids_changed_enable: bool = True
+    message_model: str | None = None

@@ -15,6 +15,7 @@ from engine.protocol.message.message_properties import (
     PROPERTY_UNIQUE_KEY,
     PROPERTY_WAIT_STORE_MSG_OK,
     RESERVED_PROPERTIES,
+    split_keys,
 )
 
 
@@ -33,7 +34,7 @@ class _HasProperties:
     @property
     def keys(self) -> tuple[str, ...]:
         """The words under which the message can be found in the index."""
-        return tuple([word for word in self.properties.get(PROPERTY_KEYS, "").split(KEY_SEPARATOR) if word])
+        return tuple(split_keys(self.properties.get(PROPERTY_KEYS, "")))
 
     @property
     def delay_level(self) -> int:

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
+from engine.protocol.java_trim import java_trim
+
 NAME_VALUE_SEPARATOR: Final = "\x01"
 PROPERTY_SEPARATOR: Final = "\x02"
 
@@ -108,6 +110,11 @@ def decode_properties(text: str) -> dict[str, str]:
     return properties
 
 
+def split_keys(text: str) -> list[str]:
+    """The words of a KEYS property. Only spaces separate them: other blanks are part of a key."""
+    return [word for word in text.split(KEY_SEPARATOR) if word]
+
+
 def is_carriable(text: str) -> bool:
     """True when ``text`` can be a property's name or value: not blank and free of the two separators."""
-    return bool(text.strip()) and NAME_VALUE_SEPARATOR not in text and PROPERTY_SEPARATOR not in text
+    return bool(java_trim(text)) and NAME_VALUE_SEPARATOR not in text and PROPERTY_SEPARATOR not in text

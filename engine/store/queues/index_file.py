@@ -18,7 +18,7 @@ from __future__ import annotations
 import struct
 import sys
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from engine.protocol.byte_strings import BytesWriter, write_i32_be, write_i64_be
@@ -156,23 +156,21 @@ class IndexFile:
         if self.is_full:
             self._slots = None  # it will not change any more: no need to keep it in memory
 
-    def find(self, key_hash: int, begin_ms: int, end_ms: int, max_count: int) -> list[int]:
+    def find(self, key_hash: int, begin_ms: int, end_ms: int) -> Iterator[int]:
         """Commit-log offsets of entries with this hash, stored from ``begin_ms`` to ``end_ms``, newest first.
 
         An entry's time is known to the second only; it counts when any moment of its second lies in the range.
         """
-        offsets: list[int] = []
         number = self._slot(key_hash % self._slot_num)
         bound = self.index_count
-        while 0 < number < bound and len(offsets) < max_count:
+        while 0 < number < bound:
             entry = self._pooled.file.read_at(self._entries_at + number * ENTRY_SIZE_BYTES, ENTRY_SIZE_BYTES)
             found_hash, commit_log_offset, seconds, previous = ENTRY.unpack(entry)
             stored_ms = self.begin_timestamp + seconds * 1000
             if found_hash == key_hash and stored_ms <= end_ms and stored_ms + 999 >= begin_ms:
-                offsets.append(commit_log_offset)
+                yield commit_log_offset
             bound = number  # a chain only leads to older entries; a broken one must not lead in circles
             number = previous
-        return offsets
 
     def _slot(self, slot: int) -> int:
         if self._slots is not None:

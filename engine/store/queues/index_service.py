@@ -5,11 +5,11 @@ Indexed are the unique id of a message and every word of its KEYS. Files are nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
-from engine.protocol.message.message_properties import KEY_SEPARATOR
+from engine.protocol.message.message_properties import split_keys
 from engine.protocol.system_flags import TRANSACTION_MASK, TRANSACTION_ROLLBACK_TYPE
 from engine.runtime.port import Clock, Disk
 from engine.store.files.mapping_pool import MappingPool
@@ -140,16 +140,15 @@ class IndexService:
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
-    def find(self, topic: str, key: str, begin_ms: int, end_ms: int, max_count: int) -> list[int]:
-        """Commit-log offsets of messages of ``topic`` that may have ``key``, newest first."""
+    def find(self, topic: str, key: str, begin_ms: int, end_ms: int) -> Iterator[int]:
+        """Commit-log offsets of messages of ``topic`` that may have ``key``, newest first.
+
+        Different keys may share a hash: a caller compares the keys, and stops when it has what it needs.
+        """
         key_hash = index_key_hash(topic, key)
-        offsets: list[int] = []
         for file in self.files[: -_MAX_FILES_PER_QUERY - 1 : -1]:
-            if len(offsets) >= max_count:
-                break
             if file.overlaps(begin_ms, end_ms):
-                offsets += file.find(key_hash, begin_ms, end_ms, max_count - len(offsets))
-        return offsets
+                yield from file.find(key_hash, begin_ms, end_ms)
 
     # --- flush and retention -----------------------------------------------------------------------------------------
 
@@ -183,9 +182,7 @@ class IndexService:
 
 def _keys_of(request: DispatchRequest) -> list[str]:
     keys = [request.unique_key] if request.unique_key else []
-    if request.keys:
-        keys += [key for key in request.keys.split(KEY_SEPARATOR) if key]
-    return keys
+    return keys + split_keys(request.keys) if request.keys else keys
 
 
 def _time_name(now_ms: int) -> str:

@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
+from typing import Final
 
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message import MessageExt
@@ -17,6 +19,9 @@ from engine.store.reading.get_message_result import GetMessageResult, GetMessage
 from engine.store.reading.message_collector import MessageCollector
 from engine.store.reading.message_filter import MessageFilter
 from engine.store.services.store_parts import StoreParts
+
+#: Entries of the index with one hash that one query looks at, newest first: about a tenth of a second of reading.
+CANDIDATES_MAX: Final = 10_000
 
 
 class MessageReader:
@@ -147,9 +152,14 @@ class MessageReader:
         record = self.commit_log.record_at(commit_log_offset)
         return _decode(record) if record is not None else None
 
-    def query_message(self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int) -> QueryMessageResult:
+    def query_message(
+        self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int, *, is_unique_id: bool = False
+    ) -> QueryMessageResult:
         """Messages of ``topic`` whose unique id or one of whose KEYS is ``key``, stored from ``begin_ms`` to
-        ``end_ms``, newest first. RocketMQ leaves the comparison of the key itself to the client.
+        ``end_ms``, newest first; with ``is_unique_id`` only those whose unique id it is.
+
+        RocketMQ returns what shares the key's hash and leaves the comparison to the client, which finds nothing where
+        enough newer messages share it. Here other messages do not count; at most :data:`CANDIDATES_MAX` are looked at.
         """
         result = QueryMessageResult()
         if self._index is None:
@@ -159,16 +169,17 @@ class MessageReader:
             result.last_update_physical_offset = self._index.files[-1].end_offset
         wanted = min(max_count, self.config.max_messages_num_batch)
         seen: dict[int, None] = {}
-        # Twice as many, because different keys may share a hash.
-        for commit_log_offset in self._index.find(topic, key, begin_ms, end_ms, wanted * 2):
+        for commit_log_offset in islice(self._index.find(topic, key, begin_ms, end_ms), CANDIDATES_MAX):
             if len(result.buffers) >= wanted:
                 break
-            record = self.commit_log.record_at(commit_log_offset, is_vouched=True)
-            message = _decode(record) if record is not None else None
-            if record is None or message is None or commit_log_offset in seen:
+            if commit_log_offset in seen:
                 continue
             seen[commit_log_offset] = None
-            if message.topic == topic and (key == message.unique_id or key in message.keys):
+            record = self.commit_log.record_at(commit_log_offset, is_vouched=True)
+            message = _decode(record) if record is not None else None
+            if record is None or message is None or message.topic != topic:
+                continue
+            if key == message.unique_id or (key in message.keys and not is_unique_id):
                 result.buffers.append(record)
         return result
 

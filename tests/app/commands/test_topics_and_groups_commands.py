@@ -12,6 +12,8 @@ from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import DefaultMQProducer, Message
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
+from engine.client.consumer import client_remoting_processor
+from engine.client.consumer.default_mq_pull_consumer import DefaultMQPullConsumer
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.protocol.enums import ConsumeFromWhere
 from engine.runtime.live.live_runtime import LiveRuntime
@@ -87,7 +89,8 @@ def test_an_offline_group_goes_back_to_the_beginning_and_on_to_the_end(glassmq):
     consumed(glassmq, "again", "rewinder")
     assert lag(glassmq, "rewinder") == 0
     output = glassmq("groups", "reset-offset", "rewinder", "--topic", "again", "--to", "earliest", "--yes")
-    assert "stands there now" in output
+    assert "the group goes on there" in output
+    assert all(row[-2:] == ["0", "0"] for row in rows(output)[1:5]), "what was asked for, and what is stored"
     assert lag(glassmq, "rewinder") == 3
     bodies = glassmq("consume", "again", "--group", "rewinder", "--count", "3")
     assert all(f"body {number}" in bodies for number in range(3))
@@ -104,7 +107,8 @@ def test_a_time_leads_to_the_messages_of_that_time(glassmq):
     assert lag(glassmq, "clockwork") == 3
 
 
-def test_the_members_of_an_online_group_are_told(live, glassmq):
+def test_a_reset_waits_until_the_members_of_an_online_group_have_begun_there(live, glassmq, monkeypatch):
+    monkeypatch.setattr(client_remoting_processor, "RESET_OFFSET_WAIT_MS", 300)
     consumed(glassmq, "busy", "workers")
 
     async def listen(messages, context):
@@ -122,8 +126,30 @@ def test_the_members_of_an_online_group_are_told(live, glassmq):
             await consumer.shutdown()
 
     output = asyncio.run(while_online())
-    assert "within 10 s" in output
-    assert sum(int(row[-1]) for row in rows(output)[1:5]) == 0
+    assert "the group goes on there" in output
+    assert sum(int(row[3]) for row in rows(output)[1:5]) == 0
+
+
+def test_a_reset_of_members_that_pull_for_themselves_is_refused_in_a_line(live, glassmq):
+    consumed(glassmq, "pulled", "pullers")
+
+    async def while_online():
+        consumer = DefaultMQPullConsumer(None, "pullers", live.name_servers, heartbeat_broker_interval_ms=100)
+        await consumer.start()
+        try:
+            (queue, *_) = await consumer.fetch_subscribe_message_queues("pulled")
+            await consumer.pull(queue, "*", 0, 1)
+            while live.host.state()["groups"]["pullers"]["consume_type"] != "CONSUME_ACTIVELY":
+                await asyncio.sleep(0.02)
+            command = ("groups", "reset-offset", "pullers", "--topic", "pulled", "--to", "earliest", "--yes")
+            return await asyncio.to_thread(glassmq, *command, code=1)
+        finally:
+            await consumer.shutdown()
+
+    output = asyncio.run(while_online())
+    assert "pull for themselves" in output
+    assert "nothing is stored" in output
+    assert lag(glassmq, "pullers") == 0
 
 
 def test_a_reset_on_two_brokers_begins_all_queues_again_and_new_messages_are_consumed(

@@ -6,6 +6,8 @@ import copy
 import dataclasses
 import json
 import random
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import pytest
 
@@ -14,12 +16,13 @@ from app.foundation.patch import apply_patch, difference
 from app.live.live_host import LiveHost
 from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.bounds import GROUPS_MAX, QUEUES_MAX, QUEUES_PER_TOPIC_MAX, TAIL_RECORDS_MAX, TOPICS_MAX
+from app.watch.facts import facts_of
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.body.topic_config import TopicConfig
-from engine.protocol.enums import ConsumeFromWhere
+from engine.protocol.enums import ConsumeFromWhere, MessageModel
 from engine.replication.majority.group_config import parse_group
 from tests.interop.harness.ports import free_port
 from tests.interop.harness.waiting import wait_until
@@ -120,6 +123,18 @@ def test_a_message_is_found_by_key_unique_id_offset_id_and_place(live):
     status, view = live.get("/api/messages/at/0")
     assert (status, view["body_text"], view["crc_matches"]) == (200, "one", True)
     assert live.get("/api/messages/at/1")[0] == 404
+
+
+def test_only_spaces_separate_keys_and_all_other_blanks_are_part_of_them(live):
+    keys = ["\u3000wide\u3000", "\u3000", "\u00a0hard", "line\u2028"]
+    live.send(message("blanks", "found", keys=" ".join(keys)))
+    for key in keys:
+        for asked in (key, f" {key} "):
+            _, answer = live.get(f"/api/messages?{urlencode({'topic': 'blanks', 'key': asked})}")
+            assert [found["body_preview"] for found in answer["messages"]] == ["found"], key
+        _, trail = live.get(f"/api/messages/trail?{urlencode({'topic': 'blanks', 'name': key})}")
+        assert len(trail["messages"]) == 1, key
+    assert live.get("/api/messages?topic=blanks&key=wide")[1] == {"messages": []}
 
 
 def test_consume_queue_entries_lead_to_their_records(live):
@@ -334,6 +349,48 @@ def test_the_backlog_of_all_groups_is_among_the_rates(live):
         thread.call(lambda at=queue_id: manager.commit_offset("", "left-behind", "behind", at, 0))
     state = live.state_when(lambda s: "left-behind" in s["groups"])
     assert state["rates"]["backlog"] == state["groups"]["left-behind"]["lag"] == 7
+
+
+def test_a_group_that_broadcasts_has_no_lag_anywhere_also_while_it_is_offline_and_after_a_restart(tmp_path):
+    def without_lag(live):
+        """Page, plot, verdict, metrics and command say the same."""
+        state = live.host.state()
+        group = state["groups"]["screens"]
+        assert (group["message_model"], group["lag"], state["rates"]["backlog"]) == ("BROADCASTING", None, 0)
+        assert not any("screens" in queue["committed"] for queue in state["topics"]["news"]["queues"].values())
+        assert "screens" not in facts_of(state).groups
+        with urlopen(f"http://{live.server.page_address}/metrics", timeout=10) as page:
+            assert b'rocketmq_group_diff{group="screens"' not in page.read()
+        rows = [line.split() for line in live.tool("groups").output.splitlines()]
+        assert ["screens", "4", "-"] in rows
+        assert [row[-1] for row in map(str.split, live.tool("groups", "screens").output.splitlines()[1:])] == ["-"] * 4
+
+    async def broadcast(live):
+        consumer = DefaultMQPushConsumer(None, "screens", live.name_servers, message_model=MessageModel.BROADCASTING)
+        consumer.subscribe("news", "*")
+
+        async def listen(messages, context):
+            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
+
+        consumer.register_message_listener(listen)
+        await consumer.start()
+        await asyncio.to_thread(
+            live.state_when, lambda state: state["groups"]["screens"]["message_model"] == "BROADCASTING"
+        )
+        await asyncio.to_thread(without_lag, live)
+        await consumer.shutdown()
+
+    with LiveServer(tmp_path / "data") as live:
+        live.send(*[message("news", "x") for _ in range(8)])
+        # From a time when the group shared its queues out; or a tool stored them.
+        manager, (thread, _) = live.host._machines.broker.consumer_offset_manager, live.host._engine()
+        for queue_id in range(4):
+            thread.call(lambda at=queue_id: manager.commit_offset("", "screens", "news", at, 0))
+        asyncio.run(broadcast(live))
+        assert live.host.state()["groups"]["screens"]["members"] == {}
+        without_lag(live)
+    with LiveServer(tmp_path / "data") as live:
+        without_lag(live)
 
 
 def test_the_state_is_plain_json(live):

@@ -8,6 +8,7 @@ import pytest
 
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
+from engine.client.consumer.default_mq_pull_consumer import DefaultMQPullConsumer
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from tests.support.live.live_server import LiveServer
 
@@ -145,7 +146,9 @@ def test_a_group_goes_back_to_a_time_or_to_an_offset_of_one_queue(live):
     queues = live.host.state()["topics"]["clock"]["queues"]
     queue_id, end = next((int(number), queue["max"]) for number, queue in queues.items() if queue["max"])
     wish = {"group": "watcher", "topic": "clock", "to": "offset", "queue_id": queue_id, "offset": end - 1}
-    assert post(live, "offsets", wish)[1]["queues"] == [{"queue_id": queue_id, "old": end, "new": end - 1}]
+    assert post(live, "offsets", wish)[1]["queues"] == [
+        {"queue_id": queue_id, "old": end, "new": end - 1, "stored": end - 1}
+    ]
     assert lag(live, "watcher") == 1
     status, answer = post(live, "offsets", {**wish, "offset": end + 5})
     assert (status, answer["error"]) == (409, f"Offset {end + 5} is not there; allowed are 0 to {end}")
@@ -210,6 +213,33 @@ def test_members_that_are_online_are_told_and_no_offset_is_set_behind_their_back
     assert "are online" in refused[1]["error"]
     assert told[0] == 200
     assert (told[1]["is_online"], told[1]["again"]) == (True, 8)
+    assert [(queue["new"], queue["stored"]) for queue in told[1]["queues"]] == [(0, 0)] * 4
+
+
+def test_a_reset_of_members_that_pull_for_themselves_is_refused_already_in_its_preview(live):
+    consumed(live, "pulled", "pullers", 4)
+
+    async def while_online():
+        consumer = DefaultMQPullConsumer(None, "pullers", live.name_servers, heartbeat_broker_interval_ms=100)
+        await consumer.start()
+        try:
+            (queue, *_) = await consumer.fetch_subscribe_message_queues("pulled")
+            await consumer.pull(queue, "*", 0, 1)
+            is_pull = "CONSUME_ACTIVELY"
+            await asyncio.to_thread(
+                live.state_when, lambda state: state["groups"]["pullers"]["consume_type"] == is_pull
+            )
+            wish = {"group": "pullers", "topic": "pulled", "to": "earliest"}
+            preview = await asyncio.to_thread(post, live, "offsets", {**wish, "preview": True})
+            return preview, await asyncio.to_thread(post, live, "offsets", wish)
+        finally:
+            await consumer.shutdown()
+
+    preview, refused = asyncio.run(while_online())
+    assert "Stop them, reset, and start them again" in preview[1]["refused"]["en"]
+    assert "请先停止成员" in preview[1]["refused"]["zh"]
+    assert (refused[0], refused[1]["text"]) == (409, preview[1]["refused"])
+    assert lag(live, "pullers") == 0
 
 
 def test_what_is_done_by_hand_asks_the_name_server_that_was_started_anew(tmp_path):

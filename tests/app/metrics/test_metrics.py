@@ -23,7 +23,11 @@ from app.metrics.idempotence_metrics import idempotence_families
 from app.metrics.routes import SHARED_FOR_S, create_metrics_route
 from engine.broker.foundation.traffic_samples import SAMPLE_INTERVAL_MS
 from engine.faults.fault_gate import FaultGate
-from engine.protocol.command.headers import CreateTopicRequestHeader, UpdateConsumerOffsetRequestHeader
+from engine.protocol.command.headers import (
+    CreateTopicRequestHeader,
+    UnregisterClientRequestHeader,
+    UpdateConsumerOffsetRequestHeader,
+)
 from engine.protocol.enums import MessageModel
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -267,9 +271,11 @@ def test_a_broadcasting_group_has_no_backlog_at_the_broker() -> None:
         client.send("orders")
         client.heartbeat("screens", {"orders": "*"}, message_model=MessageModel.BROADCASTING)
         commit(client, "screens", "orders", 0, 0)
-        page = look(lab)
-        assert page.value("rocketmq_consumer_offset", group="screens") == 0
-        assert "rocketmq_group_diff" not in page.names()
+        for is_online in (True, False):
+            page = look(lab)
+            assert page.value("rocketmq_consumer_offset", group="screens") == 0
+            assert "rocketmq_group_diff" not in page.names(), is_online
+            client.call(RequestCode.UNREGISTER_CLIENT, UnregisterClientRequestHeader("client@1", "", "screens"))
 
 
 def test_a_backlog_begins_no_earlier_than_what_is_kept() -> None:

@@ -383,7 +383,7 @@ def test_facts_are_read_from_the_live_state():
                 "assignment": {"orders": {"2": "c1"}},
                 "subscriptions": {"orders": {}},
             },
-            "all": {"lag": 9, "members": {"c2": {}}, "message_model": "BROADCASTING", "assignment": {}},
+            "all": {"lag": None, "members": {"c2": {}}, "message_model": "BROADCASTING", "assignment": {}},
         },
         "transactions": {
             "messages": [

@@ -143,6 +143,21 @@ def test_with_many_groups_every_backlog_is_a_sentence_and_groups_with_members_co
     assert cards == ["billing", "ledger", "mail", "search-index", "zebra", "analytics", "cache", "reports"]
 
 
+def test_a_group_that_broadcasts_has_no_lag_and_no_offsets_to_reset(serve, open_page):
+    scene = small_scene(lively=False)
+    scene.add_group("screens", ["orders"], model="BROADCASTING")
+    page = live(open_page(f"{serve(scene)}/live"))
+    card = page.locator("[data-group=screens]")
+    expect(card.locator(".group-lag")).to_have_text("broadcasting")
+    expect(card.locator(".group-lag")).to_have_attribute("title", re.compile("Each member keeps its own offsets"))
+    page.locator("#groups select").select_option("screens")
+    details = page.locator("#groups .group-details")
+    expect(details).to_contain_text("Each member keeps its own offsets: the broker knows of no lag")
+    for place in (card, details):
+        expect(place.get_by_role("button", name="Reset")).to_have_count(0)
+    expect(page.locator("[data-topic=orders] .reader-lag .group-letter")).to_have_text(["B", "S"])
+
+
 def test_what_becomes_of_a_backlog_is_told_at_its_group_and_at_its_topic(serve, open_page):
     scene = small_scene(lively=False)
     scene.commit("billing", "orders", 0, 1200 - 900)

@@ -205,6 +205,7 @@ class LabClient:
         client_id: str | None = None,
         version: int = 1,
         message_model: MessageModel = MessageModel.CLUSTERING,
+        consume_type: ConsumeType = ConsumeType.CONSUME_PASSIVELY,
         producer_groups: tuple[str, ...] = (),
         expression_type: str = "TAG",
     ) -> RemotingCommand:
@@ -219,7 +220,7 @@ class LabClient:
         )
         consumer = ConsumerData(
             group,
-            ConsumeType.CONSUME_PASSIVELY,
+            consume_type,
             message_model,
             ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET,
             data,

@@ -100,7 +100,8 @@ def test_files_that_go_before_their_time_name_the_groups_that_had_not_read_them(
 
 def said(caplog, offsets: dict[tuple[str, str], dict[int, int]], *deleted: DeletedMessages, delays=None) -> list[str]:
     with LabMachines() as world:
-        manager = ConsumerOffsetManager(ConfigFile(world.node("n").disk, "offsets.json"))
+        node = world.node("n")
+        manager = ConsumerOffsetManager(ConfigFile(node.disk, "offsets.json"), node.clock)
     for (topic, group), by_queue in offsets.items():
         for queue_id, offset in by_queue.items():
             manager.commit_offset("test", group, topic, queue_id, offset)

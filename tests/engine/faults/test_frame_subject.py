@@ -198,3 +198,9 @@ def test_frames_of_real_clients_can_all_be_told_about():
         names.append(subject.name)
         assert all(isinstance(text, str) for text in (*subject.topics, *subject.groups, *subject.keys))
     assert {"SEND_MESSAGE_V2", "PULL_MESSAGE", "HEART_BEAT", "LOCK_BATCH_MQ", "END_TRANSACTION", "reply"} <= {*names}
+
+
+def test_only_spaces_separate_the_keys_of_a_frame():
+    properties = encode_properties({"KEYS": "a\u3000b \u3000"})
+    sent = request(RequestCode.SEND_MESSAGE, topic="T", properties=properties)
+    assert FrameSubject(sent).keys == ("a\u3000b", "\u3000")

@@ -382,6 +382,23 @@ def test_query_finds_by_unique_id_and_by_each_key_newest_first(world):
     assert result.last_update_timestamp == second.store_timestamp
 
 
+def test_query_finds_every_message_of_a_key_among_newer_ones_that_share_its_hash(world):
+    for number in range(40):
+        world.put(b"%d" % number, keys="AaAa", unique_key=f"U{number}")
+    for number in range(100):
+        world.put(b"other", keys=("AaBB", "BBAa", "BBBB")[number % 3])
+    found = world.store.query_message("T", "AaAa", 40, 0, 1 << 62).buffers
+    assert [decode_stored_message(buffer).body for buffer in found] == [b"%d" % number for number in range(39, -1, -1)]
+
+
+def test_query_by_unique_id_finds_its_message_among_newer_ones_with_it_as_key(world):
+    world.put(b"asked", unique_key="U1")
+    for _ in range(100):
+        world.put(b"answer", keys="U1")
+    [found] = world.store.query_message("T", "U1", 32, 0, 1 << 62, is_unique_id=True).buffers
+    assert decode_stored_message(found).body == b"asked"
+
+
 def test_a_deleted_topic_is_gone_with_its_files_and_stays_gone(world):
     world.put(topic="Doomed", queue_id=3)
     world.put(topic="Kept")

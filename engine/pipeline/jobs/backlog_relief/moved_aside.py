@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.client.foundation.errors import MQClientError, OffsetNotFound
 from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.java_trim import java_trim
 from engine.protocol.message.message import MessageExt
 
 _log = logging.getLogger("glassmq.client")
@@ -44,9 +45,10 @@ class LowPriority:
     def parse(cls, text: str) -> LowPriority:
         """Read ``bulk,report`` (tags) or ``level=low`` (a property). Raises ``ValueError``."""
         name, separator, value = text.partition("=")
-        if separator and name.strip() and value.strip():
-            return cls(property_name=name.strip(), property_value=value.strip())
-        tags = tuple(sorted(dict.fromkeys(tag.strip() for tag in text.split(",") if tag.strip())))
+        name, value = java_trim(name), java_trim(value)
+        if separator and name and value:
+            return cls(property_name=name, property_value=value)
+        tags = tuple(sorted(dict.fromkeys(tag for tag in map(java_trim, text.split(",")) if tag)))
         if separator or not tags:
             raise ValueError(f"{text!r} says nothing; tags (bulk,report) or a property (level=low) are allowed")
         return cls(tags)

@@ -7,7 +7,9 @@ they know the newest offsets.
 from __future__ import annotations
 
 import difflib
+import logging
 import re
+import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from functools import partial
@@ -39,6 +41,7 @@ from engine.protocol.permission import is_readable, is_writable
 from engine.protocol.response_code import ResponseCode
 
 _T = TypeVar("_T")
+_log = logging.getLogger("glassmq.pipeline")
 
 #: Topics that a broker keeps for itself and need not register, and their queues there; a delay level has a queue each.
 _UNROUTED_QUEUES = {
@@ -47,6 +50,11 @@ _UNROUTED_QUEUES = {
     TRANSACTION_CHECK_MAX_TIME_TOPIC: 1,
     SCHEDULE_TOPIC: 18,
 }
+#: So long a reader goes on with the routes that it knows while no name server answers. RocketMQ's clients have no such
+#: bound; here a queue that is new or gone must not stay unseen.
+_KNOWN_FOR_S = 300.0
+#: Answers that are kept for that.
+_KNOWN_MAX = 10_000
 _OWN_PREFIXES = (RETRY_GROUP_TOPIC_PREFIX, DLQ_GROUP_TOPIC_PREFIX)
 
 
@@ -57,6 +65,10 @@ class Cluster:
         self._options = options
         self._clients: dict[str, NodeClient] = {}
         self._masters: dict[str, str] = {}
+        #: What was asked of name servers -> the last answer.
+        self._known: dict[tuple[object, ...], RemotingCommand] = {}
+        self._answered_s = 0.0
+        self._is_name_server_away = False
 
     def close(self) -> None:
         """End all connections."""
@@ -308,13 +320,26 @@ class Cluster:
         return asked.read(answer)
 
     def _exchange_with_name_server(self, requests: Sequence[RemotingCommand]) -> list[RemotingCommand]:
+        asked: list[tuple[object, ...]] = [(request.code, *sorted(request.ext_fields.items())) for request in requests]
         failures: list[str] = []
         for address in self._options.name_servers:
             try:
-                return self.client(address).ask_all(requests)
+                answers = self.client(address).ask_all(requests)
             except UNREACHABLE as failure:
                 failures.append(str(failure))
-        raise RocketMQError("ROCKETMQ_NAME_SERVER_AWAY", f"option 'nameServer': {'; '.join(failures)}")
+                continue
+            if len(self._known) > _KNOWN_MAX:
+                self._known.clear()
+            self._known |= zip(asked, answers, strict=True)
+            self._answered_s, self._is_name_server_away = time.monotonic(), False
+            return answers
+        error = RocketMQError("ROCKETMQ_NAME_SERVER_AWAY", f"option 'nameServer': {'; '.join(failures)}")
+        if time.monotonic() - self._answered_s > _KNOWN_FOR_S or any(one not in self._known for one in asked):
+            raise error
+        if not self._is_name_server_away:
+            _log.warning("%s; for up to %d s what it answered last is used", error.text, _KNOWN_FOR_S)
+        self._is_name_server_away = True
+        return [self._known[one] for one in asked]
 
     @property
     def _name_servers_text(self) -> str:

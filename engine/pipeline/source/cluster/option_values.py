@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 
 from engine.pipeline.source.cluster.errors import RocketMQError, wrong_option
 from engine.protocol.errors import IllegalName
+from engine.protocol.java_trim import java_trim
 from engine.protocol.names import validate_group
 
 #: Options that Spark itself adds to those of the user.
@@ -44,7 +45,7 @@ class OptionValues:
     def text(self, name: str) -> str | None:
         """The value without blanks around it; None when it is not given or blank."""
         value = self._values.get(name.lower())
-        return (str(value).strip() or None) if value is not None else None
+        return (java_trim(str(value)) or None) if value is not None else None
 
     def required(self, name: str, example: str) -> str:
         """As :meth:`text`, but it must be there."""
@@ -67,7 +68,7 @@ class OptionValues:
         value = self.text(name) or ""
         for separator in separators[1:]:
             value = value.replace(separator, separators[0])
-        return tuple(dict.fromkeys(word.strip() for word in value.split(separators[0]) if word.strip()))
+        return tuple(dict.fromkeys(word for word in map(java_trim, value.split(separators[0])) if word))
 
     def integer(self, name: str, default: int | None, minimum: int, maximum: int = 2**63 - 1) -> int | None:
         """A whole number within the bounds, both included."""

@@ -51,8 +51,9 @@ class RocketMQReader(DataSourceReader):
         options = self._options
         queues = wanted_queues(cluster, options)
         bounds = OffsetBounds(cluster, queues, options.consumer_group, fails=options.fail_on_data_loss)
-        starts = bounds.resolve(options.starting or Bound(EARLIEST), "startingOffsets")
-        ends = bounds.resolve(options.ending or Bound(LATEST), "endingOffsets")
+        starts, ends = bounds.between(
+            options.starting or Bound("startingOffsets", EARLIEST), options.ending or Bound("endingOffsets", LATEST)
+        )
         queues = [queue for queue in queues if self._pushed.wants(queue)]
         for queue in queues:
             starts[queue] = max(starts[queue], self._pushed.offset_from)

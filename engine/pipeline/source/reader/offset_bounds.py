@@ -9,7 +9,7 @@ from engine.pipeline.source.cluster.errors import wrong_option
 from engine.pipeline.source.cluster.node_client import refusal
 from engine.pipeline.source.cluster.queue_offsets import EARLIEST, LATEST, QueueKey, list_queues
 from engine.pipeline.source.decoding.stored_batch import StoredBatch, message_starts
-from engine.pipeline.source.reader.options import Bound
+from engine.pipeline.source.reader.options import Bound, start_after_end
 from engine.pipeline.source.reader.range_puller import report_loss
 from engine.protocol.response_code import ResponseCode
 
@@ -33,8 +33,20 @@ class OffsetBounds:
         self.minima = cluster.min_offsets(self.queues)
         self.maxima = cluster.max_offsets(self.queues)
 
-    def resolve(self, bound: Bound, option: str) -> dict[QueueKey, int]:
-        """The offsets that ``bound`` means. ``option`` is the name for errors."""
+    def between(self, starting: Bound, ending: Bound) -> tuple[dict[QueueKey, int], dict[QueueKey, int]]:
+        """The offsets at which each queue begins and ends. Raises ``ROCKETMQ_WRONG_OPTION`` for a start after its end.
+
+        A range that is empty because it begins where it ends is a result like any other.
+        """
+        starts, ends = self.resolve(starting), self.resolve(ending)
+        for queue in self.queues:
+            if starts[queue] > ends[queue]:
+                raise start_after_end(starting, ending, f"{queue}: offset {starts[queue]}", f"offset {ends[queue]}")
+        return starts, ends
+
+    def resolve(self, bound: Bound) -> dict[QueueKey, int]:
+        """The offsets that ``bound`` means."""
+        option = bound.option
         if bound.timestamp_ms is not None:
             return self.at_time(dict.fromkeys(self.queues, bound.timestamp_ms))
         named = bound.offsets

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from engine.pipeline.source.cluster.cluster_options import CLUSTER_OPTION_NAMES, ClusterOptions
-from engine.pipeline.source.cluster.errors import wrong_option
+from engine.pipeline.source.cluster.errors import RocketMQError, wrong_option
 from engine.pipeline.source.cluster.option_values import OptionValues
-from engine.pipeline.source.cluster.queue_offsets import QueueKey, list_queues, parse_json
+from engine.pipeline.source.cluster.queue_offsets import LATEST, QueueKey, list_queues, parse_json
 from engine.pipeline.source.decoding.schema import COLUMN_NAMES
 from engine.protocol.errors import IllegalName
+from engine.protocol.java_trim import java_trim
 from engine.protocol.names import TOOLS_CONSUMER_GROUP, validate_topic
 
 READ_OPTION_NAMES: tuple[str, ...] = (
@@ -44,11 +45,13 @@ _TAG_SEPARATOR = "||"
 class Bound:
     """Where to begin or to end, in one of three ways.
 
+    :ivar option: the option that says it, or whose default it is.
     :ivar everywhere: EARLIEST or LATEST, for the queues that ``per_queue`` does not name.
     :ivar per_queue: what the option names queue by queue.
     :ivar timestamp_ms: the first message stored at that time or later, instead of both.
     """
 
+    option: str
     everywhere: int
     per_queue: tuple[tuple[QueueKey, int], ...] = ()
     timestamp_ms: int | None = None
@@ -71,6 +74,7 @@ class ReadOptions:
     :ivar topic_option: the option that says which topics.
     :ivar starting: None when the user left it to the kind of read: a batch begins at the earliest message, a stream at
         the latest.
+    :ivar ending: None where the option is not given: the latest message.
     :ivar tags: messages with other tags are left out; empty: nothing is.
     """
 
@@ -95,14 +99,16 @@ class ReadOptions:
         values = OptionValues(options, READ_OPTION_NAMES)
         topic_option = _topic_option(values)
         topics, pattern = _topics(values, topic_option)
+        starting, ending = _bound(values, "starting", topics), _bound(values, "ending", topics)
+        _check_order(starting, ending)
         return cls(
             cluster=ClusterOptions.parse(values),
             topics=topics,
             topic_option=topic_option,
             pattern=pattern,
             include_system_topics=values.boolean("includeSystemTopics", False),
-            starting=_bound(values, "starting", topics),
-            ending=_bound(values, "ending", topics),
+            starting=starting,
+            ending=ending,
             max_offsets_per_trigger=values.integer("maxOffsetsPerTrigger", None, 1),
             min_partitions=values.number("minPartitions", 1, 1, 100_000),
             max_records_per_partition=values.number("maxRecordsPerPartition", DEFAULT_RECORDS_PER_PARTITION, 1),
@@ -153,13 +159,13 @@ def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound |
     if timestamp_ms is not None:
         if text is not None:
             raise wrong_option(name, f"{name} and {which}Timestamp are given; give one of them")
-        return Bound(fallback, timestamp_ms=timestamp_ms)
+        return Bound(f"{which}Timestamp", fallback, timestamp_ms=timestamp_ms)
     if text is None:
         return None
     if text.lower() in _WORDS:
         if which == "ending" and text.lower() == EARLIEST_WORD:
             raise wrong_option(name, "earliest would leave nothing to read; latest or JSON is allowed")
-        return Bound(_WORDS[text.lower()])
+        return Bound(name, _WORDS[text.lower()])
     try:
         offsets = parse_json(text)
     except ValueError as error:
@@ -170,7 +176,27 @@ def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound |
     strangers = [queue for queue in offsets if topics and queue.topic not in topics]
     if strangers:
         raise wrong_option(name, f"{list_queues(strangers)} is not of the topics that are read: {', '.join(topics)}")
-    return Bound(fallback, tuple(sorted(offsets.items())))
+    return Bound(name, fallback, tuple(sorted(offsets.items())))
+
+
+def _check_order(starting: Bound | None, ending: Bound | None) -> None:
+    """Refuse a start after the end as far as the options alone show it."""
+    if starting is None or ending is None:
+        return
+    first_ms, end_ms = starting.timestamp_ms, ending.timestamp_ms
+    if first_ms is not None and end_ms is not None and first_ms > end_ms:
+        raise start_after_end(starting, ending, str(first_ms), str(end_ms))
+    ends = ending.offsets
+    for queue, start in starting.per_queue:
+        if 0 <= ends.get(queue, LATEST) < start:
+            raise start_after_end(starting, ending, f"{queue}: offset {start}", f"offset {ends[queue]}")
+
+
+def start_after_end(starting: Bound, ending: Bound, start: str, end: str) -> RocketMQError:
+    """The error for a read that would begin after its end, which names both."""
+    return wrong_option(
+        starting.option, f"{start} is after the end, {end} by option {ending.option!r}; allowed: the end or before"
+    )
 
 
 def _columns(values: OptionValues) -> tuple[str, ...]:
@@ -186,7 +212,7 @@ def _tags(values: OptionValues) -> tuple[str, ...]:
     text = values.text("tags")
     if text is None or text == "*":
         return ()
-    tags = tuple(dict.fromkeys(tag.strip() for tag in text.split(_TAG_SEPARATOR)))
+    tags = tuple(dict.fromkeys(map(java_trim, text.split(_TAG_SEPARATOR))))
     if not all(is_pushable_tag(tag) for tag in tags):
         raise wrong_option("tags", f"{text!r} is not allowed; write tags as 'A || B', or * for all messages")
     return tags
@@ -194,4 +220,4 @@ def _tags(values: OptionValues) -> tuple[str, ...]:
 
 def is_pushable_tag(tag: str) -> bool:
     """Whether a broker's filter can look for exactly this tag."""
-    return bool(tag) and tag == tag.strip() and tag != "*" and _TAG_SEPARATOR not in tag
+    return bool(tag) and tag == java_trim(tag) and tag != "*" and _TAG_SEPARATOR not in tag

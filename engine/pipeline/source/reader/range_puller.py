@@ -48,9 +48,10 @@ _SEGMENTS_MAX = 32
 _ASKED_MAX = 4_096
 #: After so many answers that were as long as asked for, twice as many messages are asked for.
 _GROW_AFTER = 8
-#: A broker that is lost is looked for again so often in a row, and the first pause; it doubles.
-_RECONNECTS = 4
-_RECONNECT_PAUSE_S = 0.25
+#: A broker that is lost is looked for again so often in a row, half a minute in all; the first pause doubles up to the
+#: longest.
+_RECONNECTS = 10
+_RECONNECT_PAUSE_S, _RECONNECT_PAUSE_MAX_S = 0.25, 4.0
 #: The status by which a broker says that messages were deleted while it read (RocketMQ: ``GetMessageStatus``).
 _WAS_REMOVING = "MESSAGE_WAS_REMOVING"
 
@@ -187,7 +188,7 @@ class RangePuller:
         for segment in self._asked.values():
             segment.is_asked = False
         self._asked.clear()
-        time.sleep(_RECONNECT_PAUSE_S * 2 ** (self._failures - 1))
+        time.sleep(min(_RECONNECT_PAUSE_S * 2 ** (self._failures - 1), _RECONNECT_PAUSE_MAX_S))
         # No name server, or no master yet: the address that was good until now is tried again.
         with closing(Cluster(self._options.cluster)) as cluster, suppress(RocketMQError):
             self._client = NodeClient(cluster.refresh_master(queue.topic, self._broker_name), self._options.cluster)

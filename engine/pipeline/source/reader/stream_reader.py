@@ -87,7 +87,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         with Briefly():
             queues = wanted_queues(cluster, options)
             bounds = OffsetBounds(cluster, queues, options.consumer_group, fails=options.fail_on_data_loss)
-            offsets = bounds.resolve(options.starting or Bound(LATEST), "startingOffsets")
+            offsets = bounds.resolve(options.starting or Bound("startingOffsets", LATEST))
         if self._targets is not None:
             # Spark asks for the targets first: what came since then is neither read nor lost.
             self._targets |= {queue: max(offset, self._targets.get(queue, 0)) for queue, offset in offsets.items()}

@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { computed, effect, signal } from "@preact/signals";
+import { typedKey } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { GroupMark, TopicMark } from "../../../live/panels/stage/marks.js";
 import { span, virtualTime } from "../../format.js";
@@ -32,7 +33,7 @@ addEventListener("themechange", measureRem);
 const SEARCH_AFTER_MS = 300;
 let searchTimer = 0;
 effect(() => {
-  const text = wantedKey.value.trim();
+  const text = typedKey(wantedKey.value);
   // Look again when the world has moved on.
   const { event, life } = calmView.value;
   clearTimeout(searchTimer);
@@ -42,12 +43,12 @@ effect(() => {
   }
   searchTimer = setTimeout(async () => {
     const messages = await findLives(text).catch(() => []);
-    if (wantedKey.peek().trim() === text && calmView.peek().event >= event) found.value = messages;
+    if (typedKey(wantedKey.peek()) === text && calmView.peek().event >= event) found.value = messages;
   }, SEARCH_AFTER_MS);
 });
 
 const shown = computed(() => {
-  const text = wantedKey.value.trim().toLowerCase();
+  const text = typedKey(wantedKey.value).toLowerCase();
   const messages = {
     ...Object.fromEntries(found.value.map((one) => [one.key, one])),
     ...(calmView.value.life?.messages ?? {}),

@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { computed, signal } from "@preact/signals";
+import { typedKey } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { bilingual, virtualTime } from "../../format.js";
 import { Roving } from "../../roving.js";
@@ -186,7 +187,7 @@ const marked = (text, key) =>
 export function AskWhy() {
   const ask = (submitted) => {
     submitted.preventDefault();
-    const key = new FormData(submitted.currentTarget).get("why-key").trim();
+    const key = typedKey(new FormData(submitted.currentTarget).get("why-key"));
     if (key) openWhy(key);
   };
   const keys = Object.keys(calmView.value.life?.messages ?? {});

@@ -3,6 +3,7 @@
 import { html } from "htm/preact";
 import { useRef } from "preact/hooks";
 import { useSignal } from "@preact/signals";
+import { typedKey } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { inspectedOffset, userTopics, groupTopics } from "../../view.js";
 import { Empty } from "../stage/marks.js";
@@ -19,7 +20,7 @@ export function Search() {
   const submit = async (event) => {
     event.preventDefault();
     const fields = new FormData(event.target);
-    const text = fields.get("text").trim();
+    const text = typedKey(fields.get("text"));
     if (!text) return;
     if (mode.value === "offset") return openOffset(text, result);
     const asked = ++newest.current;

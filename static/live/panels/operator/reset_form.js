@@ -43,7 +43,8 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
   usePlan(wish, plan);
   const act = async () => {
     const { answer, why = "" } = await post("/api/live/offsets", wish);
-    return { why, done: answer && whatItMeans(answer, group, "done") };
+    const done = answer && whatItMeans(answer, group, "done");
+    return { why, done: answer?.is_online ? t("operator.reset_done_online", { done }) : done };
   };
   const options = ["--topic", topic.value];
   if (place.value === "time") options.push("--to-time", time.value.replace("T", " "));

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
-import { count } from "../../../common/format.js";
+import { count, typedKey } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { userTopics } from "../../view.js";
 import { DeedForm, post } from "../messages/deed.js";
@@ -17,16 +17,16 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
   const tag = useSignal("");
   const keys = useSignal("");
   const level = useSignal(0);
-  const words = keys.value.split(/\s+/).filter(Boolean);
+  const words = keys.value.split(" ").filter(Boolean);
   const act = async () => {
-    const wish = { topic: topic.value.trim(), body: body.value, tag: tag.value.trim(), keys: words };
+    const wish = { topic: topic.value.trim(), body: body.value, tag: typedKey(tag.value), keys: words };
     const { answer, why = "" } = await post("/api/live/messages", { ...wish, delay_level: level.value });
     if (!answer) return { why };
     const place = { topic: answer.topic, id: answer.queue_id, offset: count(answer.offset) };
     return { why, done: t(level.value > 0 ? "operator.send_delayed" : "operator.send_done", place) };
   };
   const options = [
-    ...(tag.value.trim() ? ["--tag", tag.value.trim()] : []),
+    ...(typedKey(tag.value) ? ["--tag", typedKey(tag.value)] : []),
     ...words.flatMap((key) => ["--key", key]),
     ...(level.value > 0 ? ["--delay-level", level.value] : []),
   ];

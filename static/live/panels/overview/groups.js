@@ -59,9 +59,14 @@ function GroupDetails({ group }) {
       ${fact("live.groups.model", model && t(`live.groups.model_${model}`))}
       ${fact("live.groups.type", type && t(`live.groups.type_${type}`))}
       ${fact("live.groups.from", from && t(`live.groups.from_${from}`))}
-      ${fact("live.groups.lag", html`<span class="number">${count(found.value.lag ?? 0)}</span>`)}
+      ${fact(
+        "live.groups.lag",
+        found.value.lag === null
+          ? t("live.groups.no_lag")
+          : html`<span class="number">${count(found.value.lag ?? 0)}</span>`,
+      )}
     </dl>
-    <p><${ResetButton} group=${group} /></p>
+    ${found.value.lag !== null && html`<p><${ResetButton} group=${group} /></p>`}
     <div class="group-tables">
       <${Members} members=${members} />
       <${Subscriptions} subscriptions=${subscriptions} />

@@ -49,10 +49,13 @@ function GroupCard({ group }) {
       ${hasRead.value && html`<${ResetButton} group=${group} isShort=${true} />`}
       <${Bolt} kind="group" facts=${{ group }} name=${group} />
     </p>
-    <p class="group-lag" title=${t("live.groups.lag_hint")}>
-      <${LagSentence} group=${group} lag=${lag} />${" "}
-      ${model === "BROADCASTING" && html`<span class="badge">${facts[0]}</span>`}
-    </p>
+    ${
+      lag === null
+        ? html`<p class="group-lag" title=${t("live.groups.no_lag")}><span class="badge">${facts[0]}</span></p>`
+        : html`<p class="group-lag" title=${t("live.groups.lag_hint")}>
+          <${LagSentence} group=${group} lag=${lag} />
+        </p>`
+    }
     ${ids.length === 0 && html`<p class="quiet">${t("live.groups.offline")}</p>`}
     <ul class="member-list" role="list">
       ${ids

@@ -10,8 +10,10 @@ from engine.protocol.command.headers import (
     GetConsumeStatsInBrokerHeader,
     GetConsumeStatsRequestHeader,
     QueryConsumeTimeSpanRequestHeader,
+    UnregisterClientRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
+from engine.protocol.enums import MessageModel
 from engine.protocol.json_form.json_text import loads_json
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -32,6 +34,44 @@ def test_all_groups_are_told_with_the_version_of_the_table():
         golden = json.loads(captured_reply(201)["body"])
         assert body.keys() == golden.keys()
         assert body["subscriptionGroupTable"]["audit"].keys() == golden["subscriptionGroupTable"]["gc1"].keys()
+
+
+def broadcasts(client: LabClient, group: str = "screens") -> bool:
+    """What tools are told of the group."""
+    stats = json.loads(client.call(RequestCode.GET_CONSUME_STATS, GetConsumeStatsRequestHeader(group)).body)
+    return stats.get("messageModel") == "BROADCASTING"
+
+
+@pytest.mark.parametrize("how", ["shut down", "power cut"])
+def test_it_is_remembered_that_a_group_broadcasts_while_it_is_offline_and_after_a_restart(how):
+    with broker_lab() as lab:
+        client = lab.client()
+        client.heartbeat("screens", message_model=MessageModel.BROADCASTING)
+        client.heartbeat("billing")
+        header = UnregisterClientRequestHeader("client@1", "", "screens")
+        assert client.call(RequestCode.UNREGISTER_CLIENT, header).code == ResponseCode.SUCCESS
+        assert (broadcasts(client), broadcasts(client, "billing")) == (True, False)
+        lab.run_for(10_000)
+        if how == "shut down":
+            lab.stop_broker()
+        else:
+            lab.restart_broker(keep_page_cache=False)
+        client = lab.client("later")
+        assert (broadcasts(client), broadcasts(client, "billing")) == (True, False)
+
+
+def test_the_last_word_of_the_members_counts_and_no_tool_changes_it():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.heartbeat("screens", message_model=MessageModel.BROADCASTING)
+        config = json.dumps({"groupName": "screens", "retryMaxTimes": 3}).encode()
+        client.call(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, body=config)
+        assert lab.broker.subscription_group_manager.subscription_group_table["screens"].retry_max_times == 3
+        assert broadcasts(client)
+        client.heartbeat("screens")
+        assert not broadcasts(client)
+        table = json.loads(client.call(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG).body)["subscriptionGroupTable"]
+        assert "messageModel" not in table["screens"], "as RocketMQ writes it"
 
 
 @pytest.mark.parametrize("remove_offset", [True, False])

@@ -4,16 +4,19 @@ import json
 
 import pytest
 
+from engine.broker.tables.offset_resets import GUARD_MS
 from engine.protocol.body.bodies import ResetOffsetBody
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.command.headers import (
     CloneGroupOffsetRequestHeader,
+    DeleteTopicRequestHeader,
+    GetConsumeStatsRequestHeader,
     QueryCorrectionOffsetHeader,
     ResetOffsetRequestHeader,
     UpdateConsumerOffsetRequestHeader,
 )
 from engine.protocol.command.remoting_command import RemotingCommand
-from engine.protocol.enums import LanguageCode
+from engine.protocol.enums import ConsumeType, LanguageCode
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
@@ -42,19 +45,29 @@ def reset(client: LabClient, timestamp: int, *, force: bool = True, topic: str =
     return client.call(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
 
 
-def member(lab: BrokerLab, name: str) -> LabClient:
+def member(lab: BrokerLab, name: str, consume_type: ConsumeType = ConsumeType.CONSUME_PASSIVELY) -> LabClient:
     """A member of the group that keeps what it is told."""
     client = lab.client(name)
     client.remoting.register_processor(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, client._notified)
-    client.heartbeat(client_id=name)
+    client.heartbeat(client_id=name, consume_type=consume_type)
     return client
+
+
+def stored(lab: BrokerLab) -> int:
+    return lab.broker.consumer_offset_manager.query_offset("consumers", "T", 0)
+
+
+def is_awaited(tool: LabClient) -> bool:
+    """What the broker tells of a queue that was reset."""
+    stats = tool.call(RequestCode.GET_CONSUME_STATS, GetConsumeStatsRequestHeader("consumers"))
+    return b'"resetAwaited":true' in stats.body
 
 
 def told(client: LabClient) -> list[RemotingCommand]:
     return [request for request in client.notified if request.code == RequestCode.RESET_CONSUMER_CLIENT_OFFSET]
 
 
-def test_a_reset_tells_every_member_where_to_begin_and_changes_nothing_itself():
+def test_a_reset_tells_every_member_where_to_begin_and_stores_that():
     with broker_lab() as lab:
         tool = filled(lab)
         members = [member(lab, "m1"), member(lab, "m2")]
@@ -67,7 +80,78 @@ def test_a_reset_tells_every_member_where_to_begin_and_changes_nothing_itself():
             [request] = told(client)
             assert ResetOffsetBody.from_json(request.body).offset_table == {queue: 3}
             assert request.ext_fields["topic"] == "T"
-        assert lab.broker.consumer_offset_manager.query_offset("consumers", "T", 0) == 6
+        assert stored(lab) == 3
+        lab.restart_broker()
+        assert stored(lab) == 3, "it was on the disk before the answer"
+
+
+def test_a_member_cannot_store_an_offset_that_is_older_than_a_reset():
+    with broker_lab() as lab:
+        tool = filled(lab)
+        first, second = member(lab, "m1"), member(lab, "m2")
+        reset(tool, 0)
+        late = UpdateConsumerOffsetRequestHeader("consumers", "T", 0, 6)
+        assert "older than a reset" in (first.call(RequestCode.UPDATE_CONSUMER_OFFSET, late).remark or "")
+        second.exchange(second.pull_request(offset=6, commit_offset=6))
+        assert (stored(lab), is_awaited(tool)) == (0, True)
+        commit(first, 0)
+        assert not is_awaited(tool)
+        first.exchange(first.pull_request(offset=0, max_messages=4))
+        commit(first, 4)
+        second.exchange(second.pull_request(offset=6, commit_offset=6))
+        assert stored(lab) == 4, "it was not pulled that far since"
+        first.exchange(first.pull_request(offset=4))
+        commit(first, 10)
+        assert stored(lab) == 10
+
+
+def test_after_half_a_minute_a_member_may_store_any_offset():
+    with broker_lab() as lab:
+        tool = filled(lab)
+        first = member(lab, "m1")
+        reset(tool, 0)
+        lab.run_for(GUARD_MS)
+        assert not is_awaited(tool)
+        commit(first, 6)
+        assert stored(lab) == 6
+
+
+def test_whoever_is_no_member_may_store_any_offset_after_a_reset():
+    with broker_lab() as lab:
+        tool = filled(lab)
+        first = member(lab, "m1")
+        reset(tool, 0)
+        commit(tool, 2)
+        assert stored(lab) == 2
+        commit(first, 6)
+        assert stored(lab) == 6, "the reset is not what counts any more"
+
+
+@pytest.mark.parametrize("how", ["the topic is made again", "the offsets are cloned"])
+def test_offsets_that_are_replaced_after_a_reset_are_not_protected(how):
+    with broker_lab() as lab:
+        tool = filled(lab)
+        first = member(lab, "m1")
+        reset(tool, LATEST)
+        if how == "the topic is made again":
+            assert tool.call(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader("T")).code == 0
+            tool.create_topic("T", 1)
+        else:
+            commit(tool, 2, group="others")
+            header = CloneGroupOffsetRequestHeader("others", "consumers", "T", offline=True)
+            assert tool.call(RequestCode.CLONE_GROUP_OFFSET, header).code == ResponseCode.SUCCESS
+        commit(first, 3)
+        assert stored(lab) == 3
+
+
+def test_a_reset_leaves_the_offsets_of_members_that_pull_for_themselves():
+    with broker_lab() as lab:
+        tool = filled(lab)
+        puller = member(lab, "m1", ConsumeType.CONSUME_ACTIVELY)
+        reset(tool, 0)
+        assert (stored(lab), is_awaited(tool)) == (6, False)
+        commit(puller, 7)
+        assert stored(lab) == 7
 
 
 @pytest.mark.parametrize(("force", "expected"), [(True, 10), (False, 6)])

@@ -268,6 +268,18 @@ def test_tasks_are_as_many_as_wanted_and_hold_every_message_once(server):
             {"topic": "SELF_TEST_TOPIC", "startingOffsets": '{"SELF_TEST_TOPIC": {"broker-a:0": 1}}'},
             r"offset 1 is wanted, the queue is empty, its next message gets offset 0; set the option failOnDataLoss",
         ),
+        (
+            {"startingOffsets": "latest", "endingOffsets": '{"Orders": {"broker-a:1": 7}}'},
+            r"startingOffsets': Orders broker-a:1: offset \d+ is after the end, offset 7 by option 'endingOffsets'; a",
+        ),
+        (
+            {"startingTimestamp": str(2**60), "endingOffsets": '{"Orders": {"broker-a:1": 7}}'},
+            r"option 'startingTimestamp': Orders broker-a:1: offset \d+ is after the end, offset 7 by option 'en",
+        ),
+        (
+            {"startingOffsets": '{"Orders": {"broker-a:1": 7}}', "endingTimestamp": "1"},
+            r"option 'startingOffsets': Orders broker-a:1: offset 7 is after the end, offset 0 by option 'endingT",
+        ),
         ({"nameServer": "127.0.0.1:1"}, r"NAME_SERVER_AWAY\] option 'nameServer': cannot connect to 127.0.0.1:1: "),
         ({"topic": "Order"}, r"UNKNOWN_TOPIC.*option 'topic'.*knows no topic 'Order'; did you mean 'Orders'"),
         ({"topic": "", "subscribe": "Orders,Order"}, r"UNKNOWN_TOPIC.*option 'subscribe'.*knows no topic 'Order'"),

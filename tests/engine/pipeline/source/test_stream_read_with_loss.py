@@ -12,6 +12,7 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadMaxRows
 
+from engine.pipeline.source.cluster import cluster as cluster_module
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.decoding.schema import spark_schema
 from engine.pipeline.source.reader.stream_reader import make_stream_reader
@@ -180,6 +181,62 @@ def test_a_broker_that_is_away_at_the_start_is_an_error_even_where_loss_is_allow
     cluster.addresses["broker-a"] = {0: "127.0.0.1:1"}
     with pytest.raises(RocketMQError, match=r"ROCKETMQ_BROKER_AWAY.*broker 'broker-a'"):
         stream(failOnDataLoss="false").initialOffset()
+
+
+# --- name servers ----------------------------------------------------------------------------------------------------
+
+
+def silence(node):
+    """Let ``node`` close every connection; returns what makes it answer again."""
+    healthy, node._answer = node._answer, lambda _: CLOSE
+    return lambda: setattr(node, "_answer", healthy)
+
+
+@pytest.fixture
+def name_server(cluster):
+    """A name server of its own, which routes to ``cluster``."""
+    with Cluster() as running:
+        running.addresses = {"broker-a": {0: cluster.address}}
+        yield running
+
+
+@pytest.mark.parametrize("which", [{}, {"subscribe": "Orders"}, {"subscribePattern": "Ord.*"}])
+@pytest.mark.parametrize("fails", ["true", "false"])
+def test_a_stream_goes_on_while_no_name_server_answers(cluster, name_server, stream, warnings, which, fails):
+    running = stream(nameServer=name_server.address, failOnDataLoss=fails, **which)
+    ((end, _),) = micro_batches(running, START)
+    answer_again = silence(name_server)
+    for high in (20, 30):
+        cluster.high = high
+        ((end, rows),) = micro_batches(running, end)
+        assert rows == 10
+    (warning,) = warnings()
+    assert "NAME_SERVER" not in warning and warning.startswith("option 'nameServer': ")
+    answer_again()
+    name_server.routes["Orders"] = [("broker-a", 6), ("broker-b", 6)]
+    name_server.addresses["broker-b"] = {0: cluster.address}
+    assert "broker-b:0" in running.latestOffset(end, ReadAllAvailable())["Orders"], "it asks again"
+
+
+def test_a_stream_ends_when_no_name_server_has_answered_for_long(cluster, name_server, stream, monkeypatch):
+    running = stream(nameServer=name_server.address, failOnDataLoss="false")
+    ((end, _),) = micro_batches(running, START)
+    silence(name_server)
+    monkeypatch.setattr(cluster_module, "_KNOWN_FOR_S", 0.0)
+    with pytest.raises(RocketMQError, match=r"ROCKETMQ_NAME_SERVER_AWAY"):
+        running.latestOffset(end, ReadAllAvailable())
+
+
+def test_a_name_server_and_a_broker_that_are_away_together_do_not_end_a_stream(cluster, name_server, stream, warnings):
+    running = stream(nameServer=name_server.address, failOnDataLoss="false")
+    ((end, _),) = micro_batches(running, START)
+    cluster.high = 20
+    both = silence(name_server), silence(cluster)
+    assert micro_batches(running, end) == []
+    assert len(warnings()) == 2
+    for answer_again in both:
+        answer_again()
+    assert rows_of(micro_batches(running, end)) == [10]
 
 
 # --- messages --------------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from itertools import islice
 
 import pytest
 from hypothesis import given, settings
@@ -57,7 +58,7 @@ def request(offset, keys="", unique_key="", stored_ms=1_700_000_000_000, sys_fla
 
 
 def find(service, key, begin_ms=0, end_ms=1 << 62, count=100, topic="T"):
-    return service.find(topic, key, begin_ms, end_ms, count)
+    return list(islice(service.find(topic, key, begin_ms, end_ms), count))
 
 
 def test_keys_that_share_a_slot_are_told_apart(service):

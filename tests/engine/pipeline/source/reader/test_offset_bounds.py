@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from bisect import bisect_left
 from contextlib import closing
 
@@ -13,6 +14,8 @@ from engine.pipeline.source.cluster import node_client
 from engine.pipeline.source.cluster.cluster import Cluster
 from engine.pipeline.source.cluster.errors import RocketMQError
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
+from engine.pipeline.source.decoding.schema import spark_schema
+from engine.pipeline.source.reader.batch_reader import make_reader
 from engine.pipeline.source.reader.offset_bounds import OffsetBounds
 from engine.pipeline.source.reader.options import ReadOptions
 from engine.protocol.response_code import ResponseCode
@@ -45,6 +48,28 @@ def test_the_first_message_of_a_time_is_found_wherever_the_search_begins(low, ti
         broker.stored_ms = lambda offset: times[offset - low]
         broker.near = lambda _: near
         assert at_time(broker, time_ms) == low + bisect_left(times, time_ms)
+
+
+WORDS = {"earliest": 3, "latest": 9}
+
+
+@given(
+    start=st.one_of(st.sampled_from([*WORDS]), st.integers(3, 9)),
+    end=st.one_of(st.just("latest"), st.integers(3, 9)),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_start_after_the_end_is_refused_whichever_way_it_is_said(start, end):
+    first, last = WORDS.get(start, start), WORDS.get(end, end)
+    wanted = [one if one in WORDS else json.dumps({"Orders": {"broker-a:0": one}}) for one in (start, end)]
+    with ScriptedBroker(low=3, high=9) as broker:
+        options = {"nameServer": broker.address, "topic": "Orders"}
+        options |= {"startingOffsets": wanted[0], "endingOffsets": wanted[1]}
+        if first > last:
+            with pytest.raises(RocketMQError, match=rf"{first} is after the end, offset {last} by option 'endingOff"):
+                make_reader(spark_schema(("body",)), options).partitions()
+        else:
+            found = make_reader(spark_schema(("body",)), options).partitions()
+            assert sum(part.size for one in found for part in one.ranges) == last - first
 
 
 def test_few_messages_are_looked_at_where_the_broker_was_near():

@@ -42,6 +42,14 @@ def parse(**options):
         ({"startingOffsets": "[]"}, r"an object .* is needed"),
         ({"startingOffsets": '{"Other": {"b:0": 1}}'}, r"Other b:0 is not of the topics that are read: Orders"),
         ({"startingOffsets": "latest", "startingTimestamp": "5"}, r"startingOffsets and startingTimestamp are given"),
+        (
+            {"startingTimestamp": "6", "endingTimestamp": "5"},
+            r"'startingTimestamp': 6 is after the end, 5 by option 'endingTimestamp'; allowed: the end or before",
+        ),
+        (
+            {"startingOffsets": '{"Orders": {"b:0": 8}}', "endingOffsets": '{"Orders": {"b:1": 9, "b:0": 7}}'},
+            r"'startingOffsets': Orders b:0: offset 8 is after the end, offset 7 by option 'endingOffsets'",
+        ),
         ({"endingOffsets": "earliest"}, r"'endingOffsets': earliest would leave nothing"),
         ({"startingTimestamp": "yesterday"}, r"'startingTimestamp': 'yesterday' is not allowed; a whole number from 0"),
         ({"maxOffsetsPerTrigger": "0"}, r"'maxOffsetsPerTrigger': '0' is not allowed; a whole number from 1 on is"),
