@@ -15,7 +15,16 @@ from __future__ import annotations
 
 #: Folder of ``engine`` -> the modules in it.
 _BY_FOLDER = {
-    "protocol": ("enums", "java_hash", "names", "permission", "request_code", "response_code", "system_flags"),
+    "protocol": (
+        "enums",
+        "java_hash",
+        "java_text",
+        "names",
+        "permission",
+        "request_code",
+        "response_code",
+        "system_flags",
+    ),
     "protocol/command": ("field_codec", "remoting_command", "send_header_reader"),
     "protocol/json_form": ("json_fields", "properties_text"),
     "protocol/message": (

@@ -9,6 +9,7 @@ import struct
 
 from engine.protocol.byte_strings import BytesWriter
 from engine.protocol.errors import MalformedMessage
+from engine.protocol.java_text import java_text
 from engine.protocol.message.addresses import decode_host, encode_host
 from engine.protocol.message.compression import decompress_body
 from engine.protocol.message.message import MessageExt
@@ -128,7 +129,7 @@ def decode_stored_message(
     data = bytes(buffer[position : position + size])
     try:
         message = _decode_whole(data)
-    except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
+    except (struct.error, IndexError, ValueError) as error:
         raise MalformedMessage(f"message at {position} does not fit its own size {size}: {error}") from error
     if check_crc and body_crc(message.body) != message.body_crc:
         raise MalformedMessage(
@@ -169,9 +170,9 @@ def _decode_whole(data: bytes) -> MessageExt:
     if properties_start + properties_length != len(data):
         raise ValueError(f"properties length {properties_length}")
     return MessageExt(
-        topic=data[body_end + 1 : topic_end].decode(),
+        topic=java_text(data[body_end + 1 : topic_end]),
         body=data[layout.size : body_end],
-        properties=decode_properties(data[properties_start:].decode()),
+        properties=decode_properties(java_text(data[properties_start:])),
         queue_id=queue_id,
         queue_offset=queue_offset,
         commit_log_offset=physical_offset,
@@ -189,12 +190,12 @@ def _decode_whole(data: bytes) -> MessageExt:
 
 
 def stored_properties_text(data: bytes | memoryview) -> str:
-    """The property string of one stored message, letter for letter (``data`` holds exactly that message)."""
+    """The property string of one stored message (``data`` holds exactly that message)."""
     whole = bytes(data)
     (sys_flag,) = SYSTEM_FLAG.unpack_from(whole)
     layout = FIXED_PART[sys_flag & HOST_FLAGS]
     topic_at = layout.size + layout.unpack_from(whole)[-1]
-    return whole[topic_at + 1 + whole[topic_at] + PROPERTIES_LENGTH.size :].decode()
+    return java_text(whole[topic_at + 1 + whole[topic_at] + PROPERTIES_LENGTH.size :])
 
 
 def decode_messages(data: bytes, *, decompress: bool = True) -> list[MessageExt]:
