@@ -93,7 +93,8 @@ def _print_message(message: MessageExt) -> None:
     click.echo(f"tags, keys         {message.tags or '-'}, {' '.join(message.keys) or '-'}")
     for name, value in sorted(message.properties.items()):
         click.echo(f"property           {name} = {value}")
-    click.echo(f"body               {len(message.body)} bytes")
+    problem = "" if message.unreadable is None else f" as stored, which cannot be read: {message.unreadable}"
+    click.echo(f"body               {len(message.body)} bytes{problem}")
     click.echo(body_text(message.body))
 
 

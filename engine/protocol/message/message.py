@@ -95,6 +95,9 @@ class MessageExt(_HasProperties):
 
     ``born_host`` and ``store_host`` are ``"ip:port"``; times are milliseconds since 1970; ``body`` is as stored
     (perhaps compressed) unless it was decoded with ``decompress=True``.
+
+    :ivar unreadable: why this message could not be decoded; its body and its properties then are as they are stored, or
+        empty. Consumers do not pass such a message to a listener. None: it was decoded.
     """
 
     topic: str
@@ -114,6 +117,7 @@ class MessageExt(_HasProperties):
     store_size: int = 0
     body_crc: int = 0
     broker_name: str | None = None
+    unreadable: str | None = None
 
     @property
     def offset_message_id(self) -> str:

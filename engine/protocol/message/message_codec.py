@@ -18,6 +18,7 @@ from engine.protocol.message.record_layout import (
     FIXED_PART,
     FIXED_SIZE_BYTES,
     HOST_FLAGS,
+    IDENTITY,
     MESSAGE_MAGIC,
     PROPERTIES_LENGTH,
     SIZE_AND_MAGIC,
@@ -199,11 +200,53 @@ def stored_properties_text(data: bytes | memoryview) -> str:
 
 
 def decode_messages(data: bytes, *, decompress: bool = True) -> list[MessageExt]:
-    """All messages of a pull, view or query reply: stored forms one after the other."""
-    messages = []
+    """All messages of a pull, view or query reply: stored forms one after the other.
+
+    One that cannot be decoded hides none of the others: it comes with its place, and says in ``unreadable`` why. Where
+    no message begins, the list ends. Raises :class:`MalformedMessage` when it would be empty though ``data`` is not.
+    """
+    messages: list[MessageExt] = []
     position = 0
     while position < len(data):
-        message = decode_stored_message(data, position, decompress=decompress)
+        try:
+            message = decode_stored_message(data, position, decompress=decompress)
+        except MalformedMessage as error:
+            size, magic = peek_stored_message(data, position)
+            if magic != MESSAGE_MAGIC or not FIXED_SIZE_BYTES <= size <= len(data) - position:
+                if messages:
+                    break
+                raise
+            message = _unreadable(data[position : position + size], str(error))
         messages.append(message)
         position += message.store_size
     return messages
+
+
+def message_without_content(queue_id: int, queue_offset: int, commit_log_offset: int, why: str) -> MessageExt:
+    """What there is of a message of which no more than its place can be read; it has no topic."""
+    nowhere = "0.0.0.0:0"
+    return MessageExt(
+        topic="",
+        body=b"",
+        properties={},
+        queue_id=queue_id,
+        queue_offset=queue_offset,
+        commit_log_offset=commit_log_offset,
+        born_timestamp=0,
+        born_host=nowhere,
+        store_timestamp=0,
+        store_host=nowhere,
+        unreadable=why,
+    )
+
+
+def _unreadable(record: bytes, why: str) -> MessageExt:
+    try:
+        message = _decode_whole(record)
+    except (struct.error, IndexError, ValueError):
+        # Its lengths do not fit; but its place lies before all that they move.
+        size, _, queue_id, queue_offset, commit_log_offset = IDENTITY.unpack_from(record)
+        message = message_without_content(queue_id, queue_offset, commit_log_offset, why)
+        message.store_size = size
+    message.unreadable = why
+    return message
