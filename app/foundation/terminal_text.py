@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from engine.protocol.message.message import MessageExt
 
 
 def body_text(body: bytes) -> str:
@@ -17,6 +21,21 @@ def body_text(body: bytes) -> str:
         return f"0x{body.hex()}"
     is_text = all(character.isprintable() or character.isspace() for character in text)
     return text if is_text else f"0x{body.hex()}"
+
+
+def body_lines(message: MessageExt) -> Iterator[str]:
+    """The size of a message's body and the body, decompressed if that can be done."""
+    from engine.protocol.errors import MalformedMessage
+    from engine.protocol.message.compression import decompress_body
+
+    body, problem = message.body, message.unreadable
+    if problem is None:
+        try:
+            body = decompress_body(body, message.sys_flag)
+        except MalformedMessage as error:
+            problem = str(error)
+    yield f"body               {len(body)} bytes{'' if problem is None else f' as stored, cannot be read: {problem}'}"
+    yield body_text(body)
 
 
 def local_time(timestamp_ms: int, *, with_zone: bool = False) -> str:

@@ -25,7 +25,7 @@ from engine.protocol.errors import MalformedBody, ProtocolError
 from engine.protocol.json_form.json_fields import as_object, get_boolean, get_integer
 from engine.protocol.json_form.json_text import ObjectKeyMap, loads_json_object
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_codec import decode_messages, decode_stored_message
+from engine.protocol.message.message_codec import decode_messages
 from engine.protocol.message.message_id import decode_offset_message_id
 from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
 from engine.protocol.request_code import RequestCode
@@ -150,7 +150,7 @@ class ClusterReader:
 
     async def _view(self, address: str, offset: int) -> MessageExt | None:
         found = await self.look_for(address, question.message_at(offset), "view a message")
-        return decode_stored_message(found, decompress=True) if found else None
+        return decode_messages(found)[0] if found else None
 
     async def _query_unique_id(self, address: str, topic: str, unique_id: str) -> MessageExt | None:
         asked = question.messages_called(topic, unique_id, _QUERY_MAX, is_unique_id=True)

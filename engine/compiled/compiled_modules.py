@@ -18,6 +18,7 @@ _BY_FOLDER = {
     "protocol": (
         "enums",
         "java_hash",
+        "java_text",
         "java_trim",
         "names",
         "permission",

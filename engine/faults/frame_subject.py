@@ -13,6 +13,7 @@ from engine.protocol.body.bodies import LockBatchRequestBody
 from engine.protocol.body.heartbeat_data import HeartbeatData
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
+from engine.protocol.java_text import java_text
 from engine.protocol.message.batch_codec import decode_batch
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_messages
@@ -153,7 +154,7 @@ class FrameSubject:
             return []
         try:
             batch = decode_batch(self.command.body)
-            return [key for *_, properties in batch for key in _keys(properties.decode("utf-8", "replace"))]
+            return [key for *_, properties in batch for key in _keys(java_text(properties))]
         except ProtocolError:
             return []
 

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 
 class ProtocolError(Exception):
     """Base of everything that a peer can do wrong. The text names what was wrong and what is allowed."""
 
 
+class FrameHead(NamedTuple):
+    """As much of a command as its answer needs."""
+
+    opaque: int
+    flag: int
+    is_binary: bool
+
+
 class MalformedFrame(ProtocolError):
-    """The bytes of a frame are not a RemotingCommand. RocketMQ closes the connection on it; so do we."""
+    """The bytes of a frame are not a RemotingCommand.
+
+    RocketMQ closes the connection on each. Here only on those that cannot be answered: the fault of one request does
+    not cost the others their connection.
+
+    :ivar head: None: the ``opaque`` cannot be read, so that nobody would know what an answer is to.
+    """
+
+    def __init__(self, text: str, head: FrameHead | None = None) -> None:
+        super().__init__(text)
+        self.head = head
 
 
 class MalformedHeader(ProtocolError):

@@ -19,12 +19,19 @@ from engine.protocol.command.remoting_command import (
     ONEWAY_FLAG,
     RESPONSE_FLAG,
     RemotingCommand,
+    SerializeType,
     decode_command,
     encode_command,
 )
 from engine.protocol.errors import MalformedFrame, ProtocolError
 from engine.protocol.response_code import ResponseCode
-from engine.remoting.errors import RemotingSendFailed, RemotingTimeout, RemotingTooManyRequests, RequestRefused
+from engine.remoting.errors import (
+    RemotingReplyUnreadable,
+    RemotingSendFailed,
+    RemotingTimeout,
+    RemotingTooManyRequests,
+    RequestRefused,
+)
 from engine.remoting.waiting import call_and_wait, wait_and_answer
 
 if TYPE_CHECKING:
@@ -89,8 +96,7 @@ class Channel:
         try:
             command = decode_command(frame)
         except MalformedFrame as error:
-            logger.warning("closing %s: %s", self.remote_address, error)
-            self.close()
+            self._take_malformed(error)
             return
         if command.flag & RESPONSE_FLAG:
             self._take_reply(command)
@@ -105,6 +111,21 @@ class Channel:
             self._take_reply(command)
         else:
             self._process(command)
+
+    def _take_malformed(self, error: MalformedFrame) -> None:
+        """Answer it if its number is known, and go on: where the next frame begins is known all the same."""
+        head = error.head
+        if head is None:
+            logger.warning("closing %s: %s", self.remote_address, error)
+            self.close()
+        elif head.flag & RESPONSE_FLAG:
+            future = self._pending.pop(head.opaque, None)
+            if future is not None and not future.done():
+                future.set_exception(RemotingReplyUnreadable(f"{self.remote_address} replied, but {error}"))
+        else:
+            kind = SerializeType.ROCKETMQ if head.is_binary else SerializeType.JSON
+            request = RemotingCommand(0, head.opaque, head.flag, serialize_type=kind)
+            self.reply_to(request, request.reply(ResponseCode.SYSTEM_ERROR, str(error)))
 
     def connection_lost(self, reason: str) -> None:
         self.closed_reason = reason

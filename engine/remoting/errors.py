@@ -46,3 +46,7 @@ class RemotingTimeout(RemotingError):
 
 class RemotingSendFailed(RemotingError):
     """The connection was lost before the reply came: the request may have been processed."""
+
+
+class RemotingReplyUnreadable(RemotingError):
+    """A reply came whose header cannot be read: the request has probably been processed."""

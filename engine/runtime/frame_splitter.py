@@ -15,6 +15,11 @@ from engine.runtime.port import FRAME_MAX_LENGTH_BYTES
 LENGTH_PREFIX: Final = Struct(">i")
 #: A frame holds at least its header-length word.
 FRAME_MIN_LENGTH_BYTES: Final = 4
+#: How other protocols begin. Each would be the length of a frame of hundreds of megabytes.
+_FOREIGN: Final = {
+    b"PRI ": "a gRPC client of RocketMQ 5 (it sent an HTTP/2 preface): not supported yet; clients of RocketMQ 4.x are",
+    b"\x16\x03": "a client that speaks TLS, which is not on at this port",
+}
 
 
 def has_length_prefix(frame: bytes) -> bool:
@@ -102,10 +107,7 @@ class FrameSplitter:
         while available - position >= 4:
             (length,) = read_length(data, position)
             if not FRAME_MIN_LENGTH_BYTES <= length <= FRAME_MAX_LENGTH_BYTES:
-                self.error = (
-                    f"frame length {length} is not allowed: "
-                    f"{FRAME_MIN_LENGTH_BYTES} to {FRAME_MAX_LENGTH_BYTES} bytes are"
-                )
+                self.error = _refusal(length, data[position : position + 4])
                 break
             frame_end = position + 4 + length
             if frame_end > available:
@@ -114,3 +116,10 @@ class FrameSplitter:
             frames.append(data[position + 4 : frame_end])
             position = frame_end
         return frames, position
+
+
+def _refusal(length: int, prefix: bytes) -> str:
+    for start, sender in _FOREIGN.items():
+        if prefix.startswith(start):
+            return sender
+    return f"frame length {length} is not allowed: {FRAME_MIN_LENGTH_BYTES} to {FRAME_MAX_LENGTH_BYTES} bytes are"

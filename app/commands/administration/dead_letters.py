@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from app.commands.tool import name_server_option, print_table, run_tool
-from app.foundation.terminal_text import body_text, local_time
+from app.foundation.terminal_text import body_lines, local_time
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
@@ -195,12 +195,10 @@ def _place(message: MessageExt) -> str:
 async def _show(name_servers: tuple[str, ...], group: str, name: str) -> None:
     from app.remote.cluster_reader import open_cluster_reader
     from engine.broker.delivery.dead_letter import original_topic, retries_of
-    from engine.protocol.message.compression import decompress_body
 
     async with open_cluster_reader(name_servers) as reader:
         dead_letters, dead = await _find(await _brokers(reader), group, name)
         again = await dead_letters.resent_as(group, dead)
-    body = decompress_body(dead.body, dead.sys_flag)
     click.echo(f"group              {group}")
     click.echo(f"first topic        {original_topic(dead) or '-'}")
     click.echo(f"dead since         {local_time(dead.store_timestamp)}")
@@ -213,8 +211,8 @@ async def _show(name_servers: tuple[str, ...], group: str, name: str) -> None:
     click.echo(f"resent as          {'-' if again is None else _place(again)}")
     for property_name, value in sorted(dead.properties.items()):
         click.echo(f"property           {property_name} = {value}")
-    click.echo(f"body               {len(body)} bytes")
-    click.echo(body_text(body))
+    for line in body_lines(dead):
+        click.echo(line)
 
 
 async def _find(brokers: dict[str, RemoteDeadLetters], group: str, name: str) -> tuple[RemoteDeadLetters, MessageExt]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.tool import name_server_option, run_tool
-from app.foundation.terminal_text import body_text, local_time
+from app.foundation.terminal_text import body_lines, local_time
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
 if TYPE_CHECKING:
@@ -94,8 +94,8 @@ def _print_message(message: MessageExt) -> None:
     click.echo(f"tags, keys         {message.tags or '-'}, {' '.join(message.keys) or '-'}")
     for name, value in sorted(message.properties.items()):
         click.echo(f"property           {name} = {value}")
-    click.echo(f"body               {len(message.body)} bytes")
-    click.echo(body_text(message.body))
+    for line in body_lines(message):
+        click.echo(line)
 
 
 def _time(timestamp_ms: int) -> str:

@@ -1,6 +1,9 @@
 """Makes stored messages of the messages in a batch body (RocketMQ: ``CommitLog.MessageExtEncoder.encode`` for a
 ``MessageExtBatch``, and what ``checkMessageAndReturnSize`` later finds in them for the dispatcher).
 
+What consume queue and index hold of a message is read from its properties as they are stored: its own, and behind them
+those of the batch, which win where both have a name.
+
 The messages of one batch mostly have the same properties but for the value of UNIQ_KEY. So what stands before and after
 that value is read once, and again only where a message differs.
 """
@@ -10,17 +13,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from engine.protocol.java_hash import java_string_hash
+from engine.protocol.java_text import java_text
 from engine.protocol.message.batch_codec import BatchedMessage
 from engine.protocol.message.message_properties import (
     NAME_VALUE_SEPARATOR,
-    PROPERTY_KEYS,
     PROPERTY_SEPARATOR,
-    PROPERTY_TAGS,
     PROPERTY_UNIQUE_KEY,
     decode_properties,
 )
 from engine.store.log.store_batch import BatchMember
+from engine.store.queues.dispatch_request import dispatched_fields
 
 _SEPARATOR: Final = PROPERTY_SEPARATOR.encode()
 #: Python finds a byte in bytes much faster than bytes in bytes.
@@ -29,10 +31,7 @@ _UNIQUE_KEY_ASSIGNED: Final = (PROPERTY_UNIQUE_KEY + NAME_VALUE_SEPARATOR).encod
 
 
 def batch_members(batched: Iterable[BatchedMessage], tail: bytes) -> list[BatchMember]:
-    """``batched`` with ``tail``, the properties that all of them share, behind their own.
-
-    Raises ``UnicodeDecodeError`` when properties are not UTF-8.
-    """
+    """``batched`` with ``tail``, the properties that all of them share, behind their own."""
     members: list[BatchMember] = []
     is_known, before, after = False, b"", b""
     tags_code, keys, joint_tail = 0, "", tail
@@ -40,24 +39,21 @@ def batch_members(batched: Iterable[BatchedMessage], tail: bytes) -> list[BatchM
         start, end = len(before), len(own) - len(after)
         value = own[start:end] if is_known and start < end else b""
         if value and own.startswith(before) and own.endswith(after) and _SEPARATOR_BYTE not in value:
-            unique_key = value.decode()
+            unique_key = java_text(value)
         else:
-            properties = decode_properties(own.decode())
-            tags, keys = properties.get(PROPERTY_TAGS, ""), properties.get(PROPERTY_KEYS, "")
-            unique_key = properties.get(PROPERTY_UNIQUE_KEY, "")
-            tags_code = java_string_hash(tags) if tags else 0
             joint_tail = tail if not own or own.endswith(_SEPARATOR) else _SEPARATOR + tail
-            is_known, before, after = _around_unique_key(own, unique_key)
+            tags_code, keys, unique_key = dispatched_fields(decode_properties(java_text(own + joint_tail)))
+            is_known, before, after = _around_unique_key(own, joint_tail, unique_key)
         members.append((flag, body, own + joint_tail, tags_code, keys, unique_key))
     return members
 
 
-def _around_unique_key(own: bytes, unique_key: str) -> tuple[bool, bytes, bytes]:
+def _around_unique_key(own: bytes, tail: bytes, unique_key: str) -> tuple[bool, bytes, bytes]:
     """What stands before and after the value of UNIQ_KEY in a message's properties, and whether it would mean the same
     around another one: the name is whole, and nothing overrides it.
     """
     before, assigned, rest = own.partition(_UNIQUE_KEY_ASSIGNED)
     value, separator, after = rest.partition(_SEPARATOR)
     is_whole = not before or before.endswith(_SEPARATOR)
-    is_plain = bool(assigned) and value == unique_key.encode() and _UNIQUE_KEY_ASSIGNED not in after
+    is_plain = bool(assigned) and value == unique_key.encode() and _UNIQUE_KEY_ASSIGNED not in after + tail
     return is_whole and is_plain, before + assigned, separator + after

@@ -4,16 +4,11 @@
 
 from __future__ import annotations
 
-from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message.addresses import encode_host
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_properties import (
-    PROPERTY_KEYS,
-    PROPERTY_TAGS,
-    PROPERTY_UNIQUE_KEY,
-    encode_properties,
-)
+from engine.protocol.message.message_properties import encode_properties
 from engine.store.log.store_message import StoreMessage
+from engine.store.queues.dispatch_request import dispatched_fields
 
 
 def message_again(message: MessageExt, topic: str, queue_id: int, store_host: bytes) -> StoreMessage:
@@ -21,21 +16,20 @@ def message_again(message: MessageExt, topic: str, queue_id: int, store_host: by
 
     :param store_host: of the broker that stores it, as :func:`engine.protocol.message.addresses.encode_host` makes it.
     """
-    properties = message.properties
-    tags = properties.get(PROPERTY_TAGS)
+    tags_code, keys, unique_key = dispatched_fields(message.properties)
     return StoreMessage(
         topic=topic,
         queue_id=queue_id,
         body=message.body,
-        properties_string=encode_properties(properties),
+        properties_string=encode_properties(message.properties),
         born_timestamp=message.born_timestamp,
         born_host=encode_host(message.born_host),
         store_host=store_host,
         flag=message.flag,
         sys_flag=message.sys_flag,
-        tags_code=java_string_hash(tags) if tags else 0,
-        keys=properties.get(PROPERTY_KEYS, ""),
-        unique_key=properties.get(PROPERTY_UNIQUE_KEY, ""),
+        tags_code=tags_code,
+        keys=keys,
+        unique_key=unique_key,
         reconsume_times=message.reconsume_times,
         wait_store_ok=False,
     )

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.command.headers import PullMessageRequestHeader
-from engine.protocol.java_hash import java_string_hash
 from engine.protocol.json_form.json_text import dumps_json
-from engine.protocol.message.message_properties import PROPERTY_KEYS, PROPERTY_TAGS, encode_properties
+from engine.protocol.message.message_properties import (
+    PROPERTY_KEYS,
+    PROPERTY_TAGS,
+    decode_properties,
+    encode_properties,
+)
 from engine.protocol.names import OFFSET_MOVED_EVENT_TOPIC
 from engine.store.log.store_message import StoreMessage
+from engine.store.queues.dispatch_request import dispatched_fields
 
 
 def offset_moved_event(
@@ -26,14 +31,16 @@ def offset_moved_event(
         "offsetNew": offset_new,
         "offsetRequest": header.queue_offset,
     }
+    text = encode_properties({PROPERTY_TAGS: group, PROPERTY_KEYS: group})
+    tags_code, keys, _ = dispatched_fields(decode_properties(text))  # a client may name its group as it likes
     return StoreMessage(
         topic=OFFSET_MOVED_EVENT_TOPIC,
         queue_id=0,
         body=dumps_json(event),
-        properties_string=encode_properties({PROPERTY_TAGS: group, PROPERTY_KEYS: group}),
+        properties_string=text,
         born_timestamp=now_ms,
         born_host=host,
         store_host=host,
-        tags_code=java_string_hash(group),
-        keys=group,
+        tags_code=tags_code,
+        keys=keys,
     )

@@ -27,6 +27,7 @@ from typing import Any
 
 from engine.broker.delivery.message_again import message_again
 from engine.protocol.errors import MalformedMessage
+from engine.protocol.java_text import java_text
 from engine.protocol.message.addresses import encode_host
 from engine.protocol.message.message_properties import (
     PROPERTY_DELAY_TIME_LEVEL,
@@ -71,7 +72,7 @@ def parse_delay_level(properties: dict[str, str], max_delay_level: int) -> int:
 def delay_message(message: StoreMessage) -> None:
     """Turn ``message``, whose ``delay_level`` is set, towards SCHEDULE_TOPIC_XXXX (in RocketMQ: ``CommitLog``)."""
     text = message.properties_string
-    properties = decode_properties(text if isinstance(text, str) else text.decode())
+    properties = decode_properties(text if isinstance(text, str) else java_text(text))
     properties[PROPERTY_DELAY_TIME_LEVEL] = str(message.delay_level)
     properties[PROPERTY_REAL_TOPIC] = message.topic
     properties[PROPERTY_REAL_QUEUE_ID] = str(message.queue_id)

@@ -29,12 +29,10 @@ from engine.protocol.command.headers import (
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.message.addresses import encode_host
 from engine.protocol.message.message_properties import (
-    PROPERTY_KEYS,
     PROPERTY_MSG_REGION,
     PROPERTY_PUSH_REPLY_TIME,
     PROPERTY_REPLY_TO_CLIENT,
     PROPERTY_TRACE_ON,
-    PROPERTY_UNIQUE_KEY,
     decode_properties,
     encode_properties,
 )
@@ -46,6 +44,7 @@ from engine.remoting.errors import RemotingError, RequestRefused
 from engine.remoting.processor import processes
 from engine.store.log.put_message_result import PutMessageStatus
 from engine.store.log.store_message import StoreMessage
+from engine.store.queues.dispatch_request import dispatched_fields
 
 logger = logging.getLogger("glassmq.broker")
 
@@ -127,7 +126,7 @@ class ReplyMessageProcessor:
         self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, queue_id: int
     ) -> SendMessageResponseHeader | None:
         """Where the reply lies; None when the store refused it, which changes nothing for the responder."""
-        properties = decode_properties(header.properties or "")
+        tags_code, keys, unique_key = dispatched_fields(decode_properties(header.properties or ""))
         message = StoreMessage(
             topic=header.topic,
             queue_id=queue_id,
@@ -138,8 +137,9 @@ class ReplyMessageProcessor:
             store_host=self.parts.address.store_host,
             flag=header.flag,
             sys_flag=header.sys_flag & ~_HOST_BITS,
-            keys=properties.get(PROPERTY_KEYS, ""),
-            unique_key=properties.get(PROPERTY_UNIQUE_KEY, ""),
+            tags_code=tags_code,
+            keys=keys,
+            unique_key=unique_key,
             reconsume_times=header.reconsume_times or 0,
             wait_store_ok=False,
         )

@@ -38,19 +38,15 @@ from engine.broker.transactions.transactional_message_service import Transaction
 from engine.protocol.command.headers import SendMessageRequestHeader
 from engine.protocol.command.remoting_command import RESPONSE_FLAG, RemotingCommand
 from engine.protocol.errors import MalformedMessage
-from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message.addresses import encode_host
 from engine.protocol.message.batch_codec import decode_batch
 from engine.protocol.message.message_properties import (
     PROPERTY_CLUSTER,
     PROPERTY_DELAY_TIME_LEVEL,
-    PROPERTY_KEYS,
     PROPERTY_MSG_REGION,
     PROPERTY_PRODUCER_GROUP,
-    PROPERTY_TAGS,
     PROPERTY_TRACE_ON,
     PROPERTY_TRANSACTION_PREPARED,
-    PROPERTY_UNIQUE_KEY,
     PROPERTY_WAIT_STORE_MSG_OK,
     decode_properties,
     encode_properties,
@@ -65,6 +61,7 @@ from engine.remoting.processor import processes
 from engine.store.log.put_message_result import PutMessageResult, PutMessageStatus
 from engine.store.log.store_batch import StoreBatch
 from engine.store.log.store_message import StoreMessage
+from engine.store.queues.dispatch_request import dispatched_fields
 
 #: Clients from this version on (``V3_4_9``) say how often a message may be retried.
 MIN_VERSION_MAX_RECONSUME_TIMES: Final = 121
@@ -161,7 +158,7 @@ class SendMessageProcessor:
         if not is_prepared:
             properties.pop(PROPERTY_WAIT_STORE_MSG_OK, None)
         properties[PROPERTY_CLUSTER] = self._config.cluster_name
-        tags = properties.get(PROPERTY_TAGS)
+        tags_code, keys, unique_key = dispatched_fields(properties)
         message = StoreMessage(
             header.topic,
             queue_id,
@@ -172,9 +169,9 @@ class SendMessageProcessor:
             self._address.store_host,
             header.flag,
             header.sys_flag & ~_HOST_BITS,
-            java_string_hash(tags) if tags is not None else 0,
-            properties.get(PROPERTY_KEYS, ""),
-            properties.get(PROPERTY_UNIQUE_KEY, ""),
+            tags_code,
+            keys,
+            unique_key,
             header.reconsume_times or 0,
             0,
             wait == "true" or wait.lower() == "true",
@@ -281,7 +278,7 @@ class SendMessageProcessor:
             batched = decode_batch(request.body)
             self._check_batch_size(len(request.body), len(batched), len(tail))
             members = batch_members(batched, tail)
-        except (MalformedMessage, UnicodeDecodeError) as error:
+        except MalformedMessage as error:
             raise RequestRefused(f"the batch cannot be read: {error}", ResponseCode.MESSAGE_ILLEGAL) from error
         return StoreBatch(
             header.topic,

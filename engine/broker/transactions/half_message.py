@@ -23,6 +23,7 @@ from typing import Final
 from engine.broker.delivery.message_again import message_again
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.java_hash import java_string_hash
+from engine.protocol.java_text import java_text
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_properties import (
     PROPERTY_PRODUCER_GROUP,
@@ -49,7 +50,7 @@ PROPERTY_COMMITTED_AT: Final = "GLASSMQ_COMMITTED_AT"
 def turn_into_half_message(message: StoreMessage) -> None:
     """Turn ``message`` towards the half topic (``parseHalfMessageInner``)."""
     text = message.properties_string
-    properties = decode_properties(text if isinstance(text, str) else text.decode())
+    properties = decode_properties(text if isinstance(text, str) else java_text(text))
     properties.pop(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET, None)  # it would name another transaction
     properties[PROPERTY_REAL_TOPIC] = message.topic
     properties[PROPERTY_REAL_QUEUE_ID] = str(message.queue_id)

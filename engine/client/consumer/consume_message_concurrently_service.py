@@ -3,7 +3,7 @@
 Messages of one queue may be consumed side by side and finish in any order. The progress that is stored is the smallest
 offset not finished yet. What the listener fails to consume is given back to the broker, which delivers it again later,
 from the retry topic; only when that fails it stays here and is tried again after 5 s. A broadcast message that fails is
-dropped.
+dropped. A message that cannot be read goes the same way without a listener, and becomes a dead letter at once.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from engine.client.callbacks.consume_concurrently import (
     ConsumeConcurrentlyContext,
@@ -74,11 +75,16 @@ class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
         message_queue: MessageQueue,
         dispatch_to_consume: bool,
     ) -> None:
-        """See :class:`ConsumeMessageService`. Cut into pieces of ``consume_message_batch_max_size``."""
+        """See :class:`ConsumeMessageService`. Cut into pieces of ``consume_message_batch_max_size``; those that cannot
+        be read come one by one.
+        """
         size = self._config.consume_message_batch_max_size
-        for start in range(0, len(messages), size):
-            part = list(messages[start : start + size])
-            self._workers.submit(ConsumeRequest(part, process_queue, message_queue))
+        for is_readable, group in groupby(messages, lambda message: message.unreadable is None):
+            alike = list(group)
+            step_size = size if is_readable else 1
+            for start in range(0, len(alike), step_size):
+                part = alike[start : start + step_size]
+                self._workers.submit(ConsumeRequest(part, process_queue, message_queue))
 
     async def _run(self, request: ConsumeRequest) -> None:
         await step("checks whether the queue was dropped before consuming")
@@ -86,6 +92,9 @@ class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
             _log.info("group %s: %s is not ours any more, its messages are left", self._group, request.message_queue)
             return
         context = ConsumeConcurrentlyContext(request.message_queue)
+        if request.messages[0].unreadable is not None:
+            await self._process_consume_result(ConsumeConcurrentlyStatus.RECONSUME_LATER, context, request)
+            return
         show_to_listener(request.messages, self._retry_topic, self._runtime.clock.now_ms())
         hook_context = self._hooks.before(self._group, request.message_queue, request.messages)
         started_us = self._runtime.clock.monotonic_us()
@@ -163,12 +172,6 @@ class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
         await step("updates the offset")
         if offset >= 0 and not request.process_queue.dropped:
             self._offset_store.update_offset(request.message_queue, offset, increase_only=True)
-
-    def _drop(self, queue: MessageQueue, messages: Sequence[MessageExt]) -> None:
-        """Every member gets every broadcast message, so one member's failure brings it to nobody again."""
-        for message in messages:
-            _log.warning("group %s: broadcast message %s failed and is dropped", self._group, message.message_id)
-            self._hooks.dropped(queue, message)
 
     async def _give_back(self, process_queue: ProcessQueue, message: MessageExt, delay_level: int) -> bool:
         """Whether the broker has it again. Once: both a late answer of the listener and the cleaner may want it; in

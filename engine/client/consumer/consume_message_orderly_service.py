@@ -9,7 +9,7 @@ Three locks keep a queue in order::
 
 A worker takes messages from ``msg_tree_map`` into ``consuming_msg_orderly_tree_map``, calls the listener, and commits
 them or puts them back. What fails is not given back to the broker, as a concurrent consumer does: it is tried again
-here, and everything behind it waits.
+here, and everything behind it waits. What cannot be read is put aside at once when its turn comes.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import Any
 
 from engine.client.callbacks.consume_message_hook import ConsumeReturnType
@@ -38,6 +39,7 @@ from engine.client.foundation.errors import MQClientError
 from engine.client.queues.message_queue_lock import MessageQueueLock
 from engine.client.queues.process_queue import ProcessQueue
 from engine.protocol.body.message_queue import MessageQueue
+from engine.protocol.enums import MessageModel
 from engine.protocol.message.message import MessageExt
 from engine.runtime.step import step
 
@@ -179,8 +181,25 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
                 return
             await step("takes messages")
             messages = process_queue.take_messages(config.consume_message_batch_max_size)
-            if not messages or not await self._consume(request, messages):
+            if not messages:
                 return
+            readable = list(takewhile(lambda message: message.unreadable is None, messages))
+            process_queue.make_message_to_consume_again(messages[len(readable) or 1 :])
+            if not await (self._consume(request, readable) if readable else self._pass_over(request, messages[0])):
+                return
+
+    async def _pass_over(self, request: OrderlyConsumeRequest, message: MessageExt) -> bool:
+        """Put a message that cannot be read aside, without the listener. Returns whether to go on with the queue."""
+        process_queue = request.process_queue
+        context = ConsumeOrderlyContext(request.message_queue)
+        # What else is in hand waits for the listener's COMMIT or ROLLBACK; this one waits with it.
+        context.auto_commit = len(process_queue.consuming_msg_orderly_tree_map) == 1
+        async with process_queue.consume_lock:
+            await step("checks whether the queue was dropped under the consume lock")
+            if process_queue.dropped:
+                return False
+            self._stats.of_topic(request.message_queue.topic).failed_messages += 1
+            return await self._suspend((message,), context, request)
 
     async def _consume(self, request: OrderlyConsumeRequest, messages: list[MessageExt]) -> bool:
         """One call of the listener and what follows from it. Returns whether to go on with the queue."""
@@ -273,7 +292,7 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
         self, messages: Sequence[MessageExt], context: ConsumeOrderlyContext, request: OrderlyConsumeRequest
     ) -> bool:
         """Let the messages wait for another try; those that had enough tries are put aside."""
-        again = [message for message in messages if not await self._put_aside(message)]
+        again = [message for message in messages if not await self._put_aside(request.message_queue, message)]
         if not again:
             if context.auto_commit:
                 await self._commit(request)
@@ -284,9 +303,13 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
         self._submit_later(request, context.suspend_current_queue_time_ms)
         return False
 
-    async def _put_aside(self, message: MessageExt) -> bool:
+    async def _put_aside(self, queue: MessageQueue, message: MessageExt) -> bool:
         """Whether ``message`` is in the dead-letter topic now; if not, this try counts (``checkReconsumeTimes``)."""
-        if message.reconsume_times >= self._config.max_reconsume_times_orderly:
+        is_unreadable = message.unreadable is not None
+        if is_unreadable and self._config.message_model is MessageModel.BROADCASTING:
+            self._drop(queue, (message,))
+            return True
+        if is_unreadable or message.reconsume_times >= self._config.max_reconsume_times_orderly:
             try:
                 await self._send_exhausted(message)
             except MQClientError as error:

@@ -124,6 +124,12 @@ class ConsumeMessageService(ABC, Generic[Request]):
     ) -> ConsumeMessageDirectlyResult:
         """Call the listener with one message, outside of everything else: a tool asked for it."""
 
+    def _drop(self, queue: MessageQueue, messages: Sequence[MessageExt]) -> None:
+        """Every member gets every broadcast message, so one member's failure brings it to nobody again."""
+        for message in messages:
+            _log.warning("group %s: broadcast message %s failed and is dropped", self._group, message.message_id)
+            self._hooks.dropped(queue, message)
+
     async def _call_directly(
         self, message: MessageExt, context: object, results: Mapping[object, CMResult]
     ) -> ConsumeMessageDirectlyResult:

@@ -14,6 +14,7 @@ class TopicConsumeStats:
 
     :ivar unwanted_messages: those that came although their tag is another one with the same hash code.
     :ivar failed_messages: those whose listener asked for them again.
+    :ivar unreadable_messages: those that could not be decoded, and that no listener got.
     """
 
     pulls: int = 0
@@ -24,6 +25,7 @@ class TopicConsumeStats:
     consume_ms: int = 0
     consumed_messages: int = 0
     failed_messages: int = 0
+    unreadable_messages: int = 0
 
 
 class ConsumerStatsManager:

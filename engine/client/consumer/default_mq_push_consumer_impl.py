@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import Any
 
 from engine.client.consumer.consume_message_service import ConsumeMessageService
@@ -28,6 +29,7 @@ from engine.protocol.body.heartbeat_data import ConsumerData
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.subscription_data import SubscriptionData
 from engine.protocol.enums import ConsumeType, ExpressionType, MessageModel
+from engine.protocol.message.message import MessageExt
 from engine.protocol.response_code import ResponseCode
 from engine.runtime.step import step
 
@@ -214,6 +216,7 @@ class DefaultMQPushConsumerImpl:
         stats.pulls += 1
         stats.pulled_messages += len(result.messages)
         stats.unwanted_messages += result.unwanted_count
+        stats.unreadable_messages += len(result.unreadable)
         stats.pull_ms += (self._instance.runtime.clock.monotonic_us() - started_us) // 1000
         await self._take(request, result)
 
@@ -263,15 +266,18 @@ class DefaultMQPushConsumerImpl:
         if result.status is PullStatus.OFFSET_ILLEGAL:
             await self._offset_moved(request, result)
             return
-        if result.messages:
+        messages: Sequence[MessageExt] = result.messages
+        if result.unreadable:
+            messages = sorted((*messages, *result.unreadable), key=attrgetter("queue_offset"))
+        if messages:
             await step("puts messages into the process queue")
-            dispatch_to_consume = request.process_queue.put_messages(result.messages) or self.dispatch_per_pull
+            dispatch_to_consume = request.process_queue.put_messages(messages) or self.dispatch_per_pull
             await self.consume_service.submit_consume_request(
-                result.messages, request.process_queue, request.message_queue, dispatch_to_consume
+                messages, request.process_queue, request.message_queue, dispatch_to_consume
             )
         elif result.status is not PullStatus.FOUND:
             await self._correct_offset_of_unwanted_messages(request)
-        if self._config.pull_interval_ms and result.messages:
+        if self._config.pull_interval_ms and messages:
             self.pull_message_service.execute_pull_request_later(request, self._config.pull_interval_ms)
         else:
             self.pull_message_service.execute_pull_request_immediately(request)

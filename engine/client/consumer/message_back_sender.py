@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 
-from engine.client.foundation.errors import MQClientError
+from engine.client.foundation.errors import MQBrokerError, MQClientError
 from engine.client.instance.mq_client_instance import MQClientInstance
 from engine.client.producer.default_mq_producer_impl import DefaultMQProducerImpl
 from engine.client.producer.producer_config import ProducerConfig
@@ -23,11 +23,14 @@ from engine.protocol.message.message_properties import (
     PROPERTY_UNIQUE_KEY,
 )
 from engine.protocol.names import CLIENT_INNER_PRODUCER_GROUP, retry_topic
+from engine.protocol.response_code import ResponseCode
 
 _log = logging.getLogger("glassmq.client")
 
 #: The delay level of the first redelivery; each further one waits a level longer.
 FIRST_RETRY_DELAY_LEVEL = 3
+#: The delay level that means: no retry, a dead letter at once.
+NEVER_AGAIN = -1
 #: Of every inner producer.
 _PRODUCER_CONFIG = ProducerConfig()
 #: What this client alone has written into the message, and what must not be stored with the copy.
@@ -55,8 +58,12 @@ class MessageBackSender:
     async def send_back(self, message: MessageExt, delay_level: int) -> None:
         """Raises :class:`MQClientError` when neither way succeeded.
 
-        When the broker took the message back but its answer was lost, the copy makes it two.
+        When the broker took the message back but its answer was lost, the copy makes it two. A message that cannot be
+        read becomes a dead letter at once: a retry brings the same bytes, and a copy cannot be made of it.
         """
+        if message.unreadable is not None:
+            await self._give_up_unreadable(message)
+            return
         try:
             await self._instance.consumer_api.send_message_back(
                 self._address(message), self._group, message, delay_level, self._max_reconsume_times
@@ -71,7 +78,31 @@ class MessageBackSender:
         A copy goes to the retry topic; with so many deliveries in its header the broker stores it in the dead-letter
         topic instead (RocketMQ: ``ConsumeMessageOrderlyService.sendMessageBack``). Raises :class:`MQClientError`.
         """
+        if message.unreadable is not None:
+            await self._give_up_unreadable(message)
+            return
         await self._send_copy(message, message.reconsume_times)
+
+    async def _give_up_unreadable(self, message: MessageExt) -> None:
+        refusal = "its place in the log is not known"
+        if message.commit_log_offset >= 0:
+            try:
+                await self._instance.consumer_api.send_message_back(
+                    self._address(message), self._group, message, NEVER_AGAIN, self._max_reconsume_times
+                )
+                return
+            except MQBrokerError as error:
+                if message.topic or error.code != ResponseCode.SYSTEM_ERROR:
+                    raise
+                refusal = str(error)  # the broker cannot make out more of it than we can
+        _log.error(
+            "group %s passes over queue %d offset %d of %s, which is in no dead-letter topic: %s",
+            self._group,
+            message.queue_id,
+            message.queue_offset,
+            message.broker_name,
+            refusal,
+        )
 
     async def _send_copy(self, message: MessageExt, reconsume_times: int) -> None:
         outgoing = outgoing_message(self._copy_for_retry(message, reconsume_times), _PRODUCER_CONFIG)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from engine.client.consumer.pull_result import STATUS_OF_CODE, PullResult, PullStatus
 from engine.client.foundation.errors import IllegalClientArgument, MQBrokerError, MQClientError
 from engine.client.instance.mq_client_api import read_reply
@@ -12,10 +14,13 @@ from engine.protocol.body.topic_route_data import MASTER_ID
 from engine.protocol.command.headers import PullMessageRequestHeader, PullMessageResponseHeader
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.enums import ExpressionType
+from engine.protocol.errors import MalformedMessage
 from engine.protocol.message.message import MessageExt
-from engine.protocol.message.message_codec import decode_messages
+from engine.protocol.message.message_codec import decode_messages, message_without_content
 from engine.protocol.message.message_properties import PROPERTY_MAX_OFFSET, PROPERTY_MIN_OFFSET
 from engine.protocol.system_flags import pull_system_flag
+
+_log = logging.getLogger("glassmq.client")
 
 #: Brokers below V4_1_0_SNAPSHOT do not know SQL92 expressions.
 SQL92_BROKER_VERSION = 232
@@ -74,7 +79,7 @@ class PullApiWrapper:
             expression_type=subscription.expression_type,
         )
         reply = await self._instance.consumer_api.pull_message(address, header, timeout_ms)
-        return self._read(reply, queue, subscription, address)
+        return self._read(reply, queue, subscription, address, offset)
 
     async def _address(self, queue: MessageQueue) -> tuple[str, bool]:
         broker_id = self._suggested_broker_ids.get(queue, MASTER_ID)
@@ -92,7 +97,7 @@ class PullApiWrapper:
             )
 
     def _read(
-        self, reply: RemotingCommand, queue: MessageQueue, subscription: SubscriptionData, address: str
+        self, reply: RemotingCommand, queue: MessageQueue, subscription: SubscriptionData, address: str, offset: int
     ) -> PullResult:
         what = f"pull from {queue}"
         status = STATUS_OF_CODE.get(reply.code)
@@ -100,19 +105,44 @@ class PullApiWrapper:
             raise MQBrokerError(reply.code, reply.remark, address, what)
         header = read_reply(lambda: PullMessageResponseHeader.decode(reply.ext_fields), what)
         self._suggested_broker_ids[queue] = header.suggest_which_broker_id
+        next_begin_offset = header.next_begin_offset
         messages: list[MessageExt] = []
         if status is PullStatus.FOUND:
-            messages = read_reply(lambda: decode_messages(reply.body, decompress=True), what)
-        wanted = [message for message in messages if subscription.matches_tag(message.tags)]
+            messages = _decode(reply.body, queue, range(offset, next_begin_offset))
+            if sum(message.store_size for message in messages) < len(reply.body):
+                next_begin_offset = messages[-1].queue_offset + 1  # the rest begins with what leads nowhere
+        wanted = [message for message in messages if subscription.matches_tag(message.tags) or not message.topic]
         for message in wanted:
             message.properties[PROPERTY_MIN_OFFSET] = str(header.min_offset)
             message.properties[PROPERTY_MAX_OFFSET] = str(header.max_offset)
             message.broker_name = queue.broker_name
+            message.topic = message.topic or queue.topic
+        unreadable = [message for message in wanted if message.unreadable is not None]
+        for message in unreadable:
+            _log.warning("group %s: %s offset %d: %s", self._group, queue, message.queue_offset, message.unreadable)
         return PullResult(
             status,
-            header.next_begin_offset,
+            next_begin_offset,
             header.min_offset,
             header.max_offset,
-            tuple(wanted),
+            tuple([message for message in wanted if message.unreadable is None] if unreadable else wanted),
             len(messages) - len(wanted),
+            tuple(unreadable),
         )
+
+
+def _decode(data: bytes, queue: MessageQueue, offsets: range) -> list[MessageExt]:
+    """The messages of a reply up to one whose place cannot be made out; if that is the first one, what there is of it.
+
+    :param offsets: where it may lie; a message that cannot be read may claim any place.
+    """
+    try:
+        messages = decode_messages(data, decompress=True)
+    except MalformedMessage as error:
+        return [message_without_content(queue.queue_id, offsets.start, -1, str(error))]
+    begin = offsets.start
+    for number, message in enumerate(messages):
+        if message.unreadable is not None and not begin <= message.queue_offset < offsets.stop:
+            return messages[:number] or [message_without_content(queue.queue_id, begin, -1, message.unreadable)]
+        begin = message.queue_offset + 1
+    return messages

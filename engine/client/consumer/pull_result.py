@@ -37,7 +37,8 @@ class PullResult:
 
     ``min_offset`` is the queue's oldest message, ``max_offset`` one after its newest. With FOUND the list may still be
     empty: the broker compares hash codes of tags, the client the tags themselves. ``unwanted_count`` messages came and
-    were dropped here, because their tag only has the hash code of one that is wanted.
+    were dropped here, because their tag only has the hash code of one that is wanted. ``unreadable`` messages could not
+    be decoded, as each says itself; the others are not held up by them.
     """
 
     status: PullStatus
@@ -46,3 +47,4 @@ class PullResult:
     max_offset: int
     messages: tuple[MessageExt, ...] = ()
     unwanted_count: int = 0
+    unreadable: tuple[MessageExt, ...] = ()

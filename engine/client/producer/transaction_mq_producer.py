@@ -26,7 +26,7 @@ from engine.client.foundation.errors import IllegalClientArgument, MQClientError
 from engine.client.producer.default_mq_producer import DefaultMQProducer
 from engine.protocol.command.headers import CheckTransactionStateRequestHeader, EndTransactionRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
-from engine.protocol.errors import ProtocolError
+from engine.protocol.errors import MalformedMessage, ProtocolError
 from engine.protocol.message.message import Message, MessageExt
 from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.message.message_id import decode_offset_message_id
@@ -218,7 +218,12 @@ class TransactionMQProducer(DefaultMQProducer):
     def _check_received(self, channel: Channel, request: RemotingCommand) -> None:
         """Code 39: put the question into the queue of the workers."""
         header = CheckTransactionStateRequestHeader.decode(request.ext_fields)
-        message = decode_stored_message(request.body, decompress=True)
+        try:
+            message = decode_stored_message(request.body, decompress=True)
+        except MalformedMessage as error:
+            # No answer is better than a guess: the broker asks again, and puts the message aside in the end.
+            _log.warning("broker %s asks about a message that cannot be read: %s", channel.remote_address, error)
+            return
         group = message.properties.get(PROPERTY_PRODUCER_GROUP)
         if group != self.group:
             _log.warning("broker %s asks about a message of producer group %r", channel.remote_address, group)

@@ -210,9 +210,13 @@ class ProcessQueue:
         return -1 if last is None else last + 1
 
     def rollback(self) -> None:
-        """Put all messages in hand back: they wait again."""
+        """Put all messages in hand back: they wait again. Those that cannot be read have been put aside for good."""
         for offset, message in self.consuming_msg_orderly_tree_map.items():
-            self.msg_tree_map.put(offset, message)
+            if message.unreadable is None:
+                self.msg_tree_map.put(offset, message)
+            else:
+                self.msg_count -= 1
+                self.msg_size -= len(message.body)
         self.consuming_msg_orderly_tree_map.clear()
 
     def make_message_to_consume_again(self, messages: Iterable[MessageExt]) -> None:

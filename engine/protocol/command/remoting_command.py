@@ -10,11 +10,13 @@ The header is JSON (type 0) or, more compactly, binary (type 1, "ROCKETMQ")::
     | int32 m, m bytes of fields: int16 key length, key, int32 value length, value ...
 
 A reply uses the serialize type of its request. Reading is tolerant: C++ and JavaScript clients send numbers and
-booleans where Java sends strings, and newlines after the JSON.
+booleans where Java sends strings, newlines after the JSON, and properties that are not UTF-8; what fastjson takes for
+JSON is taken (:mod:`engine.protocol.json_form.json_text`).
 """
 
 from __future__ import annotations
 
+import re
 import struct
 from dataclasses import dataclass
 from enum import IntEnum
@@ -22,8 +24,10 @@ from typing import Final, Protocol
 
 from engine.protocol.byte_strings import BytesWriter, read_i32_be, write_i16_be, write_i32_be
 from engine.protocol.enums import PROTOCOL_VERSION, LanguageCode
-from engine.protocol.errors import MalformedFrame
+from engine.protocol.errors import FrameHead, MalformedBody, MalformedFrame
+from engine.protocol.java_text import java_text
 from engine.protocol.json_form import json_library
+from engine.protocol.json_form.json_text import loads_json
 
 RESPONSE_FLAG: Final = 1
 ONEWAY_FLAG: Final = 2
@@ -37,11 +41,15 @@ _HEADER_LENGTH_MASK: Final = 0x00FF_FFFF
 #: A header carries names and numbers, properties of 32 KiB at most, and perhaps a long subscription. RocketMQ would
 #: take 16 MiB; a million fields would keep the only thread busy for seconds.
 HEADER_MAX_BYTES: Final = 1024 * 1024
+#: The tolerant parser of JSON takes about 2 us per value: a longer header than this must be standard JSON.
+_TOLERANT_MAX_BYTES: Final = 64 * 1024
 #: Codes above this do not fit the binary header's int16.
 _BINARY_MAX_CODE: Final = 0x7FFF
 #: A remark may quote what the request said: a name of 16 MB, its quotes escaped, would make a header that does not fit
 #: the 24 bits of its length.
 _REMARK_MAX_CHARACTERS: Final = 4_096
+#: A number of the envelope in a JSON header that cannot be parsed. In a string its quotes would be escaped.
+_ENVELOPE_NUMBER: Final = re.compile(r'"(opaque|flag)"\s*:\s*"?(-?[0-9]{1,10})\b')
 #: What the values of ``extFields`` usually are; to look at the types of all takes one call.
 _TEXTS: Final = frozenset({str})
 #: Kept as dicts: an enum's own look-up takes several calls.
@@ -165,17 +173,31 @@ def decode_command(frame: bytes) -> RemotingCommand:
     header_end = 4 + (mark & _HEADER_LENGTH_MASK)
     if header_end > len(frame):
         raise MalformedFrame(f"the header says {header_end - 4} bytes, the frame has {len(frame) - 4}")
-    if header_end - 4 > HEADER_MAX_BYTES:
-        raise MalformedFrame(f"the header has {header_end - 4} bytes; allowed: {HEADER_MAX_BYTES}")
     serialize_type = mark >> _JSON_TYPE_SHIFT
+    if serialize_type > SerializeType.ROCKETMQ:
+        raise MalformedFrame(f"serialize type {serialize_type}; allowed: 0 (JSON), 1 (ROCKETMQ)")
     try:
+        if header_end - 4 > HEADER_MAX_BYTES:
+            raise ValueError(f"it has {header_end - 4} bytes; allowed: {HEADER_MAX_BYTES}")
         if serialize_type == SerializeType.JSON:
             return _decode_json(frame, header_end)
-        if serialize_type == SerializeType.ROCKETMQ:
-            return _decode_binary(frame, header_end)
-    except (struct.error, ValueError, TypeError, IndexError, RecursionError) as error:
-        raise MalformedFrame(f"the header cannot be read: {error}") from error
-    raise MalformedFrame(f"serialize type {serialize_type}; allowed: 0 (JSON), 1 (ROCKETMQ)")
+        return _decode_binary(frame, header_end)
+    except (struct.error, ValueError, TypeError, IndexError, RecursionError, MalformedBody) as error:
+        head = _readable_head(frame[4:header_end], serialize_type == SerializeType.ROCKETMQ)
+        raise MalformedFrame(f"the header cannot be read: {error}", head) from error
+
+
+def _readable_head(header: bytes, is_binary: bool) -> FrameHead | None:
+    if is_binary:
+        *_, opaque, flag = _BINARY_HEAD.unpack_from(header) if len(header) >= _BINARY_HEAD.size else (None, 0)
+        return None if opaque is None else FrameHead(opaque, flag, True)
+    try:
+        found = loads_json(header) if len(header) <= _TOLERANT_MAX_BYTES else None
+    except MalformedBody:
+        found = None
+    fields = found if isinstance(found, dict) else dict(_ENVELOPE_NUMBER.findall(java_text(header)))
+    opaque = _int32_or_none(fields.get("opaque"))
+    return None if opaque is None else FrameHead(opaque, _int32_or_none(fields.get("flag")) or 0, False)
 
 
 def encode_command(command: RemotingCommand) -> bytes:
@@ -204,17 +226,30 @@ def _text(value: object) -> str:
 
 
 def _int32(name: str, value: object) -> int:
-    if isinstance(value, str):
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError(f"{name} must be a whole number, got {value!r}")
-    if not -0x8000_0000 <= value <= 0x7FFF_FFFF:
-        raise ValueError(f"{name} {value} does not fit 32 bits")
-    return value
+    try:
+        number = int(value) if isinstance(value, str) else value
+    except ValueError:
+        number = None
+    if not isinstance(number, int) or isinstance(number, bool):
+        raise ValueError(f"{name} must be a whole number, got {value!r:.40}")
+    if not -0x8000_0000 <= number <= 0x7FFF_FFFF:
+        raise ValueError(f"{name} {number} does not fit 32 bits")
+    return number
+
+
+def _int32_or_none(value: object) -> int | None:
+    try:
+        return _int32("", value)
+    except ValueError:
+        return None
 
 
 def _decode_json(frame: bytes, header_end: int) -> RemotingCommand:
-    fields = json_library.loads(frame[4:header_end])
+    header = frame[4:header_end]
+    try:
+        fields = json_library.loads(header)
+    except ValueError:
+        fields = loads_json(header) if len(header) <= _TOLERANT_MAX_BYTES else json_library.loads(java_text(header))
     if not isinstance(fields, dict) or "code" not in fields:
         raise ValueError("a JSON header is an object with a code")
     raw = fields.get("extFields")
@@ -280,7 +315,7 @@ def _decode_binary(frame: bytes, header_end: int) -> RemotingCommand:
     remark_end = at + remark_length
     if remark_length < 0 or remark_end + 4 > header_end:
         raise ValueError(f"remark length {remark_length} leads beyond the header")
-    remark = frame[at:remark_end].decode() if remark_length else None
+    remark = java_text(frame[at:remark_end]) if remark_length else None
     (fields_length,) = _INT32.unpack_from(frame, remark_end)
     at = remark_end + 4
     if fields_length < 0 or at + fields_length > header_end:
@@ -308,7 +343,7 @@ def _decode_binary_fields(frame: bytes, at: int, end: int) -> dict[str, str]:
         value_end = value_start + value_length
         if value_length < 0 or value_end > end:
             raise ValueError("a field leads beyond the header")
-        ext_fields[frame[at + 2 : key_end].decode()] = frame[value_start:value_end].decode()
+        ext_fields[java_text(frame[at + 2 : key_end])] = java_text(frame[value_start:value_end])
         at = value_end
     return ext_fields
 

@@ -1,27 +1,42 @@
-r"""JSON as RocketMQ writes it with fastjson: not always JSON.
+r"""JSON as RocketMQ writes and reads it with fastjson: not always JSON.
 
-Two habits go beyond the standard. Maps with integer keys have them unquoted (``{0:"127.0.0.1:10911"}``), and maps whose
-keys are objects have the object itself as key::
+Two habits of writing go beyond the standard. Maps with integer keys have them unquoted (``{0:"127.0.0.1:10911"}``), and
+maps whose keys are objects have the object itself as key::
 
     {"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:{"maxOffset":3}, ...}}
 
-Clients (mqadmin above all) send the like and expect it. Standard text takes the fast way; only text that the JSON
-library refuses is read by the tolerant parser here.
+Clients (mqadmin above all) send this and expect it. What fastjson 1.2.69 also reads, and clients in other languages
+therefore send unnoticed: bytes that are not UTF-8 (each wrong one is U+FFFD), a byte order mark, control characters in
+strings, single quotes, unquoted names, commas too many, comments, ``\x41`` and ``\0``, half a surrogate pair (``?``, as
+Java writes it), ``NaN`` and ``undefined`` (null), and NULs after the end.
+
+Standard text takes the fast way; only text that the JSON library refuses is read by the tolerant parser here.
 """
 
 from __future__ import annotations
 
 import json
-from typing import Any
+import re
+from typing import Any, Final
 
 from engine.protocol.errors import MalformedBody
+from engine.protocol.java_text import java_text
 from engine.protocol.json_form import json_library
 
 #: Bodies nested deeper than this are refused: no RocketMQ body comes near it.
 _MAX_DEPTH = 64
-_WHITESPACE = " \t\r\n"
-_LITERAL_END = ",:]}" + _WHITESPACE
-_LITERALS: dict[str, object] = {"true": True, "false": False, "null": None}
+#: Blanks and comments; with them, commas.
+_SKIPPED: Final = re.compile(r"(?:[ \t\r\n\f\b]|/\*.*?(?:\*/|\Z)|//[^\n]*)*+", re.DOTALL)
+_SKIPPED_COMMAS: Final = re.compile(r"(?:[ \t\r\n\f\b,]|/\*.*?(?:\*/|\Z)|//[^\n]*)*+", re.DOTALL)
+_STRINGS: Final = {
+    quote: re.compile(rf"{quote}([^{quote}\\]*+(?:\\.[^{quote}\\]*+)*+){quote}", re.DOTALL) for quote in "\"'"
+}
+_ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|x[0-9a-fA-F]{2}|.)", re.DOTALL)
+_ESCAPED: Final = dict(zip("btnvfFr\"'/\\01234567", "\b\t\n\v\f\f\r\"'/\\\0\1\2\3\4\5\6\7", strict=True))
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+_WORD: Final = re.compile(r"[^,:\[\]{}\"'\s/]*")
+_INTEGER: Final = re.compile(r"[+-]?[0-9]{1,20}")
+_LITERALS: Final[dict[str, object]] = {"true": True, "false": False, "null": None, "NaN": None, "undefined": None}
 
 
 class ObjectKeyMap:
@@ -74,12 +89,11 @@ def loads_json(data: bytes) -> Any:
     try:
         return json_library.loads(data)
     except ValueError:
-        pass
+        text = java_text(data)
     try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise MalformedBody(f"the JSON is not UTF-8: {error}") from error
-    return _TolerantParser(text).parse()
+        return json_library.loads(text)  # bytes that are not UTF-8 may have been all that was wrong
+    except ValueError:
+        return _TolerantParser(text).parse()
 
 
 def loads_json_object(data: bytes, what: str) -> dict[str, Any]:
@@ -91,30 +105,28 @@ def loads_json_object(data: bytes, what: str) -> dict[str, Any]:
 
 
 class _TolerantParser:
-    """A recursive-descent parser for JSON plus fastjson's two habits."""
+    """A recursive-descent parser for JSON and what fastjson takes for it."""
 
     def __init__(self, text: str) -> None:
-        self._text = text
+        self._text = text.removeprefix("\ufeff").rstrip("\0")
         self._at = 0
         self._depth = 0
 
     def parse(self) -> Any:
         value = self._value()
-        self._skip()
-        if self._at != len(self._text):
+        if self._peek():
             raise self._error("text after the end")
         return value
 
     def _error(self, what: str) -> MalformedBody:
         return MalformedBody(f"the JSON cannot be read at position {self._at}: {what}")
 
-    def _skip(self) -> None:
-        while self._at < len(self._text) and self._text[self._at] in _WHITESPACE:
-            self._at += 1
-
-    def _peek(self) -> str:
-        self._skip()
-        return self._text[self._at] if self._at < len(self._text) else ""
+    def _peek(self, skipped: re.Pattern[str] = _SKIPPED) -> str:
+        """The next character that counts; none at the end."""
+        found = skipped.match(self._text, self._at)
+        assert found is not None, "it matches nothing, too"
+        self._at = found.end()
+        return self._text[self._at : self._at + 1]
 
     def _expect(self, character: str) -> None:
         if self._peek() != character:
@@ -123,8 +135,10 @@ class _TolerantParser:
 
     def _value(self) -> Any:
         character = self._peek()
+        if character in _STRINGS:
+            return self._string(character)
         if character not in ("{", "["):
-            return self._scalar(character)
+            return self._literal(self._word())
         self._depth += 1
         if self._depth > _MAX_DEPTH:
             raise self._error(f"nested deeper than {_MAX_DEPTH}")
@@ -132,52 +146,70 @@ class _TolerantParser:
         self._depth -= 1
         return value
 
-    def _scalar(self, character: str) -> Any:
-        if character == '"':
-            try:
-                value, self._at = json.JSONDecoder().raw_decode(self._text, self._at)
-                value.encode()  # a lone surrogate could never be sent to anybody again
-            except ValueError as error:
-                raise self._error("a string does not end, or holds a lone surrogate") from error
-            return value
-        start = self._at
-        while self._at < len(self._text) and self._text[self._at] not in _LITERAL_END:
-            self._at += 1
-        word = self._text[start : self._at]
+    def _string(self, quote: str) -> str:
+        found = _STRINGS[quote].match(self._text, self._at)
+        if found is None:
+            raise self._error("a string does not end")
+        text = found[1]
+        if "\\" in text:
+            text = _ESCAPE.sub(self._escaped, text)
+            if _SURROGATE.search(text):
+                text = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")  # joins pairs
+                text = _SURROGATE.sub("?", text)
+        self._at = found.end()
+        return text
+
+    def _escaped(self, escape: re.Match[str]) -> str:
+        code = escape[1]
+        if len(code) > 1:
+            return chr(int(code[1:], 16))
+        if code not in _ESCAPED:
+            raise self._error(f"{escape[0]!r} in a string means nothing")
+        return _ESCAPED[code]
+
+    def _word(self) -> str:
+        found = _WORD.match(self._text, self._at)
+        assert found is not None, "it matches nothing, too"
+        self._at = found.end()
+        return found[0]
+
+    def _literal(self, word: str) -> Any:
         if word in _LITERALS:
             return _LITERALS[word]
         try:
-            return json_library.loads(word)
+            return int(word) if _INTEGER.fullmatch(word) else json_library.loads(word)
         except ValueError as error:
             raise self._error(f"{word[:20]!r} is no value") from error
 
     def _array(self) -> list[Any]:
-        self._expect("[")
+        self._at += 1
         items: list[Any] = []
-        while self._peek() != "]":
-            if items:
-                self._expect(",")
+        while self._peek(_SKIPPED_COMMAS) != "]":
             items.append(self._value())
+            self._require_separator("]")
         self._at += 1
         return items
 
     def _object(self) -> dict[str, Any] | ObjectKeyMap:
-        self._expect("{")
+        self._at += 1
         plain: dict[str, Any] = {}
         keyed: list[tuple[dict[str, object], object]] = []
-        while self._peek() != "}":
-            if plain or keyed:
-                self._expect(",")
-            key = self._value()
+        while (character := self._peek(_SKIPPED_COMMAS)) != "}":
+            key = self._value() if character == "{" or character in _STRINGS else self._word()
             self._expect(":")
             value = self._value()
             if isinstance(key, dict):
                 keyed.append((key, value))
-            elif isinstance(key, str | int | float):
-                plain[str(key)] = value
+            elif isinstance(key, str) and (key or character in _STRINGS):
+                plain[key] = value
             else:
-                raise self._error("a key must be a string, a number or an object")
+                raise self._error("a key must be a string, a word or an object")
+            self._require_separator("}")
         self._at += 1
         if keyed and plain:
             raise self._error("object keys and plain keys in one map")
         return ObjectKeyMap(keyed) if keyed else plain
+
+    def _require_separator(self, end: str) -> None:
+        if self._peek() not in (",", end):
+            raise self._error(f"',' or {end!r} expected")

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from engine.protocol.errors import MalformedBody
+from engine.protocol.java_text import java_text
 
 #: More text than any list of settings has.
 _MAX_BYTES: Final = 1 << 16
@@ -27,12 +28,8 @@ def parse_properties(body: bytes) -> dict[str, str]:
     """
     if len(body) > _MAX_BYTES:
         raise MalformedBody(f"{len(body)} bytes of settings; allowed: {_MAX_BYTES}")
-    try:
-        text = body.decode()
-    except UnicodeDecodeError as error:
-        raise MalformedBody(f"the settings are not UTF-8: {error}") from error
     settings: dict[str, str] = {}
-    for line in re.split(r"[\r\n]+", text):
+    for line in re.split(r"[\r\n]+", java_text(body)):
         entry = line.strip()
         if not entry or entry[0] in "#!":
             continue

@@ -1,8 +1,11 @@
-"""Body compression (RocketMQ: ``UtilAll.compress``; 4.9.8 writes zlib, type 3)."""
+"""Body compression (RocketMQ: ``UtilAll.compress``, in 5.x ``CompressorFactory``). 4.9.8 writes zlib, type 3; clients
+of RocketMQ 5 that speak its remoting protocol may write an LZ4 frame or Zstandard, too.
+"""
 
 from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from typing import Final
 
 from engine.protocol.errors import MalformedMessage
@@ -24,7 +27,8 @@ DECOMPRESSED_MAX_BYTES: Final = 64 * 1024 * 1024
 #: What a message's ``sys_flag`` gains when its body was compressed with zlib.
 ZLIB_SYSTEM_FLAG: Final = MESSAGE_COMPRESSED | COMPRESSION_ZLIB
 
-_UNSUPPORTED: Final = {COMPRESSION_LZ4: "LZ4", COMPRESSION_ZSTD: "ZSTD"}
+#: Four bytes of Zstandard may become 128 KiB, so a piece of this size 32 MiB at most.
+_ZSTD_PIECE_BYTES: Final = 1_024
 
 
 def compress_body(body: bytes, level: int = DEFAULT_COMPRESS_LEVEL) -> bytes:
@@ -35,20 +39,69 @@ def compress_body(body: bytes, level: int = DEFAULT_COMPRESS_LEVEL) -> bytes:
 def decompress_body(body: bytes, sys_flag: int) -> bytes:
     """The original of a stored ``body``, which is returned as it is when ``sys_flag`` says "not compressed".
 
-    Raises :class:`MalformedMessage` for broken or oversize data and for algorithms other than zlib.
+    Raises :class:`MalformedMessage` for broken or oversize data and for unknown algorithms.
     """
     if not sys_flag & MESSAGE_COMPRESSED:
         return body
-    algorithm = _UNSUPPORTED.get(sys_flag & COMPRESSION_TYPE_MASK)
-    if algorithm is not None:
-        raise MalformedMessage(f"the body is compressed with {algorithm}; supported: zlib")
-    decompressor = zlib.decompressobj()
-    try:
-        original = decompressor.decompress(body, DECOMPRESSED_MAX_BYTES)
-    except zlib.error as error:
-        raise MalformedMessage(f"the compressed body cannot be read: {error}") from error
-    if decompressor.unconsumed_tail:
+    unpack = _UNPACKERS.get(sys_flag & COMPRESSION_TYPE_MASK)
+    if unpack is None:
+        raise MalformedMessage(
+            f"the body is compressed with unknown type {(sys_flag & COMPRESSION_TYPE_MASK) >> 8}; "
+            "allowed: 0 and 3 (zlib), 1 (LZ4), 2 (Zstandard)"
+        )
+    original, is_whole = unpack(body)
+    if len(original) > DECOMPRESSED_MAX_BYTES:
         raise MalformedMessage(f"the body grows beyond {DECOMPRESSED_MAX_BYTES} bytes when decompressed")
-    if not decompressor.eof:
+    if not is_whole:
         raise MalformedMessage("the compressed body ends too early")
     return original
+
+
+def _unpack_zlib(body: bytes) -> tuple[bytes, bool]:
+    """The original, whose end may be missing when it is longer than allowed; and whether the data has an end."""
+    unpacker = zlib.decompressobj()
+    try:
+        return unpacker.decompress(body, DECOMPRESSED_MAX_BYTES + 1), unpacker.eof
+    except zlib.error as error:
+        raise _broken("zlib", error) from error
+
+
+def _unpack_lz4(body: bytes) -> tuple[bytes, bool]:
+    import lz4.frame  # not installed where Spark's executors read messages, with Arrow's codecs
+
+    unpacker = lz4.frame.LZ4FrameDecompressor()
+    try:
+        return unpacker.decompress(body, max_length=DECOMPRESSED_MAX_BYTES + 1), unpacker.eof
+    except RuntimeError as error:
+        raise _broken("LZ4", error) from error
+
+
+def _unpack_zstd(body: bytes) -> tuple[bytes, bool]:
+    """Piece by piece: a frame need not state its size, and the library takes no limit."""
+    import zstandard
+
+    unpacker = zstandard.ZstdDecompressor().decompressobj()
+    pieces: list[bytes] = []
+    length = 0
+    try:
+        for start in range(0, len(body), _ZSTD_PIECE_BYTES):
+            if unpacker.eof or length > DECOMPRESSED_MAX_BYTES:
+                break
+            pieces.append(unpacker.decompress(body[start : start + _ZSTD_PIECE_BYTES]))
+            length += len(pieces[-1])
+    except zstandard.ZstdError as error:
+        raise _broken("Zstandard", error) from error
+    return b"".join(pieces), unpacker.eof
+
+
+def _broken(algorithm: str, error: Exception) -> MalformedMessage:
+    return MalformedMessage(f"the compressed body cannot be read ({algorithm}): {error}")
+
+
+#: By the type in the system flag; clients older than types write 0 and zlib.
+_UNPACKERS: Final[dict[int, Callable[[bytes], tuple[bytes, bool]]]] = {
+    0: _unpack_zlib,
+    COMPRESSION_ZLIB: _unpack_zlib,
+    COMPRESSION_LZ4: _unpack_lz4,
+    COMPRESSION_ZSTD: _unpack_zstd,
+}

@@ -135,6 +135,8 @@ class MessageExt(_HasProperties):
     :ivar consume_started_ms: when this client gave it to a listener (RocketMQ: the property CONSUME_START_TIME, which a
         sender could forge); None: not yet.
     :ivar is_swallowed: an idempotent listener acknowledged it as a duplicate, without working on it.
+    :ivar unreadable: why this message could not be decoded; its body and its properties then are as they are stored, or
+        empty. Consumers do not pass such a message to a listener. None: it was decoded.
     """
 
     topic: str
@@ -156,6 +158,7 @@ class MessageExt(_HasProperties):
     broker_name: str | None = None
     consume_started_ms: int | None = None
     is_swallowed: bool = False
+    unreadable: str | None = None
 
     @property
     def offset_message_id(self) -> str:

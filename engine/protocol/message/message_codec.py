@@ -9,6 +9,7 @@ import struct
 
 from engine.protocol.byte_strings import BytesWriter
 from engine.protocol.errors import MalformedMessage
+from engine.protocol.java_text import java_text
 from engine.protocol.message.addresses import decode_host, encode_host
 from engine.protocol.message.compression import decompress_body
 from engine.protocol.message.message import MessageExt
@@ -17,6 +18,7 @@ from engine.protocol.message.record_layout import (
     FIXED_PART,
     FIXED_SIZE_BYTES,
     HOST_FLAGS,
+    IDENTITY,
     MESSAGE_MAGIC,
     PROPERTIES_LENGTH,
     SIZE_AND_MAGIC,
@@ -128,7 +130,7 @@ def decode_stored_message(
     data = bytes(buffer[position : position + size])
     try:
         message = _decode_whole(data)
-    except (struct.error, IndexError, UnicodeDecodeError, ValueError) as error:
+    except (struct.error, IndexError, ValueError) as error:
         raise MalformedMessage(f"message at {position} does not fit its own size {size}: {error}") from error
     if check_crc and body_crc(message.body) != message.body_crc:
         raise MalformedMessage(
@@ -169,9 +171,9 @@ def _decode_whole(data: bytes) -> MessageExt:
     if properties_start + properties_length != len(data):
         raise ValueError(f"properties length {properties_length}")
     return MessageExt(
-        topic=data[body_end + 1 : topic_end].decode(),
+        topic=java_text(data[body_end + 1 : topic_end]),
         body=data[layout.size : body_end],
-        properties=decode_properties(data[properties_start:].decode()),
+        properties=decode_properties(java_text(data[properties_start:])),
         queue_id=queue_id,
         queue_offset=queue_offset,
         commit_log_offset=physical_offset,
@@ -189,20 +191,62 @@ def _decode_whole(data: bytes) -> MessageExt:
 
 
 def stored_properties_text(data: bytes | memoryview) -> str:
-    """The property string of one stored message, letter for letter (``data`` holds exactly that message)."""
+    """The property string of one stored message (``data`` holds exactly that message)."""
     whole = bytes(data)
     (sys_flag,) = SYSTEM_FLAG.unpack_from(whole)
     layout = FIXED_PART[sys_flag & HOST_FLAGS]
     topic_at = layout.size + layout.unpack_from(whole)[-1]
-    return whole[topic_at + 1 + whole[topic_at] + PROPERTIES_LENGTH.size :].decode()
+    return java_text(whole[topic_at + 1 + whole[topic_at] + PROPERTIES_LENGTH.size :])
 
 
 def decode_messages(data: bytes, *, decompress: bool = True) -> list[MessageExt]:
-    """All messages of a pull, view or query reply: stored forms one after the other."""
-    messages = []
+    """All messages of a pull, view or query reply: stored forms one after the other.
+
+    One that cannot be decoded hides none of the others: it comes with its place, and says in ``unreadable`` why. Where
+    no message begins, the list ends. Raises :class:`MalformedMessage` when it would be empty though ``data`` is not.
+    """
+    messages: list[MessageExt] = []
     position = 0
     while position < len(data):
-        message = decode_stored_message(data, position, decompress=decompress)
+        try:
+            message = decode_stored_message(data, position, decompress=decompress)
+        except MalformedMessage as error:
+            size, magic = peek_stored_message(data, position)
+            if magic != MESSAGE_MAGIC or not FIXED_SIZE_BYTES <= size <= len(data) - position:
+                if messages:
+                    break
+                raise
+            message = _unreadable(data[position : position + size], str(error))
         messages.append(message)
         position += message.store_size
     return messages
+
+
+def message_without_content(queue_id: int, queue_offset: int, commit_log_offset: int, why: str) -> MessageExt:
+    """What there is of a message of which no more than its place can be read; it has no topic."""
+    nowhere = "0.0.0.0:0"
+    return MessageExt(
+        topic="",
+        body=b"",
+        properties={},
+        queue_id=queue_id,
+        queue_offset=queue_offset,
+        commit_log_offset=commit_log_offset,
+        born_timestamp=0,
+        born_host=nowhere,
+        store_timestamp=0,
+        store_host=nowhere,
+        unreadable=why,
+    )
+
+
+def _unreadable(record: bytes, why: str) -> MessageExt:
+    try:
+        message = _decode_whole(record)
+    except (struct.error, IndexError, ValueError):
+        # Its lengths do not fit; but its place lies before all that they move.
+        size, _, queue_id, queue_offset, commit_log_offset = IDENTITY.unpack_from(record)
+        message = message_without_content(queue_id, queue_offset, commit_log_offset, why)
+        message.store_size = size
+    message.unreadable = why
+    return message

@@ -257,7 +257,7 @@ class LiveConnection(asyncio.Protocol):
                 self._has_turn = True
                 self._connections.turns.add(self)
         elif self._splitter.error is not None:
-            self._end_garbage(self._splitter.error)
+            self._end_stream(self._splitter.error)
             return
         must_read = not self._frames and not waits_for_reader
         if must_read is not self._is_reading:
@@ -271,9 +271,9 @@ class LiveConnection(asyncio.Protocol):
             _log.warning("%s is disconnected: %s", self.remote_address, reason)
             self.abort(reason)
 
-    def _end_garbage(self, error: str) -> None:
+    def _end_stream(self, error: str) -> None:
         if not self._is_closing:
-            _log.warning("%s sent garbage: %s", self.remote_address, error)
+            _log.warning("%s is disconnected: %s", self.remote_address, error)
             self.close_because(error)
 
     def _call(self, method: Callable[[_Argument], None], argument: _Argument) -> None:

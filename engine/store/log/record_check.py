@@ -2,9 +2,9 @@
 
 RocketMQ checks a message when it recovers and sends later whatever its consume queues point to. Here each one is
 checked on its way out: that it lies where it says, that it is the one asked for, that its lengths add up to its size,
-that its body has its CRC, and that its properties can be read. A lost disk sector
-of them reads as zeros. What the format has no check for (a time stamp, a flag, a letter of a property) may still have
-changed.
+that its body has its CRC, and that no disk sector of its properties is lost, which reads as zeros. Properties that are
+not UTF-8 are the sender's. What the format has no check for (a time stamp, a flag, a letter of a property) may still
+have changed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Damage(Enum):
     )
     LENGTHS = "its lengths do not add up to its size"
     BODY = "its body does not have its CRC"
-    PROPERTIES = "its topic or its properties cannot be read"
+    PROPERTIES = "its topic cannot be read, or a disk sector of its properties is lost"
 
 
 def damage_of(
@@ -83,17 +83,8 @@ def _damage_behind_body(rest: bytes, topic_block: bytes | None, end_offset: int)
     elif not rest.startswith(topic_block):
         return Damage.ANOTHER_MESSAGE
     properties = rest[properties_at:]
-    if properties.isascii() and 0 not in properties:
-        return None
-    return None if _can_be_read(properties, end_offset - len(properties)) else Damage.PROPERTIES
-
-
-def _can_be_read(properties: bytes, commit_log_offset: int) -> bool:
-    try:
-        properties.decode()
-    except UnicodeDecodeError:
-        return False
-    return not _lacks_sector(properties, commit_log_offset)
+    is_lost = 0 in properties and _lacks_sector(properties, end_offset - len(properties))
+    return Damage.PROPERTIES if is_lost else None
 
 
 def _lacks_sector(data: bytes, offset: int) -> bool:

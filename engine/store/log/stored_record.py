@@ -10,14 +10,8 @@ from __future__ import annotations
 from typing import Final
 
 from engine.protocol.errors import IllegalName
-from engine.protocol.java_hash import java_string_hash
-from engine.protocol.message.message_properties import (
-    PROPERTY_DELAY_TIME_LEVEL,
-    PROPERTY_KEYS,
-    PROPERTY_TAGS,
-    PROPERTY_UNIQUE_KEY,
-    decode_properties,
-)
+from engine.protocol.java_text import java_text
+from engine.protocol.message.message_properties import PROPERTY_DELAY_TIME_LEVEL, decode_properties
 from engine.protocol.message.record_layout import (
     FIXED_SIZE_BYTES,
     HOST_FLAGS,
@@ -28,7 +22,7 @@ from engine.protocol.message.record_layout import (
 from engine.protocol.names import SCHEDULE_TOPIC, validate_topic
 from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_MASK
 from engine.store.log.record_check import damage_of
-from engine.store.queues.dispatch_request import DispatchRequest
+from engine.store.queues.dispatch_request import DispatchRequest, dispatched_fields
 
 _PREPARED_OFFSET: Final = fields_at("prepared_transaction_offset")
 _PLACE: Final = fields_at("queue_id", "queue_offset", "body_length")
@@ -82,28 +76,29 @@ def parse_record(
         validate_topic(topic)
     except IllegalName:
         return None
-    properties = decode_properties(buffer[topic_end + PROPERTIES_LENGTH.size : position + size].decode())
+    properties = decode_properties(java_text(buffer[topic_end + PROPERTIES_LENGTH.size : position + size]))
+    tags_code, keys, unique_key = dispatched_fields(properties)
+    if topic == SCHEDULE_TOPIC:
+        tags_code = _due_ms(properties, store_timestamp, delay_levels_ms) or tags_code
     return DispatchRequest(
         topic,
         queue_id,
         queue_offset,
         commit_log_offset,
         size,
-        _tags_code(topic, properties, store_timestamp, delay_levels_ms),
+        tags_code,
         store_timestamp,
         sys_flag,
-        properties.get(PROPERTY_KEYS, ""),
-        properties.get(PROPERTY_UNIQUE_KEY, ""),
+        keys,
+        unique_key,
     )
 
 
-def _tags_code(topic: str, properties: dict[str, str], store_timestamp: int, delay_levels_ms: tuple[int, ...]) -> int:
-    if topic == SCHEDULE_TOPIC:
-        level = properties.get(PROPERTY_DELAY_TIME_LEVEL, "")
-        if level.isascii() and level.isdigit() and int(level) > 0:
-            return deliver_timestamp(store_timestamp, int(level), delay_levels_ms)
-    tags = properties.get(PROPERTY_TAGS)
-    return java_string_hash(tags) if tags else 0
+def _due_ms(properties: dict[str, str], store_timestamp: int, delay_levels_ms: tuple[int, ...]) -> int | None:
+    level = properties.get(PROPERTY_DELAY_TIME_LEVEL, "")
+    if level.isascii() and level.isdigit() and int(level) > 0:
+        return deliver_timestamp(store_timestamp, int(level), delay_levels_ms)
+    return None
 
 
 def deliver_timestamp(store_timestamp: int, delay_level: int, delay_levels_ms: tuple[int, ...]) -> int:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
+from engine.protocol.java_hash import java_string_hash
+from engine.protocol.message.message_properties import PROPERTY_KEYS, PROPERTY_TAGS, PROPERTY_UNIQUE_KEY
 from engine.protocol.system_flags import TRANSACTION_MASK, TRANSACTION_PREPARED_TYPE, TRANSACTION_ROLLBACK_TYPE
 
 
@@ -67,6 +71,16 @@ class DispatchRequest:
             self.keys,
             self.unique_key,
         )
+
+
+def dispatched_fields(properties: Mapping[str, str]) -> tuple[int, str, str]:
+    """Tags code, keys and unique key of a message that is stored with exactly these ``properties``.
+
+    Whoever stores a message takes them from here, as recovery does: a queue or an index made anew is the same.
+    """
+    tags = properties.get(PROPERTY_TAGS)
+    tags_code = java_string_hash(tags) if tags else 0
+    return tags_code, properties.get(PROPERTY_KEYS, ""), properties.get(PROPERTY_UNIQUE_KEY, "")
 
 
 def belongs_in_consume_queue(sys_flag: int) -> bool:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import struct
 from collections.abc import Awaitable
 
 import pytest
 
-from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.command.remoting_command import RemotingCommand, decode_command
 from engine.protocol.enums import LanguageCode
 from engine.protocol.errors import MalformedHeader
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel
 from engine.remoting.errors import (
     RemotingConnectFailed,
+    RemotingReplyUnreadable,
     RemotingSendFailed,
     RemotingShutDown,
     RemotingTimeout,
@@ -23,6 +25,7 @@ from engine.remoting.remoting_client import RemotingClient
 from engine.remoting.remoting_server import RemotingServer
 from engine.runtime.lab.lab_runtime import LabMachines
 from engine.runtime.live.live_runtime import LiveRuntime
+from engine.runtime.port import Connection
 
 ECHO = 900
 NEVER = 901
@@ -202,6 +205,71 @@ def test_a_garbage_frame_closes_the_connection_and_no_other() -> None:
     echo.world.run(send_garbage(), node="client")
     echo.world.run_until(lambda: handler.lost, 1000)
     assert echo.call(ECHO).code == 0
+
+
+class Peer:
+    """Sends frames as they are, and keeps what comes back."""
+
+    def __init__(self) -> None:
+        self.frames: list[RemotingCommand] = []
+        self.lost = ""
+
+    def connection_made(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def frame_received(self, frame: bytes) -> None:
+        self.frames.append(decode_command(frame))
+
+    def connection_lost(self, reason: str) -> None:
+        self.lost = reason or "lost"
+
+
+def _framed(header: bytes) -> bytes:
+    return struct.pack(">iI", 4 + len(header), len(header)) + header
+
+
+@pytest.mark.parametrize(
+    "bad", [b'{"code":"x","opaque":5}', b'{"code":900,"opaque":5,"version":"x"}', b'{"opaque":5,"code":900 "flag":0}']
+)
+def test_a_bad_request_is_answered_and_the_good_one_after_it_too(bad: bytes) -> None:
+    echo, peer = Echo(), Peer()
+
+    async def send() -> None:
+        await echo.world.node("client").network.connect(echo.address, peer, 1000)
+        peer.connection.send_frame(
+            _framed(bad) + _framed(bad[:-1] + b',"flag":2}') + _framed(b'{"code":900,"opaque":6}')
+        )
+
+    echo.world.run(send(), node="client")
+    echo.world.run_for(1000)
+    assert [(reply.opaque, reply.code) for reply in peer.frames] == [(5, ResponseCode.SYSTEM_ERROR), (6, 0)]
+    assert "the header cannot be read" in (peer.frames[0].remark or "")
+    assert not peer.lost
+
+
+def test_a_bad_reply_fails_its_call_and_no_other() -> None:
+    world = LabMachines(seed=7)
+
+    class Server(Peer):
+        def frame_received(self, frame: bytes) -> None:
+            opaque = decode_command(frame).opaque
+            version = b'"x"' if opaque == 1 else b"0"
+            self.connection.send_frame(_framed(b'{"code":0,"flag":1,"opaque":%d,"version":%s}' % (opaque, version)))
+
+    listening = world.node("server").network.listen("0.0.0.0", 9000, Server, 1 << 20)
+    listener = world.run(listening, node="server")
+    client = RemotingClient(world.node("client"), "caller")
+    address = f"{world.node('server').identity.host_ip}:{listener.address.rpartition(':')[2]}"
+
+    async def call_both() -> list[object]:
+        calls = (client.call(address, RemotingCommand.request(ECHO), 1000) for _ in range(2))
+        return await asyncio.gather(*calls, return_exceptions=True)
+
+    failed, good = world.run(call_both(), node="client")
+    assert isinstance(failed, RemotingReplyUnreadable)
+    assert "version" in str(failed)
+    assert not failed.outcome_known
+    assert isinstance(good, RemotingCommand)
 
 
 def test_the_server_knows_language_and_version_of_its_peers() -> None:

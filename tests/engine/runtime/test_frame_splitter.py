@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 
 import pytest
@@ -57,6 +58,20 @@ def test_a_bad_length_ends_the_stream_behind_the_frames_before_it(frames, length
     assert splitter.error is not None
     assert f"length {length} is not allowed" in splitter.error
     assert not splitter.is_empty
+
+
+@pytest.mark.parametrize(
+    ("preface", "named"),
+    [
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "a gRPC client of RocketMQ 5 .*: not supported yet"),
+        (b"\x16\x03\x01\x02\x00\x01", "speaks TLS"),
+    ],
+)
+def test_a_client_of_another_protocol_is_named_however_its_bytes_arrive(preface, named):
+    for size in range(1, len(preface) + 1):
+        splitter, received = feed_all([preface[at : at + size] for at in range(0, len(preface), size)])
+        assert received == []
+        assert re.search(named, splitter.error)
 
 
 def test_a_large_frame_in_many_pieces_is_whole():

@@ -13,6 +13,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from engine.protocol.java_text import java_text
+
 Int64Array = npt.NDArray[np.int64]
 ByteArray = npt.NDArray[np.uint8]
 
@@ -91,5 +93,5 @@ def as_text(array: Any) -> Any:
         array.validate(full=True)
     except pa.ArrowInvalid:
         values = array.cast(pa.binary()).to_pylist()
-        return pa.array([value and value.decode("utf-8", "replace") for value in values], pa.string())
+        return pa.array([value and java_text(value) for value in values], pa.string())
     return array

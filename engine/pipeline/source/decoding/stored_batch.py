@@ -172,9 +172,15 @@ class StoredBatch:
         return places
 
     def decompressed_body(self, place: int) -> bytes:
-        """One compressed body as it was sent. Raises ``ROCKETMQ_BROKEN_MESSAGE``."""
+        """One compressed body as it was sent. Raises ``ROCKETMQ_BROKEN_MESSAGE``, which names the message."""
         body = self._data[self._body_starts[place] : self._body_ends[place]]
-        return decompressed(body, int(self.number("sys_flag")[place]))
+        try:
+            return decompressed(body, int(self.number("sys_flag")[place]))
+        except RocketMQError as error:
+            topic = self._data[self._topic_starts[place] : self._topic_ends[place]].decode("ascii", "replace")
+            queue_id, offset = self.number("queue_id")[place], self.number("queue_offset")[place]
+            where = f"topic {topic!r}, queue {queue_id}, offset {offset}"
+            raise RocketMQError(error.condition, f"{where}: {error.text}; columns without body can be read") from error
 
     def timestamps(self, name: str) -> Any:
         """A time field as Arrow's timestamps."""

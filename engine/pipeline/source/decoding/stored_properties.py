@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from engine.pipeline.source.decoding.byte_ranges import Int64Array, as_text, split_ranges, take_ranges
+from engine.protocol.java_text import java_text
 from engine.protocol.message.message_properties import (
     NAME_VALUE_SEPARATOR,
     PROPERTY_KEYS,
@@ -103,7 +104,7 @@ def _without_repeated_names(data: bytes, starts: Int64Array, ends: Int64Array) -
     """Property strings in which no name comes twice, as data, starts and ends. Only broken programs write such ones,
     so this may be slow.
     """
-    texts = [data[start:end].decode("utf-8", "replace") for start, end in zip(starts, ends, strict=True)]
+    texts = [java_text(data[start:end]) for start, end in zip(starts, ends, strict=True)]
     encoded = [encode_properties(decode_properties(text)).encode() for text in texts]
     new_ends = np.cumsum([1 + len(text) for text in encoded])
     return b"".join([b"\0" + text for text in encoded]), new_ends - [len(text) for text in encoded], new_ends

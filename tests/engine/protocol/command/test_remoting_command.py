@@ -94,6 +94,61 @@ def test_a_broken_frame_is_named(frame: bytes, named: str) -> None:
         decode_command(frame)
 
 
+GBK = "重量".encode("gbk")
+REPLACED = "\ufffd" * len(GBK)
+
+
+def test_text_of_another_encoding_is_replaced_in_both_kinds_of_header() -> None:
+    header = b'{"code":310,"extFields":{"i":"' + GBK + b'"},"opaque":7,"remark":"' + GBK + b'"}'
+    command = decode_command(json_frame(header, b"\xff\xfe"))
+    assert (command.ext_fields, command.remark, command.body) == ({"i": REPLACED}, REPLACED, b"\xff\xfe")
+    binary = RemotingCommand(310, remark="rrrr", ext_fields={"i": "vvvv"}, serialize_type=SerializeType.ROCKETMQ)
+    frame = encode_command(binary)[4:].replace(b"rrrr", GBK).replace(b"vvvv", GBK)
+    assert (decode_command(frame).ext_fields, decode_command(frame).remark) == ({"i": REPLACED}, REPLACED)
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        b'\xef\xbb\xbf{"code":310,"extFields":{"i":"a"},"opaque":7}',
+        b'{"code":310,"extFields":{"i":"a",},"opaque":7,}',
+        b"{code:310,'extFields':{'i':'a'},/* */'opaque':7}",
+    ],
+)
+def test_a_header_that_fastjson_reads_is_read(header: bytes) -> None:
+    command = decode_command(json_frame(header))
+    assert (command.code, command.opaque, command.ext_fields) == (310, 7, {"i": "a"})
+
+
+@pytest.mark.parametrize(
+    ("frame", "flag"),
+    [
+        (json_frame(b'{"code":"ten","opaque":7,"flag":2}'), 2),
+        (json_frame(b'{"code":10,"opaque":7,"version":"x"}'), 0),
+        (json_frame(b'{"code":10,"opaque":"7","extFields":[1]}'), 0),
+        (json_frame(b'{"code":10,"extFields":{"opaque":"3","i":1 2},"flag":1,"opaque":7'), 1),
+        (json_frame(b'{"extFields":{"i":"\\"opaque\\":3"},"opaque":7 "code":10}'), 0),
+        (json_frame(b'{"code":1,"opaque":7,"remark":"' + b"x" * 1024 * 1024 + b'"}'), 0),
+        (bytes.fromhex("0100001500 0a 0c 0199 00000007 00000002 00000000 7fffffff"), 2),
+        (bytes.fromhex("0100000d 000a 0c 0199 00000007 00000001"), 1),
+    ],
+)
+def test_a_broken_header_is_reported_with_what_its_answer_needs(frame: bytes, flag: int) -> None:
+    with pytest.raises(MalformedFrame) as caught:
+        decode_command(frame)
+    assert caught.value.head is not None
+    assert (caught.value.head.opaque, caught.value.head.flag) == (7, flag)
+
+
+@pytest.mark.parametrize(
+    "frame", [b"", b"\x00\x00\x00\x05{}", json_frame(b"[]"), json_frame(b'{"opaque":"x"}'), b"\x01\x00\x00\x02ab"]
+)
+def test_a_frame_without_a_number_has_no_head(frame: bytes) -> None:
+    with pytest.raises(MalformedFrame) as caught:
+        decode_command(frame)
+    assert caught.value.head is None
+
+
 def test_a_reply_keeps_opaque_and_serialize_type() -> None:
     request = RemotingCommand(code=11, opaque=42, serialize_type=SerializeType.ROCKETMQ)
     reply = request.reply(0, "fine")

@@ -26,7 +26,7 @@ def test_lines_are_read_as_java_reads_them(text, expected):
     assert parse_properties(text.encode()) == expected
 
 
-@pytest.mark.parametrize("body", [b"=1", b"\xff=1", b"a=1\n" * 20_000])
+@pytest.mark.parametrize("body", [b"=1", b"a=1\n" * 20_000])
 def test_what_is_no_list_of_settings_is_refused(body):
     with pytest.raises(MalformedBody):
         parse_properties(body)

@@ -143,6 +143,47 @@ def test_concatenated_messages_come_back_decompressed() -> None:
     assert decode_stored_message(stored).body == body
 
 
+@given(st.lists(st.tuples(messages(), st.booleans()), min_size=1, max_size=6), st.data())
+def test_a_damaged_message_hides_none_of_its_neighbours(
+    parts: list[tuple[MessageExt, bool]], data: st.DataObject
+) -> None:
+    stored = [bytearray(encode_stored_message(message)) for message, _ in parts]
+    for record, (_, is_damaged) in zip(stored, parts, strict=True):
+        for _ in range(data.draw(st.integers(1, 5)) if is_damaged else 0):
+            record[data.draw(st.integers(8, len(record) - 1))] = data.draw(st.integers(0, 255))
+    found = decode_messages(b"".join(stored), decompress=False)
+    assert len(found) == len(parts)
+    for again, (message, is_damaged) in zip(found, parts, strict=True):
+        if not is_damaged:
+            assert fields_of(again) == fields_of(message)
+
+
+def test_after_something_that_is_no_message_the_list_ends_and_does_not_begin_with_it() -> None:
+    stored = encode_stored_message(decode_stored_message(COMMIT_LOG, 0))
+    assert len(decode_messages(stored + stored[:50])) == 1
+    for nothing in (b"\0" * 100, b"\x7f" + stored[1:]):
+        assert len(decode_messages(stored + nothing)) == 1
+        with pytest.raises(MalformedMessage):
+            decode_messages(nothing + stored)
+
+
+def test_what_cannot_be_decoded_keeps_its_place_and_what_is_stored() -> None:
+    message = decode_stored_message(COMMIT_LOG, 0)
+    message.body, message.sys_flag = b"no zlib", ZLIB_SYSTEM_FLAG
+    (found,) = decode_messages(encode_stored_message(message))
+    assert (found.body, found.sys_flag, found.properties) == (b"no zlib", ZLIB_SYSTEM_FLAG, message.properties)
+    assert "cannot be read (zlib)" in (found.unreadable or "")
+    record = bytearray(encode_stored_message(message))
+    record[84] = 0x7F  # the length of the body
+    (found,) = decode_messages(bytes(record))
+    assert (found.topic, found.body, found.properties, found.store_size) == ("", b"", {}, len(record))
+    assert (found.queue_id, found.queue_offset, found.commit_log_offset) == (
+        message.queue_id,
+        message.queue_offset,
+        message.commit_log_offset,
+    )
+
+
 def test_a_body_that_explodes_when_decompressed_is_refused() -> None:
     message = decode_stored_message(COMMIT_LOG, 0)
     message.body, message.sys_flag = zlib.compress(bytes(70 << 20)), ZLIB_SYSTEM_FLAG

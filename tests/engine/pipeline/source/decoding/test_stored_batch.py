@@ -207,9 +207,17 @@ def test_bytes_that_are_no_messages_are_refused(data):
     assert error.value.condition == "ROCKETMQ_BROKEN_MESSAGE"
 
 
+def test_properties_that_are_not_utf8_are_read_as_everywhere_else():
+    data = stored(properties=b"KEYS\x01\xd6\xd8 k\x02a\x01\xed\xa0\x80\xff") + stored(properties="TAGS\x01t")
+    rows = decode(data).to_pylist()
+    assert [dict(row["properties"]) for row in rows] == [message.properties for message in decode_messages(data)]
+    assert dict(rows[0]["properties"])["a"] == "\ufffd\ufffd"
+
+
 def test_a_body_that_is_not_what_its_flag_says_is_refused():
-    with pytest.raises(RocketMQError, match="ROCKETMQ_BROKEN_MESSAGE"):
-        decode(stored(b"not compressed", sys_flag=ZLIB_SYSTEM_FLAG))
+    with pytest.raises(RocketMQError, match="ROCKETMQ_BROKEN_MESSAGE") as error:
+        decode(stored() + stored(b"not compressed", sys_flag=ZLIB_SYSTEM_FLAG, queue_offset=17))
+    assert "offset 17" in str(error.value)
 
 
 def test_compressed_bodies_are_spread_over_several_batches():
