@@ -13,8 +13,8 @@ from engine.remoting.channel import Channel, Processor
 from engine.remoting.errors import RemotingConnectFailed, RemotingShutDown, RemotingTimeout
 from engine.remoting.processor import ProcessorTable
 from engine.runtime.background_tasks import wait_until_ended
+from engine.runtime.future_waits import shield
 from engine.runtime.port import ConnectFailed
-from engine.runtime.shield import shield
 
 if TYPE_CHECKING:
     from engine.runtime.port import Runtime

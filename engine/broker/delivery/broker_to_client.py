@@ -34,6 +34,7 @@ from engine.protocol.errors import ProtocolError
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RemotingError, RemotingTimeout, RequestRefused
+from engine.runtime.future_waits import all_ended
 from engine.store.message_store import MessageStore
 
 logger = logging.getLogger("glassmq.broker")
@@ -143,10 +144,9 @@ class BrokerToClient:
         members = [member for member in online if not client_id or member.client_id == client_id]
         for member in members:
             _check_version(member, V3_0_7_SNAPSHOT)
-        answers = await asyncio.gather(*(self._offsets_of(member, topic, group) for member in members))
-        table = {
-            member.client_id: answer for member, answer in zip(members, answers, strict=True) if answer is not None
-        }
+        asking = {member.client_id: asyncio.ensure_future(self._offsets_of(member, topic, group)) for member in members}
+        await all_ended(asking.values())
+        table = {client_id: answer for client_id, asked in asking.items() if (answer := asked.result()) is not None}
         return GetConsumerStatusBody({}, table)
 
     async def _offsets_of(self, member: ClientChannelInfo, topic: str, group: str) -> dict[MessageQueue, int] | None:

@@ -30,8 +30,8 @@ from engine.broker.foundation.errors import ConfigNotSaved, TooManyEntries
 from engine.protocol.body.data_version import DataVersion
 from engine.protocol.errors import MalformedBody, ProtocolError
 from engine.protocol.json_form.json_fields import as_object, get_object
+from engine.runtime.future_waits import all_ended, shield
 from engine.runtime.port import Clock, DiskFault
-from engine.runtime.shield import shield
 from engine.store.files.change_journal import ChangeJournal
 from engine.store.files.config_file import ConfigFile
 
@@ -260,7 +260,7 @@ class ConfigTable(Generic[_Entry]):
         writers = [task for task in (self._follower, self._next_write) if task is not None]
         for task in writers:
             task.cancel()
-        await asyncio.gather(*writers, return_exceptions=True)
+        await all_ended(writers)
         self._journal.close()
 
     async def close(self) -> None:
@@ -268,7 +268,7 @@ class ConfigTable(Generic[_Entry]):
         if self._follower is not None:
             self._follower.cancel()
         if self._next_write is not None:
-            await asyncio.gather(self._next_write, return_exceptions=True)
+            await all_ended([self._next_write])
         async with self._writing:
             await self._write_whole(self.to_dict)
 

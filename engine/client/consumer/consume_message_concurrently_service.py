@@ -33,7 +33,7 @@ from engine.client.queues.process_queue import ProcessQueue
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.enums import MessageModel
 from engine.protocol.message.message import MessageExt
-from engine.runtime.shield import shield
+from engine.runtime.future_waits import shield
 from engine.runtime.step import step
 
 _log = logging.getLogger("glassmq.client")

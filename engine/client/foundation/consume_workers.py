@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 
 from engine.protocol.body.message_queue import MessageQueue
 from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.future_waits import all_ended
 
 _log = logging.getLogger("glassmq.client")
 
@@ -98,7 +99,7 @@ class ConsumeWorkers(Generic[Request]):
         workers = [worker for worker in self._workers.values() if worker is not asyncio.current_task()]
         try:
             async with asyncio.timeout(await_termination_ms / 1000):
-                await asyncio.gather(*workers, return_exceptions=True)
+                await all_ended(workers)
         except TimeoutError:
             _log.warning(
                 "group %s: listeners still ran after %d ms; their messages will be delivered again",

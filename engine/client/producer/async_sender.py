@@ -22,8 +22,8 @@ from typing import Any
 from engine.client.callbacks.send_result import SendResult
 from engine.client.foundation.errors import ClientNotRunning, RequestFailed
 from engine.client.producer.async_send_permits import AsyncSendPermits
+from engine.runtime.future_waits import all_ended, shield
 from engine.runtime.port import Runtime
-from engine.runtime.shield import shield
 
 _log = logging.getLogger("glassmq.client")
 
@@ -74,7 +74,7 @@ class AsyncSender:
     async def _ended_within(self, timeout_ms: int) -> bool:
         try:
             async with asyncio.timeout(timeout_ms / 1_000):
-                await shield(asyncio.gather(*self._tasks, return_exceptions=True))
+                await shield(all_ended(self._tasks))
         except TimeoutError:
             return False
         return True

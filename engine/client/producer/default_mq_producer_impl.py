@@ -26,7 +26,7 @@ from engine.client.producer.send_kernel import Outgoing, SendKernel
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.topic_route_data import TopicRouteData
 from engine.protocol.message.message import Message
-from engine.runtime.shield import shield
+from engine.runtime.future_waits import shield
 
 #: Chooses the queue of a try, given the name of the broker where the try before failed.
 ChooseQueue = Callable[[str | None], MessageQueue]

@@ -43,7 +43,7 @@ from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.protocol.system_flags import MESSAGE_COMPRESSED
 from engine.remoting.channel import Channel
-from engine.runtime.shield import shield
+from engine.runtime.future_waits import all_ended, shield
 
 _log = logging.getLogger("glassmq.client")
 
@@ -133,7 +133,7 @@ class Requester:
 
     async def finish(self) -> None:
         """Wait until the callbacks of asynchronous requests have been called."""
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await all_ended(self._tasks)
 
     async def _run(self, pending: RequestResponseFuture, send: SendRequest, callback: RequestCallback) -> None:
         reply: MessageExt | None = None

@@ -24,6 +24,7 @@ from engine.kafka.records.record import Record
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.kafka.wire.cluster import MetadataRequest, MetadataResponse
 from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.future_waits import all_ended
 from engine.runtime.port import Runtime
 
 
@@ -121,7 +122,7 @@ class KafkaProducer:
         self.accumulator.flushes_in_progress += 1
         self.client.wake()
         try:
-            await asyncio.gather(*results, return_exceptions=True)
+            await all_ended(results)
         finally:
             self.accumulator.flushes_in_progress -= 1
 

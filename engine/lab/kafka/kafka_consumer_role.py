@@ -18,6 +18,7 @@ from engine.lab.nodes.node_role import LabNodeRole, Surroundings
 from engine.lab.scenario.scenario import NodeSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.work_spec import PollLoopConfig
+from engine.runtime.future_waits import all_ended
 
 _log = logging.getLogger("glassmq.lab")
 
@@ -89,7 +90,7 @@ class KafkaConsumerRole(LabNodeRole):
     async def _stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await all_ended([self._task])
         if self.consumer is not None:
             await self.consumer.close()
 

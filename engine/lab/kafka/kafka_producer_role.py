@@ -21,6 +21,7 @@ from engine.lab.nodes.node_role import LabNodeRole, Surroundings
 from engine.lab.scenario.scenario import NodeSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.scenario.traffic_spec import SendMode, TrafficSpec
+from engine.runtime.future_waits import all_ended
 
 
 class KafkaProducerRole(LabNodeRole):
@@ -102,7 +103,7 @@ class KafkaProducerRole(LabNodeRole):
             return
         sending.add_done_callback(lambda done: self._returned(key, traffic.topic, brokers, done))
         if traffic.mode is SendMode.SYNC:
-            await asyncio.gather(sending, return_exceptions=True)
+            await all_ended([sending])
 
     def _returned(self, key: str, topic: str, brokers: KnownBrokers, done: asyncio.Future[RecordMetadata]) -> None:
         """The callback of a send. Without an answer (``acks`` 0) there is no offset, and nothing is known."""
@@ -131,7 +132,7 @@ class KafkaProducerRole(LabNodeRole):
     async def _stop(self) -> None:
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await all_ended(self._tasks)
         if self.producer is not None:
             await self.producer.close()
 

@@ -18,6 +18,7 @@ from engine.lab.nodes.traffic_sender import TrafficSender
 from engine.lab.scenario.scenario import NodeSpec
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.identifiers import IdentifierConfig, IdentifierMaker
+from engine.runtime.future_waits import all_ended
 
 
 class ProducerRole(LabNodeRole):
@@ -114,7 +115,7 @@ class ProducerRole(LabNodeRole):
     async def _stop(self) -> None:
         for task in self._traffic_tasks:
             task.cancel()
-        await asyncio.gather(*self._traffic_tasks, return_exceptions=True)
+        await all_ended(self._traffic_tasks)
         self._end_calls()
         if self.producer is not None:
             await self.producer.shutdown()

@@ -14,6 +14,7 @@ from engine.lab.nodes.node_banks import NodeBank
 from engine.lab.nodes.node_role import LabDiskNodeRole, LabNodeRole, Surroundings
 from engine.lab.scenario.scenario import NodeSpec, Role
 from engine.lab.scenario.settings import of_class
+from engine.runtime.future_waits import all_ended
 from engine.xa.account_locks import WAITS_KEPT, LockWait
 from engine.xa.branch_bank import BranchBank
 from engine.xa.config import CoordinatorConfig, ManagerConfig, ResourceManagerConfig
@@ -124,7 +125,7 @@ class ManagerRole(LabNodeRole):
     async def _stop(self) -> None:
         if self._task is not None:
             self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            await all_ended([self._task])
         if self.manager is not None:
             await self.manager.shutdown()
 
@@ -203,7 +204,7 @@ class ResourceManagerRole(LabNodeRole):
     async def _stop(self) -> None:
         if self._customer is not None:
             self._customer.cancel()
-            await asyncio.gather(self._customer, return_exceptions=True)
+            await all_ended([self._customer])
         if self.resource_manager is not None:
             await self.resource_manager.shutdown()
 

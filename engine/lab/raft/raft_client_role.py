@@ -19,6 +19,7 @@ from engine.replication.raft.raft_commands import (
     decode_command_frame,
     encode_command_frame,
 )
+from engine.runtime.future_waits import all_ended
 from engine.runtime.port import ConnectFailed, Connection
 
 
@@ -121,7 +122,7 @@ class RaftClientRole(LabNodeRole):
     async def _stop(self) -> None:
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await all_ended(self._tasks)
 
     def _forget(self) -> None:
         self._tasks = []

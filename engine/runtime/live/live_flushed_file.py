@@ -16,8 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine.runtime.future_waits import shield
 from engine.runtime.port import DiskFault, DiskFull
-from engine.runtime.shield import shield
 
 #: What the system says where there is no room for more; the last one, for a file of that size.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)

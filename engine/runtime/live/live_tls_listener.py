@@ -12,6 +12,7 @@ import socket
 import ssl
 from collections.abc import Callable
 
+from engine.runtime.future_waits import all_ended
 from engine.runtime.live.live_connection import LiveConnection, format_address
 from engine.runtime.live.live_tls import TLS_FIRST_BYTE, TlsMode
 
@@ -74,7 +75,7 @@ class TlsAcceptor:
 
     async def wait_closed(self) -> None:
         """Those that were on their way are gone."""
-        await asyncio.gather(*self._waiting, return_exceptions=True)
+        await all_ended(self._waiting)
 
     def _accept(self) -> None:
         for _ in range(_ACCEPTED_AT_ONCE):

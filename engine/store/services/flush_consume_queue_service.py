@@ -11,6 +11,7 @@ import logging
 from collections.abc import Awaitable, Callable
 
 from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.future_waits import all_ended
 from engine.runtime.port import DiskFault, DiskFull
 from engine.store.files.recovery_point import QueueExtent, RecoveryPoint, save_recovery_point
 from engine.store.files.store_checkpoint import StoreCheckpoint
@@ -101,9 +102,10 @@ class FlushConsumeQueueService:
                 await queue.flush()
 
         # All are waited for, also after a fault: none may flush a file that was closed meanwhile.
-        for outcome in await asyncio.gather(*(flush_next() for _ in range(_FLUSHED_TOGETHER)), return_exceptions=True):
-            if outcome is not None:
-                raise outcome
+        flushing = [asyncio.ensure_future(flush_next()) for _ in range(_FLUSHED_TOGETHER)]
+        await all_ended(flushing)
+        for task in flushing:
+            task.result()
 
     async def flush_everything(self) -> None:
         """Make all that is visible now durable and record it, as happens every 10 s. Raises ``DiskFault``, and

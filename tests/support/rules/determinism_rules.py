@@ -32,12 +32,13 @@ ALLOWED_NAMES = {
 }
 FORBIDDEN_CALLS = {
     "open": "runtime.disk",
-    "asyncio.as_completed": "asyncio.gather: it hands results out in the order of a set",
+    "asyncio.as_completed": "future_waits.all_ended: it hands results out in the order of a set",
     "asyncio.open_connection": "runtime.network",
     "asyncio.start_server": "runtime.network",
     "asyncio.to_thread": "runtime.call_listener",
-    "asyncio.shield": "engine.runtime.shield: asyncio.shield runs another number of callbacks in Python 3.14",
-    "asyncio.wait": "asyncio.gather: it walks a set of tasks",
+    "asyncio.gather": "future_waits.all_ended: gather runs another number of callbacks in each Python version",
+    "asyncio.shield": "future_waits.shield: shield runs another number of callbacks from Python 3.14 on",
+    "asyncio.wait": "future_waits.all_ended: it walks a set of tasks",
     "asyncio.wait_for": "asyncio.timeout: wait_for takes a different number of steps in each Python version",
 }
 #: Methods that are wrong whatever they are called on.

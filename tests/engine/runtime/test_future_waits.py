@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
+from engine.runtime.future_waits import all_ended, shield
 from engine.runtime.lab.lab_loop import LabLoop
-from engine.runtime.shield import shield
 
 
 @pytest.fixture
@@ -80,3 +80,60 @@ def test_the_shield_and_its_future_may_end_in_the_same_moment(loop):
     loop.run_events(10)
     assert outer.cancelled()
     assert loop.failures.failures == []
+
+
+# --- all_ended -------------------------------------------------------------------------------------------------------
+
+
+def test_all_ended_is_done_with_the_last_however_each_ended(loop):
+    done, failing, cancelled, last = (loop.create_future() for _ in range(4))
+    done.set_result(1)
+    ended = all_ended([done, failing, cancelled, last])
+    failing.set_exception(ValueError("no"))
+    cancelled.cancel()
+    loop.run_events(10)
+    assert not ended.done()
+    last.set_result(2)
+    loop.run_events(10)
+    assert ended.result() is None
+
+
+def test_all_of_nothing_has_ended(loop):
+    assert loop.run_until_complete(all_ended([])) is None
+
+
+def test_who_is_cancelled_while_it_waits_cancels_them_and_waits_for_their_end(loop):
+    story = []
+
+    async def slow():
+        try:
+            await asyncio.sleep(100)
+        finally:
+            await asyncio.sleep(1)
+            story.append("slow has ended")
+
+    async def wait(tasks):
+        try:
+            await all_ended(tasks)
+        finally:
+            story.append("waited")
+
+    tasks = [loop.create_task(slow()), loop.create_task(slow())]
+    waiter = loop.create_task(wait(tasks))
+    loop.run_events(20, until_us=1_000)
+    waiter.cancel()
+    loop.run_events(100, until_us=10_000_000)
+    assert story == ["slow has ended", "slow has ended", "waited"]
+    assert waiter.cancelled()
+    assert loop.failures.failures == []
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_what_has_ended_already_costs_an_event_each_in_every_version(loop, count):
+    futures = [loop.create_future() for _ in range(count)]
+    for future in futures:
+        future.set_result(None)
+    ended = all_ended(futures)
+    assert not ended.done()
+    assert loop.run_events(100) == count
+    assert ended.done()
