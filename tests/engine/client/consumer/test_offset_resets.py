@@ -28,6 +28,7 @@ from engine.protocol.request_code import RequestCode
 from tests.engine.client.push_consumer_world import FROM_FIRST
 from tests.support.idempotence.deliveries import message
 from tests.support.lab.lab_cluster import LabCluster
+from tests.support.tiers import examples
 
 #: More than a reset takes.
 OVER_MS = 12_000
@@ -258,7 +259,7 @@ STEPS = st.one_of(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(quick=10, full=60))
 @given(steps=st.lists(STEPS, max_size=12), orderly=st.booleans())
 def test_in_whatever_order_they_come_the_last_word_of_each_counts(steps: list[tuple], orderly: bool):
     world = TwoBrokers(orderly=orderly)

@@ -26,6 +26,7 @@ from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 from engine.store.files.store_config import MessageStoreConfig
 from tests.engine.client.push_consumer_world import SUCCESS, Heard
 from tests.support.lab.lab_cluster import LabCluster
+from tests.support.tiers import examples
 
 NOTHING_IN_MEMORY = MessageStoreConfig(mapped_file_size_commit_log=1 << 20, access_message_in_memory_max_bytes=0)
 LAST = ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
@@ -158,7 +159,7 @@ def test_the_start_of_a_group_is_shown_as_its_progress_before_it_consumes_anythi
 MOVES = st.sampled_from(["join", "leave", "crash", "send", "wait 10 ms", "wait 1 s", "wait 30 s"])
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(quick=6, full=40))
 @given(moves=st.lists(MOVES, max_size=12), orderly=st.booleans())
 def test_once_a_queue_had_an_owner_every_message_is_consumed_whatever_members_do(moves: list[str], orderly: bool):
     world = OldTopic(4, orderly=orderly)
