@@ -167,7 +167,9 @@ class LabClient:
         **fields: Any,
     ) -> RemotingCommand:
         """The reply to a send (310)."""
-        message = Message(topic, body, tags, keys, properties, delay_level=delay_level)
+        message = Message(topic, body, tags, keys, delay_level=delay_level)
+        # Whatever their names: clients of another make send any.
+        message.properties = {**(properties or {}), **message.properties}
         return self.exchange(self.send_request(topic, message, queue_id=queue_id, **fields))
 
     def send_request(

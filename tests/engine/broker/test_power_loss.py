@@ -31,6 +31,7 @@ from engine.remoting.errors import RemotingError
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 from engine.store.message_store import MessageStore
 from tests.engine.broker.lab_broker import BrokerLab
+from tests.support.lab.foreign_sender import foreign_message
 
 pytestmark = [pytest.mark.timeout(1_800), pytest.mark.seeds(quick=10, full=30)]
 
@@ -94,7 +95,7 @@ class Fate:
     async def send_half(self, body: bytes, decision: int) -> None:
         """A half message and, once it is acknowledged, its end: lost with some chance, as oneway requests may be."""
         properties = {"TRAN_MSG": "true", "PGROUP": SENDERS, "UNIQ_KEY": f"U{self.number}"}
-        message = Message(TOPIC, body, properties=properties)
+        message = foreign_message(TOPIC, body, properties)
         request = self.client.send_request(TOPIC, message, queue_id=TRANSACTION_QUEUE, sys_flag=PREPARED, group=SENDERS)
         is_end_lost = self.chance.random() < 0.3
         reply = await self._call(request, body)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from engine.client import DefaultMQProducer, Message
 from engine.client.callbacks.send_result import SendResult
 from engine.client.producer.send_kernel import outgoing_message
 from engine.protocol.message.message_properties import PROPERTY_UNIQUE_KEY
+
+
+def foreign_message(topic: str, body: bytes, properties: Mapping[str, str]) -> Message:
+    """A message with any properties, whatever their names."""
+    message = Message(topic, body)
+    message.properties.update(properties)
+    return message
 
 
 async def send_unchecked(producer: DefaultMQProducer, message: Message, **properties: str) -> SendResult:

@@ -11,11 +11,11 @@ from engine.broker.processors.reply_message_processor import PUSH_TIMEOUT_MS
 from engine.protocol.body.heartbeat_data import HeartbeatData
 from engine.protocol.command.headers import ReplyMessageRequestHeader, UnregisterClientRequestHeader
 from engine.protocol.command.remoting_command import RemotingCommand
-from engine.protocol.message.message import Message
 from engine.protocol.message.message_properties import decode_properties
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
+from tests.support.lab.foreign_sender import foreign_message
 
 REPLY_TOPIC = "DefaultCluster_REPLY_TOPIC"
 
@@ -44,7 +44,7 @@ def send_reply(client: LabClient, *, to: str | None = "req@1", code: int = 325, 
     known: dict[str, str] = {"MSG_TYPE": "reply", "CORRELATION_ID": "c-1", "TTL": "3000", **properties}
     if to is not None:
         known["REPLY_TO_CLIENT"] = to
-    request = client.send_request(REPLY_TOPIC, Message(REPLY_TOPIC, b"42", properties=known), group="responders")
+    request = client.send_request(REPLY_TOPIC, foreign_message(REPLY_TOPIC, b"42", known), group="responders")
     if code == RequestCode.SEND_REPLY_MESSAGE:
         names = "producerGroup topic defaultTopic defaultTopicQueueNums queueId sysFlag bornTimestamp flag properties"
         letters = dict(zip("abcdefghi", names.split(), strict=True))
@@ -131,9 +131,7 @@ def test_the_checks_of_a_send_come_first():
     with broker_lab() as lab:
         requester = Requester(lab)
         client = lab.client("responder")
-        request = client.send_request(
-            "SCHEDULE_TOPIC_XXXX", Message("x", b"42", properties={"REPLY_TO_CLIENT": "req@1"})
-        )
+        request = client.send_request("SCHEDULE_TOPIC_XXXX", foreign_message("x", b"42", {"REPLY_TO_CLIENT": "req@1"}))
         request.code = RequestCode.SEND_REPLY_MESSAGE_V2
         reply = client.exchange(request)
         assert reply.code == ResponseCode.NO_PERMISSION
@@ -188,7 +186,7 @@ def test_a_client_that_leaves_one_of_its_groups_is_still_found():
 def test_a_responder_cannot_say_how_long_the_addresses_are():
     with broker_lab() as lab:
         requester, client = Requester(lab), lab.client("responder")
-        message = Message(REPLY_TOPIC, b"42", properties={"REPLY_TO_CLIENT": "req@1"})
+        message = foreign_message(REPLY_TOPIC, b"42", {"REPLY_TO_CLIENT": "req@1"})
         request = client.send_request(REPLY_TOPIC, message)
         request.code = RequestCode.SEND_REPLY_MESSAGE_V2
         request.ext_fields["f"] = str(0x30)  # BORNHOST_V6, STOREHOSTADDRESS_V6

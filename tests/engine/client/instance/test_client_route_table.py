@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from engine.client import DefaultMQPullConsumer, Message, SendStatus
 from engine.client.foundation.errors import OrderTopicConfUnusable
 from engine.client.instance.client_route_table import publish_queues
+from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.body.topic_route_data import TOPIC_QUEUES_MAX, BrokerData, QueueData, TopicRouteData
 from engine.protocol.errors import MalformedBody
 from engine.protocol.permission import PERM_READ_WRITE
@@ -34,7 +35,8 @@ def route(conf: str | None = None) -> TopicRouteData:
 
 @given(st.lists(ENTRIES, min_size=1, max_size=4).map(";".join))
 def test_any_configuration_gives_a_bounded_number_of_queues_or_is_named(conf):
-    refusal, queues = "", ()
+    refusal = ""
+    queues: tuple[MessageQueue, ...] = ()
     try:
         queues = publish_queues("T", route(conf))
     except OrderTopicConfUnusable as error:

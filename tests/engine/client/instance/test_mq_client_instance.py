@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import gc
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,8 @@ def push_consumer(cluster: LabCluster, node: str, group: str, **settings: object
 
 
 def transaction_producer(cluster: LabCluster, node: str, group: str, **settings: object) -> Client:
-    return TransactionMQProducer(cluster.world.node(node), group, cluster.name_server_address, object(), **settings)
+    listener: Any = object()
+    return TransactionMQProducer(cluster.world.node(node), group, cluster.name_server_address, listener, **settings)
 
 
 Make = Callable[..., Client]
