@@ -80,7 +80,18 @@ def _in_log(lab: BrokerLab) -> list[DispatchRequest]:
 
 
 def _fields(request: DispatchRequest) -> list[object]:
-    return [getattr(request, name) for name in DispatchRequest.__slots__]
+    return [
+        request.topic,
+        request.queue_id,
+        request.queue_offset,
+        request.commit_log_offset,
+        request.size_bytes,
+        request.tags_code,
+        request.store_timestamp,
+        request.sys_flag,
+        request.keys,
+        request.unique_key,
+    ]
 
 
 @settings(max_examples=examples(quick=25, full=300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
