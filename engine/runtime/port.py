@@ -320,6 +320,10 @@ class Disk(Protocol):
         """Used share of the disk that holds the folder, 0.0 to 1.0."""
         ...
 
+    def room_bytes(self) -> tuple[int, int]:
+        """The size of the disk that holds the folder, and how much of it this process may still use."""
+        ...
+
     def lock_folder(self) -> FolderLock:
         """Take the folder's exclusive lock (file ``lock``). Raises :class:`FolderLocked`."""
         ...
