@@ -35,12 +35,13 @@ class QueryMessageProcessor:
     @answers(RequestCode.QUERY_MESSAGE, QueryMessageRequestHeader, RemotingCommand)
     def query_message(self, header: QueryMessageRequestHeader, request: RemotingCommand) -> RemotingCommand:
         """Code 12: messages with a key, found by the index."""
-        max_num = header.max_num
+        max_num, begin_ms = header.max_num, header.begin_timestamp
         if request.ext_fields.get(UNIQUE_KEY_QUERY_FLAG, "").lower() == "true":
             max_num = self.config.default_query_max_num
-        result = self.store.query_message(
-            header.topic, header.key, max(1, max_num), header.begin_timestamp, header.end_timestamp
-        )
+            # Clients take the time out of the id, less a second: that of the sender's clock. A broker whose clock is
+            # slower has stored the message before; RocketMQ does not find it then.
+            begin_ms = 0
+        result = self.store.query_message(header.topic, header.key, max(1, max_num), begin_ms, header.end_timestamp)
         response_header = QueryMessageResponseHeader(result.last_update_timestamp, result.last_update_physical_offset)
         if not result.buffers:
             return request.reply(

@@ -12,11 +12,11 @@ from typing import Final
 from engine.protocol.errors import IllegalName
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message.message_properties import (
-    PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_KEYS,
     PROPERTY_TAGS,
     PROPERTY_UNIQUE_KEY,
     decode_properties,
+    read_delay_level,
 )
 from engine.protocol.message.record_layout import (
     FIXED_SIZE_BYTES,
@@ -99,9 +99,9 @@ def parse_record(
 
 def _tags_code(topic: str, properties: dict[str, str], store_timestamp: int, delay_levels_ms: tuple[int, ...]) -> int:
     if topic == SCHEDULE_TOPIC:
-        level = properties.get(PROPERTY_DELAY_TIME_LEVEL, "")
-        if level.isascii() and level.isdigit() and int(level) > 0:
-            return deliver_timestamp(store_timestamp, int(level), delay_levels_ms)
+        level = read_delay_level(properties)
+        if level is not None and level > 0:
+            return deliver_timestamp(store_timestamp, level, delay_levels_ms)
     tags = properties.get(PROPERTY_TAGS)
     return java_string_hash(tags) if tags else 0
 

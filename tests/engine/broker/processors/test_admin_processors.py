@@ -230,6 +230,21 @@ def test_questions_about_unknown_queues_leave_no_trace(queue_id):
         assert lab.broker.store.topics() == []
 
 
+def test_a_message_is_found_by_its_unique_id_although_its_sender_s_clock_is_ahead_of_the_broker_s():
+    with broker_lab() as lab:
+        client = lab.client()
+        client.send(properties={"UNIQ_KEY": "AB12"}, keys="order-1")
+        hour_ahead = WORLD_BEGIN_MS + 3_600_000
+        for key, is_unique, code in (
+            ("AB12", "true", ResponseCode.SUCCESS),
+            ("order-1", "false", ResponseCode.QUERY_NOT_FOUND),
+        ):
+            header = QueryMessageRequestHeader("T", key, 32, hour_ahead, 1 << 62)
+            request = RemotingCommand.request(RequestCode.QUERY_MESSAGE, header)
+            request.ext_fields["_UNIQUE_KEY_QUERY"] = is_unique
+            assert client.exchange(request).code == code
+
+
 def test_a_message_is_found_by_key_by_unique_id_and_by_its_offset_id():
     with broker_lab() as lab:
         client = lab.client()
