@@ -17,6 +17,7 @@ import pytest
 
 from tests.interop.harness.clients import Clients, messages, sent, wait_for_bodies
 from tests.interop.harness.cluster import Cluster
+from tests.interop.harness.exporter import read_as_the_exporter_does
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.rocketmq_jars import server_jars
 from tests.interop.harness.waiting import wait_until
@@ -148,21 +149,6 @@ ERRORS = (
 INVENTORIES = ("brokerStatus -b {broker}", "getBrokerConfig -b {broker}", "getNamesrvConfig")
 
 SCRIPT = (*QUERIES, *INVENTORIES, *ERRORS, *CHANGES)
-
-#: What the official exporter reads of brokerStatus.
-_THREAD_POOL_QUEUES = ("sendThreadPoolQueue", "pullThreadPoolQueue", "queryThreadPoolQueue")
-_EXPORTED_INTEGERS = (
-    *(f"msg{kind}Total{when}" for kind in ("Put", "Get") for when in ("TodayNow", "TodayMorning", "YesterdayMorning")),
-    *(f"{queue}{end}" for queue in _THREAD_POOL_QUEUES for end in ("Size", "Capacity", "HeadWaitTimeMills")),
-    *("commitLogMinOffset", "commitLogMaxOffset", "bootTimestamp", "brokerVersion", "dispatchMaxBuffer"),
-    *("pageCacheLockTimeMills", "getMessageEntireTimeMax", "putMessageEntireTimeMax", "putMessageTimesTotal"),
-    *("startAcceptSendRequestTimeStamp", "earliestMessageTimeStamp", "remainTransientStoreBufferNumbs"),
-    *("putMessageSizeTotal", "dispatchBehindBytes"),
-)
-_EXPORTED_NUMBERS = (
-    *("consumeQueueDiskRatio", "commitLogDiskRatio", "putMessageAverageSize", "putLatency99", "putLatency999"),
-)
-_EXPORTED_RATES = ("putTps", "getMissTps", "getTransferedTps", "getTotalTps", "getFoundTps")
 
 #: Pattern, replacement, and why the two brokers cannot print the same.
 _DIFFERENCES = (
@@ -363,30 +349,13 @@ def test_the_runtime_table_has_the_names_of_the_real_one_and_the_same_counts(
         assert (name, ours[name]) == (name, real[name])
 
 
-def _read_as_the_exporter_does(table: dict[str, str]) -> dict[str, object]:
-    """What ``BrokerRuntimeStats`` of the official exporter takes out of the table, all or nothing."""
-    capacity = table["commitLogDirCapacity"].split(" ")
-    return {
-        **{name: int(table[name]) for name in _EXPORTED_INTEGERS},
-        **{name: float(table[name]) for name in _EXPORTED_NUMBERS},
-        **{name: [float(rate) for rate in table[name].split(" ")] for name in _EXPORTED_RATES},
-        "commitLogDirCapacity": [(float(capacity[at]), capacity[at + 1][0]) for at in (2, 6)],
-        "remainHowManyDataToFlush": float(table["remainHowManyDataToFlush"].split(" ")[0]),
-        "putMessageDistributeTime": {
-            name: int(count) for name, count in (part.split(":") for part in table["putMessageDistributeTime"].split())
-        },
-        "runtime": table["runtime"],
-        "brokerVersionDesc": table["brokerVersionDesc"],
-    }
-
-
 def test_the_exporter_can_read_all_of_the_runtime_table(transcripts: tuple[list[str], list[str]]) -> None:
     real, ours = _inventory(transcripts, "brokerStatus -b {broker}")
     if (
         real["putMessageDistributeTime"] == "null"
     ):  # before a real broker's first minute is over, which the exporter knows
         real["putMessageDistributeTime"] = ours["putMessageDistributeTime"]
-    assert _shape(_read_as_the_exporter_does(ours)) == _shape(_read_as_the_exporter_does(real))
+    assert _shape(read_as_the_exporter_does(ours)) == _shape(read_as_the_exporter_does(real))
 
 
 def _shape(content: object) -> object:
