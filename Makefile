@@ -87,7 +87,7 @@ databases-of-tests: install
 	@$(BIN)/python -m scripts.databases
 
 .PHONY: interop
-interop: install $(DEVELOPMENT)  ## Run RocketMQ's Java clients, the real broker and a real Kafka against GlassMQ (needs Java, Maven)
+interop: install $(DEVELOPMENT)  ## Run RocketMQ's Java clients, the real broker and a real Kafka against GlassMQ (needs Java, Maven, Go)
 	@$(PYTEST) -m interop_java tests/interop
 
 .PHONY: bench

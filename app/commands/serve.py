@@ -55,7 +55,13 @@ log = logging.getLogger("glassmq.host")
 @click.command("serve")
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address of name server and broker.")
 @click.option("--name-server-port", type=port, default=9876, show_default=True, help="0 takes a free one.")
-@click.option("--broker-port", type=port, default=10911, show_default=True, help="0 takes a free one.")
+@click.option(
+    "--broker-port",
+    type=port,
+    default=10911,
+    show_default=True,
+    help="0 takes a free one. The port two below it is taken too, for old Java clients (vipChannelEnable).",
+)
 @click.option("--http-host", default="127.0.0.1", show_default=True, help="Address of the page.")
 @click.option("--http-port", type=port, default=8000, show_default=True, help="0 takes a free one.")
 @click.option("--no-page", is_flag=True, help="Run name server and broker only.")
@@ -395,6 +401,15 @@ def _replication_lines(server: Server, settings: LiveHostSettings) -> list[str]:
     return [f"  for slaves   {for_slaves}  ({settings.broker.broker_role.value})"] if for_slaves else []
 
 
+def _vip_channel_lines(server: Server, settings: LiveHostSettings) -> list[str]:
+    if not settings.broker.vip_channel_enable:
+        return []
+    channel = server.host.vip_channel
+    if channel is None:
+        return ["  VIP channel  two ports below the broker's, while this member leads"]
+    return [f"  VIP channel  {channel.address or f'none: {channel.problem}'}  (for Java clients 4.1 to 4.4)"]
+
+
 def _form() -> str:
     """What runs, and why it is not the compiled form."""
     form = running_form()
@@ -409,6 +424,7 @@ def _print_addresses(server: Server, settings: LiveHostSettings) -> None:
         f"GlassMQ {version()}",
         f"  name server  {server.host.name_server_address}",
         f"  broker       {server.host.broker_address}  ({settings.broker.broker_name}, {flush} flush{tls}{acl})",
+        *_vip_channel_lines(server, settings),
         *_replication_lines(server, settings),
         f"  data         {settings.data_folder}",
         f"  form         {_form()}",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from app.metrics.exposition import Family
     from app.observation.live_state import LiveState
     from engine.broker.broker import Broker
+    from engine.broker.foundation.vip_channel import VipChannel
     from engine.broker.transactions.half_message_lookup import Deed
 log = logging.getLogger("glassmq.host")
 
@@ -59,6 +60,7 @@ class LiveHost:
         self.name_server_address = ""
         self.broker_address = ""
         self.ha_address = ""
+        self.vip_channel: VipChannel | None = None
 
     # --------------------------------------------------------------------------------------------- life cycle
 
@@ -93,6 +95,7 @@ class LiveHost:
             self.broker_address = f"{self.settings.broker.host}:{self.settings.broker.port}"
             return
         self.broker_address = self._machines.broker.address
+        self.vip_channel = self._machines.broker.vip_channel
         service = self._machines.broker.replication.service
         self.ha_address = "" if service is None else service.address
 

@@ -33,6 +33,7 @@ from engine.broker.foundation.broker_registration import BrokerRegistration
 from engine.broker.foundation.broker_stats_manager import BrokerStatsManager
 from engine.broker.foundation.errors import ConfigNotSaved, ConfigRefused
 from engine.broker.foundation.traffic_samples import SAMPLE_INTERVAL_MS
+from engine.broker.foundation.vip_channel import VipChannel
 from engine.broker.processors.access_guard import AccessGuard
 from engine.broker.processors.acl_admin_processor import AclAdminProcessor
 from engine.broker.processors.broker_admin_processor import BrokerAdminProcessor
@@ -127,6 +128,7 @@ class Broker:
         self._make_replication(majority)
         self.server = RemotingServer(runtime, self.config.broker_name)
         self.server.on_connection_closed(self.client_housekeeping_service.channel_closed)
+        self.vip_channel = VipChannel()
         self._make_processors()
 
     def _make_tables(self) -> None:
@@ -296,6 +298,9 @@ class Broker:
             self._parts.add(partial(self.broker_outer_api.unregister_broker_all, self.address))
             self._parts.add(self._tasks.stop)
             await self.replication.start(self._tasks, self._config_files)
+            if self.config.vip_channel_enable:
+                # Last of all ports: those that are configured go first.
+                await self.vip_channel.open(self.server)
             self._begin_services()
             await self.registration.start(self._tasks)
             self.replication.follow(self._tasks)

@@ -45,6 +45,14 @@ class RemotingServer:
         self._listener = await self._runtime.network.listen(host, port, self._new_channel, unsent_limit_bytes)
         logger.info("%s listens on %s", self._name, self._listener.address)
 
+    async def listen_also(self, port: int) -> str:
+        """Serve a further port of the same host, with the same processors and limits; return ``"ip:port"``.
+
+        Raises ``AddressInUse``.
+        """
+        assert self._listener is not None, "the server was not started"
+        return await self._listener.listen_also(port)
+
     @property
     def address(self) -> str:
         """``"ip:port"`` that is really bound."""

@@ -139,6 +139,13 @@ class Listener(Protocol):
         """How many connections accepted here were ended because all together had too much unsent."""
         ...
 
+    async def listen_also(self, port: int) -> str:
+        """Accept connections at a further ``port`` of the same host (0 = any free one); return ``"ip:port"``.
+
+        They count with those of the first port against the same limits. Raises :class:`AddressInUse`.
+        """
+        ...
+
     async def close(self) -> None:
         """Stop listening and close every accepted connection."""
         ...
@@ -311,6 +318,10 @@ class Disk(Protocol):
 
     def used_ratio(self) -> float:
         """Used share of the disk that holds the folder, 0.0 to 1.0."""
+        ...
+
+    def room_bytes(self) -> tuple[int, int]:
+        """The size of the disk that holds the folder, and how much of it this process may still use."""
         ...
 
     def lock_folder(self) -> FolderLock:

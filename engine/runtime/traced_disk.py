@@ -163,5 +163,8 @@ class TracedDisk:
     def used_ratio(self) -> float:
         return self._disk.used_ratio()
 
+    def room_bytes(self) -> tuple[int, int]:
+        return self._disk.room_bytes()
+
     def lock_folder(self) -> FolderLock:
         return self._disk.lock_folder()

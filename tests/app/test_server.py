@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import subprocess
 import sys
 import threading
@@ -10,6 +11,8 @@ import pytest
 from werkzeug.test import Client
 
 from app.server import PageOnDemand
+from tests.interop.harness.ports import free_broker_port
+from tests.support.live.glass_process import GlassProcess
 
 PROGRAM = """
 import sys, urllib.request
@@ -92,3 +95,21 @@ def test_a_page_that_cannot_be_made_is_told_and_tried_again_by_the_next_request(
         Client(page).get("/")
     assert "the page cannot be made" in caplog.text
     assert Client(page).get("/").text == "here"
+
+
+@pytest.mark.parametrize(
+    ("options", "line"),
+    [
+        ((), "VIP channel  none: 127.0.0.1:{vip} is in use already  (for Java clients 4.1 to 4.4)"),
+        (("--broker-setting", "vipChannelEnable=false"), None),
+    ],
+)
+def test_a_server_whose_vip_port_is_taken_starts_and_says_so_unless_it_is_off(tmp_path, options, line):
+    broker = free_broker_port()
+    with (
+        socket.create_server(("127.0.0.1", broker - 2)),
+        GlassProcess(tmp_path, "--broker-port", str(broker), *options) as process,
+    ):
+        assert process.broker == f"127.0.0.1:{broker}"
+        said = [text.strip() for text in process.lines if "VIP" in text]
+        assert said == ([] if line is None else [line.format(vip=broker - 2)])

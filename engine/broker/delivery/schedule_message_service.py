@@ -35,6 +35,7 @@ from engine.protocol.message.message_properties import (
     PROPERTY_REAL_TOPIC,
     decode_properties,
     encode_properties,
+    read_delay_level,
 )
 from engine.protocol.names import SCHEDULE_TOPIC
 from engine.runtime.background_tasks import BackgroundTasks
@@ -62,11 +63,11 @@ _BATCH = 64
 
 def parse_delay_level(properties: dict[str, str], max_delay_level: int) -> int:
     """The DELAY property: 0 for none, at most ``max_delay_level``. Raises :class:`MalformedMessage`."""
-    text = properties.get(PROPERTY_DELAY_TIME_LEVEL, "0")
-    digits = text.removeprefix("-")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= 10):
+    level = read_delay_level(properties)
+    if level is None:
+        text = properties[PROPERTY_DELAY_TIME_LEVEL]
         raise MalformedMessage(f"property DELAY is {text[:40]!r}; allowed: 0 to {max_delay_level}")
-    return max(0, min(int(text), max_delay_level))
+    return max(0, min(level, max_delay_level))
 
 
 def delay_message(message: StoreMessage) -> None:

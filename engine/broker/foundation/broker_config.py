@@ -35,6 +35,9 @@ class BrokerConfig:
     host: str = "127.0.0.1"
     #: 0 takes any free port.
     port: int = 10911
+    #: Also listen at ``port`` - 2, where Java clients 4.1 to 4.4 send by default. Where that port cannot be had, the
+    #: broker warns and does without. Ours; RocketMQ always listens there, and does not start where it cannot.
+    vip_channel_enable: bool = True
     #: The IP that clients are told (``brokerIP1``); None: ``host``, or the machine's own when that is a wildcard.
     broker_ip1: str | None = None
     #: ``"host:port"`` of every name server to register with.

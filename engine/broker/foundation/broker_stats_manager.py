@@ -20,6 +20,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Final, TypeVar
 
+from engine.broker.foundation.put_time_distribution import PutTimeDistribution
 from engine.broker.foundation.traffic_samples import Span, Traffic, TrafficSamples
 from engine.protocol.body.admin_bodies import BrokerStatsData, BrokerStatsItem
 
@@ -128,6 +129,9 @@ class BrokerStatsManager:
         self._day = now_ms // _DAY_MS
         self._put_us = LatencyHistogram()
         self._deliver_ms = LatencyHistogram()
+        self._put_times = PutTimeDistribution()
+        #: The second that was closed last, and within how many microseconds 999 of 1,000 of its sends were done.
+        self._put_p999_us = (0, 0)
 
     # ------------------------------------------------------------------------------ recording
 
@@ -237,6 +241,8 @@ class BrokerStatsManager:
             rings[name][at] = getattr(current, name)
         rings["put_p50_us"][at] = self._put_us.percentile(0.5)
         rings["put_p99_us"][at] = self._put_us.percentile(0.99)
+        self._put_p999_us = (self._second, self._put_us.percentile(0.999))
+        self._put_times.add(self._second, self._put_us.cells)
         rings["deliver_p50_ms"][at] = self._deliver_ms.percentile(0.5)
         rings["deliver_p99_ms"][at] = self._deliver_ms.percentile(0.99)
         rings["pulls_found"][at], rings["pulls_missed"][at] = self._current_pulls
@@ -248,6 +254,17 @@ class BrokerStatsManager:
     def last_second(self, now_ms: int) -> SecondStats:
         """The last full second."""
         return self.history(now_ms, 1)[-1]
+
+    def put_p999_us(self, now_ms: int) -> int:
+        """Within how many microseconds 999 of 1,000 sends of the last full second were done; 0 without any."""
+        self.advance(now_ms)
+        second, value_us = self._put_p999_us
+        return value_us if second == self._second - 1 else 0
+
+    def put_time_distribution(self, now_ms: int) -> str:
+        """How many sends of the last full minute took how long; see :class:`PutTimeDistribution`."""
+        self.advance(now_ms)
+        return self._put_times.last_minute(self._second)
 
     def history(self, now_ms: int, seconds: int = HISTORY_SECONDS) -> list[SecondStats]:
         """The last ``seconds`` full seconds, oldest first; never empty, at most :data:`HISTORY_SECONDS`."""

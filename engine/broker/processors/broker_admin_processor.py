@@ -1,7 +1,8 @@
 """The broker's own state and settings, as tools see them (RocketMQ: part of ``AdminBrokerProcessor``).
 
-The runtime table has RocketMQ's names. What this broker has no notion of is left out instead of invented: thread pools
-(requests are served by one event loop and never queue), page-cache locks beyond "0", transient store buffers.
+The runtime table has every name that RocketMQ's has: the exporter fails as a whole where one is missing. What does not
+exist here has the value that means so: thread pools are empty and hold nothing (requests are served by one event loop
+and never queue), the page cache is never locked, and the transient store pool reads as one that is off.
 """
 
 from __future__ import annotations
@@ -34,8 +35,19 @@ from engine.store.message_store import MessageStore
 #: The name of :data:`PROTOCOL_VERSION` in ``MQVersion``.
 VERSION_DESCRIPTION = "V4_9_8"
 _RATE_WINDOWS_S = (10, 60, 600)
+_BINARY_PREFIXES = "KMGTPE"
 #: Requests are processed as they arrive: no queue ever holds one.
 _QUEUES_THAT_ARE_NONE = ("sendThreadPoolQueue", "pullThreadPoolQueue", "queryThreadPoolQueue")
+#: What does not exist here: RocketMQ's value for "none waits", "has no room", "was never larger" or "is off".
+_NEUTRAL_VALUES = {
+    "startAcceptSendRequestTimeStamp": "0",
+    "pageCacheLockTimeMills": "0",
+    **{f"{queue}{end}": "0" for queue in _QUEUES_THAT_ARE_NONE for end in ("Size", "Capacity", "HeadWaitTimeMills")},
+    "EndTransactionQueueSize": "0",
+    "EndTransactionThreadPoolQueueCapacity": "0",
+    "dispatchMaxBuffer": "0",
+    "remainTransientStoreBufferNumbs": str(2**31 - 1),
+}
 
 
 @dataclass(frozen=True)
@@ -110,16 +122,13 @@ class BrokerAdminProcessor:
             "brokerVersion": str(PROTOCOL_VERSION),
             "brokerVersionDesc": VERSION_DESCRIPTION,
             "runtime": f"[ {days} days, {hours} hours, {minutes} minutes, {seconds} seconds ]",
-            "startAcceptSendRequestTimeStamp": "0",
-            "pageCacheLockTimeMills": "0",
         }
-        for queue in _QUEUES_THAT_ARE_NONE:
-            table[f"{queue}Size"] = table[f"{queue}HeadWaitTimeMills"] = "0"
-        return table
+        return table | _NEUTRAL_VALUES
 
     def _store_state(self) -> dict[str, str]:
         store = self.store
         used_ratio = f"{self.runtime.disk.used_ratio():.2f}"
+        total, free = (_readable_bytes(room) for room in self.runtime.disk.room_bytes())
         table = {
             "commitLogMinOffset": str(store.commit_log.min_offset),
             "commitLogMaxOffset": str(store.commit_log.max_offset),
@@ -127,6 +136,7 @@ class BrokerAdminProcessor:
             "dispatchBehindBytes": str(store.dispatch_behind_bytes),
             "commitLogDiskRatio": used_ratio,
             "consumeQueueDiskRatio": used_ratio,
+            "commitLogDirCapacity": f"Total : {total}, Free : {free}.",
             "earliestMessageTimeStamp": str(earliest_message_time(store)),
         }
         for level, offset in sorted(self.schedule.offset_table.items()):
@@ -170,4 +180,14 @@ class BrokerAdminProcessor:
             "getMissTps": rates("pulls_missed"),
             "getTotalTps": rates("pulls_found", "pulls_missed"),
             "putLatency99": f"{stats.last_second(now_ms).put_p99_us / 1_000:.2f}",
+            "putLatency999": f"{stats.put_p999_us(now_ms) / 1_000:.2f}",
+            "putMessageDistributeTime": stats.put_time_distribution(now_ms),
         }
+
+
+def _readable_bytes(count: int) -> str:
+    """As RocketMQ writes it (``MixAll.humanReadableByteCount``): ``"17 B"``, ``"1.5 KiB"``."""
+    if count < 1_024:
+        return f"{count} B"
+    power = min((count.bit_length() - 1) // 10, len(_BINARY_PREFIXES))
+    return f"{count / 1_024**power:.1f} {_BINARY_PREFIXES[power - 1]}iB"

@@ -35,14 +35,15 @@ class QueryMessageProcessor:
     @answers(RequestCode.QUERY_MESSAGE, QueryMessageRequestHeader, RemotingCommand)
     def query_message(self, header: QueryMessageRequestHeader, request: RemotingCommand) -> RemotingCommand:
         """Code 12: messages with a key, found by the index."""
+        max_num, begin_ms = header.max_num, header.begin_timestamp
         is_unique_id = request.ext_fields.get(UNIQUE_KEY_QUERY_FLAG, "").lower() == "true"
+        if is_unique_id:
+            max_num = self.config.default_query_max_num
+            # Clients take the time out of the id, less a second: that of the sender's clock. A broker whose clock is
+            # slower has stored the message before; RocketMQ does not find it then.
+            begin_ms = 0
         result = self.store.query_message(
-            header.topic,
-            header.key,
-            max(1, self.config.default_query_max_num if is_unique_id else header.max_num),
-            header.begin_timestamp,
-            header.end_timestamp,
-            is_unique_id=is_unique_id,
+            header.topic, header.key, max(1, max_num), begin_ms, header.end_timestamp, is_unique_id=is_unique_id
         )
         response_header = QueryMessageResponseHeader(result.last_update_timestamp, result.last_update_physical_offset)
         if not result.buffers:

@@ -187,7 +187,8 @@ class SendMessageProcessor:
         try:
             return parse_delay_level(properties, self._schedule.max_delay_level)
         except MalformedMessage as error:
-            raise RequestRefused(str(error), ResponseCode.MESSAGE_ILLEGAL) from error
+            # RocketMQ fails with a NumberFormatException, which is answered so.
+            raise RequestRefused(str(error), ResponseCode.SYSTEM_ERROR) from error
 
     def _check_transaction(self, header: SendMessageRequestHeader, properties: dict[str, str]) -> bool:
         """Whether this is to be a half message. Raises :class:`RequestRefused` when it cannot be one."""

@@ -15,6 +15,7 @@ from engine.protocol.message.message_properties import (
     PROPERTY_UNIQUE_KEY,
     PROPERTY_WAIT_STORE_MSG_OK,
     RESERVED_PROPERTIES,
+    read_delay_level,
     split_keys,
 )
 
@@ -38,9 +39,8 @@ class _HasProperties:
 
     @property
     def delay_level(self) -> int:
-        """1 to 18, or 0 for no delay."""
-        text = self.properties.get(PROPERTY_DELAY_TIME_LEVEL, "")
-        return int(text) if text.isascii() and text.isdigit() else 0
+        """1 to 18, or 0 for no delay, also where the property cannot be read."""
+        return max(0, read_delay_level(self.properties) or 0)
 
     @property
     def wait_store_msg_ok(self) -> bool:

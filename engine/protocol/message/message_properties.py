@@ -7,6 +7,7 @@ RocketMQ 4.9.8 omits the last ``\x02``, older and C++ clients write it; both are
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Final
 
@@ -88,6 +89,8 @@ PRODUCER_PROPERTIES: Final = frozenset(
 #: GlassMQ's own, so not among them: on a message resent by hand for a dead letter, that one's offset message id.
 PROPERTY_RESENT_DEAD_LETTER: Final = "RESENT_DEAD_LETTER"
 
+_JAVA_INTEGER: Final = re.compile(r"[+-]?\d{1,40}")
+
 #: The longest property string that fits the stored layout (a signed 16-bit length), in bytes.
 PROPERTIES_MAX_BYTES: Final = 32_767
 
@@ -113,6 +116,18 @@ def decode_properties(text: str) -> dict[str, str]:
 def split_keys(text: str) -> list[str]:
     """The words of a KEYS property. Only spaces separate them: other blanks are part of a key."""
     return [word for word in text.split(KEY_SEPARATOR) if word]
+
+
+def read_delay_level(properties: Mapping[str, str]) -> int | None:
+    """The DELAY property as Java reads it (``Integer.parseInt``): 3 for ``"3"``, ``"+3"`` and ``"003"``; 0 without one.
+
+    None where Java cannot read it either.
+    """
+    text = properties.get(PROPERTY_DELAY_TIME_LEVEL, "0")
+    if _JAVA_INTEGER.fullmatch(text) is None:
+        return None
+    level = int(text)
+    return level if -(1 << 31) <= level < 1 << 31 else None
 
 
 def is_carriable(text: str) -> bool:

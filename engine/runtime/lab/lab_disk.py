@@ -279,6 +279,10 @@ class LabDisk:
     def used_ratio(self) -> float:
         return min(1.0, self.storage.used_bytes / self.storage.capacity_bytes)
 
+    def room_bytes(self) -> tuple[int, int]:
+        storage = self.storage
+        return storage.capacity_bytes, max(0, storage.capacity_bytes - storage.used_bytes)
+
     def lock_folder(self) -> LabFolderLock:
         if self.storage.lock is not None and self.storage.lock.is_held:
             raise FolderLocked(f"the data folder of {self.node.name} is in use already")

@@ -52,21 +52,15 @@ class _Host:
 
 
 class LabListener:
-    """A listening port of a lab node."""
+    """A listening port of a lab node, perhaps with further ones."""
 
-    def __init__(
-        self, host: _Host, port: int, handler_factory: Callable[[], FrameHandler], unsent_limit_bytes: int
-    ) -> None:
+    def __init__(self, host: _Host, handler_factory: Callable[[], FrameHandler], unsent_limit_bytes: int) -> None:
+        self.address = ""
         self._host = host
-        self._port = port
         self.handler_factory = handler_factory
         self.budget = UnsentBudget(unsent_limit_bytes)
         #: Connections accepted here and still open.
         self.accepted: dict[LabConnection, None] = {}
-
-    @property
-    def address(self) -> str:
-        return f"{self._host.ip}:{self._port}"
 
     @property
     def unsent_bytes(self) -> int:
@@ -76,9 +70,24 @@ class LabListener:
     def cut_connections(self) -> int:
         return self.budget.cut_connections
 
+    async def listen_also(self, port: int) -> str:
+        return self.claim(port)
+
+    def claim(self, port: int) -> str:
+        """Take ``port`` of the host, 0: a free one; its address. Raises :class:`AddressInUse`."""
+        host = self._host
+        if port == 0:
+            port = _FIRST_FREE_LISTENER_PORT
+            while port in host.listeners:
+                port += 1
+        if port in host.listeners:
+            raise AddressInUse(f"{host.ip}:{port} is in use already")
+        host.listeners[port] = self
+        return f"{host.ip}:{port}"
+
     async def close(self) -> None:
-        if self._host.listeners.get(self._port) is self:
-            del self._host.listeners[self._port]
+        for port in [port for port, listener in self._host.listeners.items() if listener is self]:
+            del self._host.listeners[port]
         for connection in list(self.accepted):
             connection.close()
 
@@ -244,14 +253,8 @@ class LabNetwork:
         self, node: LabNode, port: int, handler_factory: Callable[[], FrameHandler], unsent_limit_bytes: int
     ) -> LabListener:
         """Accept connections at ``port`` of ``node``; 0 = a free one. Raises :class:`AddressInUse`."""
-        host = self._hosts[node.name]
-        if port == 0:
-            port = _FIRST_FREE_LISTENER_PORT
-            while port in host.listeners:
-                port += 1
-        if port in host.listeners:
-            raise AddressInUse(f"{host.ip}:{port} is in use already")
-        listener = host.listeners[port] = LabListener(host, port, handler_factory, unsent_limit_bytes)
+        listener = LabListener(self._hosts[node.name], handler_factory, unsent_limit_bytes)
+        listener.address = listener.claim(port)
         return listener
 
     def begin_connect(

@@ -64,6 +64,8 @@ class LiveConnection(asyncio.Protocol):
         self._has_turn = False
         self._is_reading = True
         self._is_closing = False
+        #: The other end is gone, and frames that it sent before wait for their turn.
+        self._is_lost = False
         self._is_handling = False
         #: More than UNSENT_UNCOUNTED_BYTES were unsent, and the peer has not taken most of them yet.
         self._is_counted = False
@@ -117,6 +119,7 @@ class LiveConnection(asyncio.Protocol):
         if not self._is_closing:
             self._close_reason = reason
         self._is_closing = True
+        self._frames.clear()
         transport, self._transport = self._transport, None
         if transport is not None:
             transport.abort()
@@ -180,7 +183,7 @@ class LiveConnection(asyncio.Protocol):
         self._is_handling = True
         try:
             for _ in range(min(len(frames), TURN_FRAMES)):
-                if self._is_closing or (self._is_counted and self._waits_for_reader()):
+                if (self._is_closing and not self._is_lost) or (self._is_counted and self._waits_for_reader()):
                     break
                 frame = frames.popleft()
                 handled_bytes += 4 + len(frame)
@@ -194,7 +197,12 @@ class LiveConnection(asyncio.Protocol):
         if self._collected:
             self._write_collected()
         self._count_unhandled(self._unhandled_bytes - handled_bytes)
-        self._read_or_wait()
+        if not self._is_lost:
+            self._read_or_wait()
+        elif frames:
+            self._wait_for_turn()
+        else:
+            self._end()
 
     def eof_received(self) -> bool:
         """The peer will send nothing more: close (a RocketMQ client never half-closes)."""
@@ -216,15 +224,30 @@ class LiveConnection(asyncio.Protocol):
         """Called by asyncio once, last."""
         if not self._is_closing and error is not None:
             self._close_reason = f"connection lost: {error}"
+        # A peer may send one-way requests and leave without reading earlier replies: its requests count all the same.
+        self._is_lost = bool(self._frames) and not self._is_closing
         self._is_closing, self._transport = True, None
         self._collected.clear()
+        self._is_counted = False
+        if self._is_lost:
+            self._wait_for_turn()
+        else:
+            self._end()
+
+    # ------------------------------------------------------------------------------ inside
+
+    def _end(self) -> None:
+        """Nothing more comes of this connection: the others and the handler are told."""
         self._frames.clear()
         self._count_unhandled(0)
         self._connections.lost(self)
         if not self.is_refused:
             self._call(self._handler.connection_lost, self._close_reason)
 
-    # ------------------------------------------------------------------------------ inside
+    def _wait_for_turn(self) -> None:
+        if not self._has_turn:
+            self._has_turn = True
+            self._connections.turns.add(self)
 
     def _write_collected(self) -> None:
         collected, self._collected = self._collected, []
@@ -253,9 +276,8 @@ class LiveConnection(asyncio.Protocol):
             return
         waits_for_reader = self._is_counted and self._waits_for_reader()
         if self._frames:
-            if not waits_for_reader and not self._has_turn:
-                self._has_turn = True
-                self._connections.turns.add(self)
+            if not waits_for_reader:
+                self._wait_for_turn()
         elif self._splitter.error is not None:
             self._end_stream(self._splitter.error)
             return
@@ -285,4 +307,5 @@ class LiveConnection(asyncio.Protocol):
     def _report(self, failure: Exception) -> None:
         """An exception that leaves a handler is a bug: it is logged and ends this connection, not the node."""
         _log.error("the handler of %s failed", self.remote_address, exc_info=failure)
+        self._frames.clear()
         self.close_because(f"the handler failed: {failure!r}")

@@ -129,6 +129,11 @@ class LiveDisk:
         usable = used + status.f_bavail
         return used / usable if usable else 1.0
 
+    def room_bytes(self) -> tuple[int, int]:
+        status = os.statvfs(self._root())
+        usable_blocks = 0 if self.condition.is_full else status.f_bavail
+        return status.f_blocks * status.f_frsize, usable_blocks * status.f_frsize
+
     def lock_folder(self) -> LiveFolderLock:
         """See the port. The file holds the owner's process id; the kernel frees the lock when the owner dies."""
         path = self._root() / "lock"

@@ -8,7 +8,7 @@ import logging
 import resource
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 from engine.runtime.connection_limits import CONNECTIONS_LIMIT, IDLE_TIMEOUT_MS, UNSENT_ALL_LIMIT_BYTES
 from engine.runtime.live.live_connection import LiveConnection, format_address
@@ -27,17 +27,22 @@ _BACKLOG = 1_024
 
 
 class LiveListener:
-    """A listening address and the connections that were accepted there.
+    """A listening address, perhaps with further ports, and the connections that were accepted there.
 
-    :param source: where they come from.
+    :param connections: all of them.
+    :param open_source: listens at a port; returns where connections come from, and the address.
+    :ivar address: of the first port.
     """
 
     def __init__(
-        self, source: asyncio.Server | TlsAcceptor, socket_address: object, connections: OpenConnections
+        self,
+        connections: OpenConnections,
+        open_source: Callable[[int], Awaitable[tuple[asyncio.Server | TlsAcceptor, object]]],
     ) -> None:
-        self.address = format_address(socket_address)
-        self._source = source
+        self.address = ""
+        self._sources: list[asyncio.Server | TlsAcceptor] = []
         self._connections = connections
+        self._open_source = open_source
 
     @property
     def unsent_bytes(self) -> int:
@@ -47,12 +52,25 @@ class LiveListener:
     def cut_connections(self) -> int:
         return self._connections.budget.cut_connections
 
+    @property
+    def connection_count(self) -> int:
+        """How many connections there are at all ports, those included that are on their way."""
+        under_way = sum(source.under_way for source in self._sources if isinstance(source, TlsAcceptor))
+        return len(self._connections) + under_way
+
+    async def listen_also(self, port: int) -> str:
+        source, socket_address = await self._open_source(port)
+        self._sources.append(source)
+        return format_address(socket_address)
+
     async def close(self) -> None:
-        self._source.close()
+        for source in self._sources:
+            source.close()
         try:
             await self._connections.close()
         finally:
-            await self._source.wait_closed()
+            for source in self._sources:
+                await source.wait_closed()
 
 
 class LiveNetwork:
@@ -91,25 +109,28 @@ class LiveNetwork:
         def make_connection() -> LiveConnection:
             return LiveConnection(handler_factory(), connections)
 
-        try:
-            if self._server_context is None:
-                server = await asyncio.get_running_loop().create_server(
-                    make_connection, host, port, reuse_address=True, backlog=_BACKLOG, start_serving=False
-                )
-                listener = LiveListener(server, server.sockets[0].getsockname(), connections)
-                try:
-                    # asyncio waits once more when it listens already: whoever is cancelled there would not get it.
-                    await server.start_serving()
-                except BaseException:
-                    await listener.close()
-                    raise
-            else:
-                acceptor = await self._accept_tls(self._server_context, host, port, make_connection, connections)
-                listener = LiveListener(acceptor, acceptor.socket_address, connections)
-        except (OSError, OverflowError) as failure:
-            if isinstance(failure, OSError) and failure.errno == errno.EADDRINUSE:
-                raise AddressInUse(f"{host}:{port} is in use already") from failure
-            raise RuntimeFault(f"cannot listen at {host}:{port}: {_reason(failure)}") from failure
+        async def open_source(port: int) -> tuple[asyncio.Server | TlsAcceptor, object]:
+            try:
+                if self._server_context is None:
+                    server = await asyncio.get_running_loop().create_server(
+                        make_connection, host, port, reuse_address=True, backlog=_BACKLOG, start_serving=False
+                    )
+                    try:
+                        # asyncio waits once more when it listens already: whoever is cancelled there would not get it.
+                        await server.start_serving()
+                    except BaseException:
+                        server.close()
+                        raise
+                    return server, server.sockets[0].getsockname()
+                acceptor = await self._accept_tls(self._server_context, host, port, make_connection, listener)
+                return acceptor, acceptor.socket_address
+            except (OSError, OverflowError) as failure:
+                if isinstance(failure, OSError) and failure.errno == errno.EADDRINUSE:
+                    raise AddressInUse(f"{host}:{port} is in use already") from failure
+                raise RuntimeFault(f"cannot listen at {host}:{port}: {_reason(failure)}") from failure
+
+        listener = LiveListener(connections, open_source)
+        listener.address = await listener.listen_also(port)
         self._listeners.append(listener)
         return listener
 
@@ -119,7 +140,7 @@ class LiveNetwork:
         host: str,
         port: int,
         make_connection: Callable[[], LiveConnection],
-        connections: OpenConnections,
+        listener: LiveListener,
     ) -> TlsAcceptor:
         found = await asyncio.get_running_loop().getaddrinfo(
             host or None, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -129,7 +150,9 @@ class LiveNetwork:
         listening.setblocking(False)
         mode = self._server_tls.mode
         limit, timeout_ms = self._limit, self._idle_timeout_ms
-        return TlsAcceptor(listening, context, mode, make_connection, limit, connections.__len__, timeout_ms)
+        return TlsAcceptor(
+            listening, context, mode, make_connection, limit, lambda: listener.connection_count, timeout_ms
+        )
 
     async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
         host, _, port_text = address.rpartition(":")

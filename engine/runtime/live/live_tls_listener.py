@@ -35,7 +35,7 @@ class TlsAcceptor:
     :param make_connection: makes the protocol object of each.
     :param limit: how many connections there may be, those included that are on their way: without a first byte yet, or
         without a finished handshake.
-    :param open_connections: how many there are that are not on their way any more.
+    :param connection_count: how many there are, counted so.
     :param first_byte_timeout_ms: how long the first byte is waited for.
     """
 
@@ -46,7 +46,7 @@ class TlsAcceptor:
         mode: TlsMode,
         make_connection: Callable[[], LiveConnection],
         limit: int,
-        open_connections: Callable[[], int],
+        connection_count: Callable[[], int],
         first_byte_timeout_ms: int,
     ) -> None:
         self._listening = listening
@@ -54,7 +54,7 @@ class TlsAcceptor:
         self._mode = mode
         self._make_connection = make_connection
         self._limit = limit
-        self._open_connections = open_connections
+        self._connection_count = connection_count
         self._first_byte_timeout_s = first_byte_timeout_ms / 1_000
         self._waiting: dict[asyncio.Task[None], None] = {}
         self._loop = asyncio.get_running_loop()
@@ -64,6 +64,11 @@ class TlsAcceptor:
     def socket_address(self) -> object:
         """Where it listens."""
         return self._listening.getsockname()
+
+    @property
+    def under_way(self) -> int:
+        """How many connections are on their way."""
+        return len(self._waiting)
 
     def close(self) -> None:
         """Take no more, and let go of those that are on their way. May be called again."""
@@ -91,7 +96,7 @@ class TlsAcceptor:
                 self._loop.call_later(_PAUSE_MS / 1_000, self._accept_again)
                 return
             accepted.setblocking(False)
-            if len(self._waiting) + self._open_connections() >= self._limit:
+            if self._connection_count() >= self._limit:
                 _log.warning("connection of %s refused: %d are there already", format_address(address), self._limit)
                 accepted.close()
                 continue

@@ -11,7 +11,7 @@ from typing import Final
 
 from engine.protocol.errors import IllegalName
 from engine.protocol.java_text import java_text
-from engine.protocol.message.message_properties import PROPERTY_DELAY_TIME_LEVEL, decode_properties
+from engine.protocol.message.message_properties import decode_properties, read_delay_level
 from engine.protocol.message.record_layout import (
     FIXED_SIZE_BYTES,
     HOST_FLAGS,
@@ -95,9 +95,9 @@ def parse_record(
 
 
 def _due_ms(properties: dict[str, str], store_timestamp: int, delay_levels_ms: tuple[int, ...]) -> int | None:
-    level = properties.get(PROPERTY_DELAY_TIME_LEVEL, "")
-    if level.isascii() and level.isdigit() and int(level) > 0:
-        return deliver_timestamp(store_timestamp, int(level), delay_levels_ms)
+    level = read_delay_level(properties)
+    if level is not None and level > 0:
+        return deliver_timestamp(store_timestamp, level, delay_levels_ms)
     return None
 
 

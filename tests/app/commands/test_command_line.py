@@ -213,7 +213,7 @@ def server(tmp_path_factory):
 
 def test_the_printed_addresses_answer(server):
     assert urllib.request.urlopen(f"{server.addresses['page']}healthz", timeout=60).read() == b'{"status":"ok"}'
-    for address in (server.name_server, server.broker):
+    for address in (server.name_server, server.broker, server.addresses["VIP channel"]):
         host, _, port = address.rpartition(":")
         socket.create_connection((host, int(port)), timeout=60).close()
 

@@ -213,6 +213,8 @@ def test_a_write_changes_when_a_file_was_modified_and_how_full_the_disk_is_stays
         await file.flush(0, 1)
         assert disk.modified_ms("a") >= before_ms
         assert 0.0 <= disk.used_ratio() <= 1.0
+        size_bytes, usable_bytes = disk.room_bytes()
+        assert 0 <= usable_bytes <= size_bytes
         file.close()
 
     run(scenario)

@@ -114,6 +114,30 @@ def test_a_handler_that_closes_gets_no_more_frames(run):
     run(scenario)
 
 
+def test_a_further_port_serves_as_the_first_does_until_both_close(run):
+    async def scenario(server, client):
+        listener, accepted, first = await open_pair(server, client, EchoHandler)
+        address = await listener.listen_also(0)
+        assert address != listener.address
+        with pytest.raises(AddressInUse):
+            await listener.listen_also(int(address.rpartition(":")[2]))
+        further = CollectingHandler()
+        await client.network.connect(address, further, 5_000)
+        further.connection.send_frame(frame_of(b"further"))
+        await further.wait_until(lambda known: known.frames)
+        assert further.frames == [b"further"]
+        assert further.connection.remote_address == address
+        assert len(accepted) == 2
+        await listener.close()
+        for handler in (first, further):
+            await handler.wait_until(lambda known: known.lost_reasons)
+        for closed in (listener.address, address):
+            with pytest.raises(ConnectFailed):
+                await client.network.connect(closed, CollectingHandler(), 5_000)
+
+    run(scenario)
+
+
 def test_nobody_listens_is_a_refused_connection(run):
     async def scenario(server, client):
         listener = await server.network.listen("127.0.0.1", 0, CollectingHandler)

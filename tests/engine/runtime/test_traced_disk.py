@@ -81,6 +81,7 @@ def test_everything_else_is_asked_of_the_disk_below(traced):
         assert not disk.exists("b")
         assert await disk.off_loop(lambda: 7) == 7
         assert 0 <= disk.used_ratio() <= 1
+        assert min(disk.room_bytes()) >= 0
         disk.lock_folder().release()
         await asyncio.sleep(0)
 

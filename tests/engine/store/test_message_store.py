@@ -8,9 +8,11 @@ from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message.addresses import encode_host
 from engine.protocol.message.message_codec import decode_messages, decode_stored_message
 from engine.protocol.message.message_id import encode_offset_message_id
+from engine.protocol.message.message_properties import encode_properties
 from engine.runtime.port import FolderLocked
 from engine.store.log.put_message_result import PutMessageStatus
 from engine.store.log.store_batch import StoreBatch
+from engine.store.log.stored_record import parse_record
 from engine.store.message_store import MessageStore
 from engine.store.reading.get_message_result import GetMessageStatus
 from engine.store.reading.message_collector import FILTER_EFFORT_MAX
@@ -426,6 +428,15 @@ def test_delayed_messages_carry_their_delivery_time_in_the_queue(world):
     result = world.put(topic="SCHEDULE_TOPIC_XXXX", queue_id=2, delay_level=3, tags="TagA")
     [(_, _, tags_code)] = world.store.consume_queue_entries("SCHEDULE_TOPIC_XXXX", 2, 0, 1)
     assert tags_code == result.store_timestamp + 10_000
+
+
+@pytest.mark.parametrize(("text", "delay_ms"), [("+3", 10_000), ("003", 10_000), ("99", 7_200_000)])
+def test_a_level_that_another_broker_stored_in_another_spelling_is_read_from_the_record(world, text, delay_ms):
+    properties = encode_properties({"DELAY": text})
+    result = world.put(topic="SCHEDULE_TOPIC_XXXX", properties_string=properties)
+    record = world.store.commit_log.record_at(0)
+    stored = parse_record(record, 0, 0, world.store.config.delay_levels_ms)
+    assert stored.tags_code == result.store_timestamp + delay_ms
 
 
 def test_hosts_may_be_given_as_text_or_as_bytes(world):

@@ -8,15 +8,18 @@ from typing import Any
 
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.installs import (
+    JAVA_SOURCES,
     REPOSITORY,
     cpp_client_python,
+    go_client,
+    maven_class_path,
     node_command,
     node_modules,
     tool,
     transaction_client,
 )
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.rocketmq_jars import Jars, best_example_jars, client_jars, driver_jars
+from tests.interop.harness.rocketmq_jars import Jars, best_example_jars, client_jars, driver_jars, vip_driver_jars
 from tests.interop.harness.waiting import wait_until
 
 DRIVERS = Path(__file__).resolve().parents[1] / "drivers"
@@ -24,6 +27,10 @@ DRIVERS = Path(__file__).resolve().parents[1] / "drivers"
 _CLIENT_HEAP = ("-Xms64m", "-Xmx256m", "-XX:TieredStopAtLevel=1")
 #: Room and the full compiler for a producer under load.
 _LOAD_HEAP = ("-Xms512m", "-Xmx512m")
+#: The Netty of old clients looks into classes of Java that newer ones hide; Java 8 does not read the variable.
+_OLD_NETTY = {
+    "JDK_JAVA_OPTIONS": "--add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED"
+}
 
 
 class Clients:
@@ -70,6 +77,11 @@ class Clients:
         environment = {"NODE_PATH": str(node_modules()), "ACCESS_KEY": account[0], "SECRET_KEY": account[1]}
         return self._start("ali-ons with an account", [*command, other_topic], environment)
 
+    def go(self, action: str, group: str, topic: str, count: int) -> ManagedProcess:
+        """The Go client v2; see ``drivers/go/main.go``."""
+        command = [str(go_client()), action, self.cluster.name_server, group, topic, str(count)]
+        return self._start(f"Go client {action}", command)
+
     def java_driver(
         self, action: str, *options: object, binary: bool = False, name_server: str | None = None
     ) -> ManagedProcess:
@@ -77,6 +89,21 @@ class Clients:
         name = f"Java client {action}"
         arguments = [action, name_server or self.cluster.name_server, *map(str, options)]
         return self._java(name, driver_jars(), "InteropClient", arguments, binary)
+
+    def java_vip_driver(self, action: str, group: str, topic: str, count: int = 0) -> ManagedProcess:
+        """The same on a client that sends to the VIP channel by default."""
+        arguments = [action, self.cluster.name_server, group, topic, str(count)]
+        jars = vip_driver_jars()
+        return self._java(
+            f"Java client {jars.version} {action}", jars, "InteropClient", arguments, environment=_OLD_NETTY
+        )
+
+    def spring(self, version: str, group: str, topic: str, count: int) -> ManagedProcess:
+        """``java/spring/SpringClient.java`` on this version of RocketMQ's Spring Boot starter."""
+        jars = Jars(maven_class_path(f"spring-{version}.xml"), version)
+        program = str(JAVA_SOURCES / "spring" / "SpringClient.java")
+        arguments = [self.cluster.name_server, group, topic, str(count)]
+        return self._java(f"Spring {version}", jars, program, arguments, heap=_LOAD_HEAP)
 
     def java_with_account(self, account: tuple[str, str], group: str, topic: str, count: int) -> ManagedProcess:
         """``java/AccountClient.java``: a producer that signs for ``account``."""
@@ -117,8 +144,10 @@ class Clients:
         return self._java("mqadmin session", driver_jars(), "MqadminSession", arguments)
 
     def dashboard_calls(self, *arguments: str) -> ManagedProcess:
-        """``java/DashboardCalls.java``; ``arguments`` are those behind the name server."""
-        return self._java("dashboard calls", driver_jars(), "DashboardCalls", [self.cluster.name_server, *arguments])
+        """``java/DashboardCalls.java``, over the VIP channel; ``arguments`` are those after the name server."""
+        setting = "-Dcom.rocketmq.sendMessageWithVIPChannel=true"
+        arguments = (self.cluster.name_server, *arguments)
+        return self._java("dashboard calls", driver_jars(), "DashboardCalls", arguments, settings=(setting,))
 
     def stop_all(self) -> None:
         for process in self._started:
@@ -129,15 +158,15 @@ class Clients:
         name: str,
         jars: Jars,
         main_class: str,
-        arguments: list[str],
+        arguments: Sequence[str],
         binary: bool = False,
         heap: tuple[str, ...] = _CLIENT_HEAP,
         environment: Mapping[str, str] | None = None,
+        settings: Sequence[str] = (),
     ) -> ManagedProcess:
         home = self._next_home()
-        settings = ["-Dfile.encoding=UTF-8", f"-Duser.home={home}"]
+        settings = [*self.java_settings, *settings, "-Dfile.encoding=UTF-8", f"-Duser.home={home}"]
         settings.append(f"-Drocketmq.namesrv.addr={self.cluster.name_server}")
-        settings += self.java_settings
         if binary:
             settings.append("-Drocketmq.serialize.type=ROCKETMQ")
         command = [tool("java"), *heap, *settings, "-cp", jars.class_path, main_class, *arguments]

@@ -25,6 +25,7 @@ from tests.interop.harness.waiting import DeadlinePassed
 REPOSITORY = Path(__file__).resolve().parents[3]
 CACHE = REPOSITORY / ".cache" / "interop"
 JAVA_SOURCES = Path(__file__).resolve().parents[1] / "java"
+GO_SOURCES = Path(__file__).resolve().parents[1] / "drivers" / "go"
 
 CPP_CLIENT = "rocketmq==0.4.4"
 TRANSACTION_CLIENT = "rocketmq-client-python==2.0.0"
@@ -121,6 +122,22 @@ def node_modules() -> Path:
 def node_command() -> str:
     """The ``node`` program."""
     return tool("node")
+
+
+@cache
+def go_client() -> Path:
+    """The program in ``drivers/go``, built with the Go client v2 of the Go module proxy."""
+    go = tool("go")
+    folder = CACHE / "go-client"
+    sources = {name: (GO_SOURCES / name).read_text("utf-8") for name in ("main.go", "go.mod", "go.sum")}
+
+    def build(steps: Steps) -> None:
+        folder.mkdir(parents=True)
+        options = ("-C", GO_SOURCES, "build", "-mod=readonly", "-o", folder / "interop", ".")
+        steps.run("Go module github.com/apache/rocketmq-client-go/v2", go, *options)
+
+    install_once(folder, "the Go client v2", "".join(sources.values()), build)
+    return folder / "interop"
 
 
 @cache

@@ -67,6 +67,14 @@ def driver_jars() -> Jars:
 
 
 @cache
+def vip_driver_jars() -> Jars:
+    """The same drivers on the newest client that sends to the VIP channel unless it is configured otherwise."""
+    class_path = maven_class_path("vip-client.xml")
+    version = _version_of("rocketmq-client", class_path)
+    return Jars(f"{compiled_drivers()}{os.pathsep}{class_path}", version)
+
+
+@cache
 def example_jars() -> Jars:
     """Example and benchmark programs of a release. Raises :class:`ClientUnavailable` without a release folder."""
     library = release_folder()

@@ -25,6 +25,7 @@ class GlassProcess:
             *options,
         ]
         self.addresses = {}
+        self.lines = []
         self.stderr = []
 
     def __enter__(self):
@@ -36,7 +37,8 @@ class GlassProcess:
         watchdog = threading.Timer(START_TIMEOUT_S, self.process.kill)
         watchdog.start()
         for line in self.process.stdout:
-            if found := re.match(r"  (name server|broker|data|form|page) +(\S+)", line):
+            self.lines.append(line)
+            if found := re.match(r"  (name server|broker|VIP channel|data|form|page) +(\S+)", line):
                 self.addresses[found[1]] = found[2]
             if line.startswith("Ctrl-C"):
                 break

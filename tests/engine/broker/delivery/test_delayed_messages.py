@@ -23,6 +23,30 @@ def test_each_level_has_its_delay_and_higher_ones_count_as_the_last(level, delay
         assert lab.broker.store.max_offset("T", 0) == 1
 
 
+@pytest.mark.parametrize("text", ["1", "+1", "001", "+0001", "\uff11"])
+def test_a_level_is_read_as_java_reads_an_integer(text):
+    with broker_lab() as lab:
+        assert lab.client().send(properties={"DELAY": text}).code == ResponseCode.SUCCESS
+        assert lab.broker.store.max_offset("T", 0) == 0
+        lab.run_for(5_000)
+        assert lab.broker.store.max_offset("T", 0) == 1
+
+
+@pytest.mark.parametrize("text", ["x", "1.0", " 1", "1_0", "+", "-", "--1", "1" * 11, "2147483648", "-2147483649"])
+def test_what_java_does_not_read_as_an_integer_is_code_1_as_there(text):
+    with broker_lab() as lab:
+        reply = lab.client().send(properties={"DELAY": text})
+        assert (reply.code, text[:40] in (reply.remark or "")) == (ResponseCode.SYSTEM_ERROR, True)
+        assert lab.broker.store.commit_log.max_offset == 0
+
+
+@pytest.mark.parametrize("text", ["0", "-0", "-3", "-2147483648"])
+def test_a_level_that_is_not_positive_is_no_delay(text):
+    with broker_lab() as lab:
+        assert lab.client().send(properties={"DELAY": text}).code == ResponseCode.SUCCESS
+        assert lab.broker.store.max_offset("T", 0) == 1
+
+
 def test_delayed_messages_of_one_level_keep_their_order():
     with broker_lab() as lab:
         client = lab.client()

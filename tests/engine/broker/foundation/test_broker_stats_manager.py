@@ -21,6 +21,15 @@ def test_a_full_second_holds_what_happened_in_it():
     assert second.deliver_p50_ms == 50
 
 
+def test_the_slowest_thousandth_is_told_of_the_last_full_second_only():
+    stats = BrokerStatsManager(START_MS)
+    for latency_us in [10] * 995 + [50_000] * 5:
+        stats.record_put("T", 1, 100, latency_us, START_MS)
+    assert stats.last_second(START_MS + 1_000).put_p99_us == 10
+    assert 50_000 <= stats.put_p999_us(START_MS + 1_000) <= 51_600
+    assert stats.put_p999_us(START_MS + 2_000) == 0
+
+
 def test_quiet_seconds_are_zero_even_where_the_ring_was_used_before():
     stats = BrokerStatsManager(START_MS)
     for second in range(HISTORY_SECONDS):

@@ -83,9 +83,10 @@ def test_a_request_without_a_signature_is_refused_whatever_it_asks_for() -> None
     with guarded_lab() as lab:
         client = lab.client()
         assert refusal(client.send("T")) == "No accessKey is configured"
-        for code in (RequestCode.GET_MAX_OFFSET, RequestCode.LOCK_BATCH_MQ, 9_999):
-            assert refusal(client.call(code)) == "No accessKey is configured"
-        assert lab.broker.access_guard.refused_requests == 4
+        for address in (lab.broker.address, lab.broker.vip_channel.address):
+            for code in (RequestCode.GET_MAX_OFFSET, RequestCode.LOCK_BATCH_MQ, 9_999):
+                assert refusal(client.call(code, address=address)) == "No accessKey is configured"
+        assert lab.broker.access_guard.refused_requests == 7
 
 
 def test_a_wrong_secret_and_an_unknown_account_are_refused() -> None:

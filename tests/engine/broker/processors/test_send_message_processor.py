@@ -318,14 +318,6 @@ def test_a_delayed_message_is_answered_with_its_real_queue_and_delivered_when_du
         assert message.store_timestamp >= 1_767_225_605_000
 
 
-@pytest.mark.parametrize("level", ["abc", "", "1.5", "9" * 30])
-def test_a_delay_level_that_is_no_number_is_illegal(level):
-    with broker_lab() as lab:
-        reply = lab.client().send(properties={"DELAY": level or "x"})
-        assert reply.code == ResponseCode.MESSAGE_ILLEGAL
-        assert "DELAY" in (reply.remark or "")
-
-
 def test_sync_flush_answers_after_the_disk_and_async_before():
     for kind in FlushDiskType:
         with broker_lab(store_config=MessageStoreConfig(flush_disk_type=kind)) as lab:

@@ -225,15 +225,62 @@ def test_garbage_ends_the_connection_after_the_frames_before_it():
     asyncio.run(scenario())
 
 
-def test_of_a_connection_that_is_lost_while_frames_wait_no_more_are_handled():
+@pytest.mark.parametrize("handler_class", [CollectingHandler, EchoHandler])
+def test_frames_that_wait_when_the_other_end_is_lost_are_handled_in_turns_before_that_is_told(handler_class):
+    async def scenario():
+        handler, connections = handler_class(), UnsweptConnections()
+        connection, transport = open_connection(handler, connections)
+        connection.data_received(stream_of(numbered(3 * TURN_FRAMES)))
+        writes = len(transport.writes)
+        connection.connection_lost(BrokenPipeError("Broken pipe"))
+        assert connection.is_closing
+        assert len(handler.frames) == TURN_FRAMES
+        await asyncio.sleep(0)
+        assert len(handler.frames) == 2 * TURN_FRAMES
+        assert "lost" not in handler.calls
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert handler.frames == numbered(3 * TURN_FRAMES)
+        assert handler.lost_reasons == ["connection lost: Broken pipe"]
+        assert handler.calls[-1] == "lost"
+        assert (len(transport.writes), connections.budget.total_bytes) == (writes, 0)
+
+    asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("end", [LiveConnection.close, lambda connection: connection.abort("too many")])
+def test_of_a_connection_that_this_end_closes_while_frames_wait_no_more_are_handled(end):
     async def scenario():
         handler = CollectingHandler()
         connection, _ = open_connection(handler)
         connection.data_received(stream_of(numbered(2 * TURN_FRAMES)))
+        end(connection)
         connection.connection_lost(None)
         await asyncio.sleep(0)
         assert len(handler.frames) == TURN_FRAMES
         assert handler.calls[-1] == "lost"
+
+    asyncio.run(scenario())
+
+
+def test_a_lost_connection_whose_frames_wait_can_be_aborted_and_one_whose_handler_fails_ends():
+    class Failing(CollectingHandler):
+        def frame_received(self, frame):
+            super().frame_received(frame)
+            if len(self.frames) > TURN_FRAMES:
+                raise ValueError("a bug")
+
+    async def scenario():
+        for handler, aborts, handled in ((CollectingHandler(), True, TURN_FRAMES), (Failing(), False, TURN_FRAMES + 1)):
+            connection, _ = open_connection(handler)
+            connection.data_received(stream_of(numbered(3 * TURN_FRAMES)))
+            connection.connection_lost(None)
+            if aborts:
+                connection.abort("the node ends")
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            assert len(handler.frames) == handled
+            assert handler.calls.count("lost") == 1
 
     asyncio.run(scenario())
 

@@ -41,7 +41,11 @@ async def listen(network, handler_class=EchoHandler):
 
 
 async def connect_raw(listener):
-    host, _, port = listener.address.rpartition(":")
+    return await connect_raw_to(listener.address)
+
+
+async def connect_raw_to(address):
+    host, _, port = address.rpartition(":")
     return await asyncio.open_connection(host, int(port))
 
 
@@ -135,7 +139,8 @@ def test_a_closed_port_and_a_silent_address_fail_by_name():
     asyncio.run(scenario())
 
 
-def test_more_connections_than_allowed_are_closed_at_once(monkeypatch):
+@pytest.mark.parametrize("at_further_port", [False, True])
+def test_more_connections_than_allowed_are_closed_at_once(monkeypatch, at_further_port):
     monkeypatch.setattr("engine.runtime.live.live_network.CONNECTIONS_LIMIT", 3)
 
     async def scenario():
@@ -145,12 +150,13 @@ def test_more_connections_than_allowed_are_closed_at_once(monkeypatch):
         for reader, writer in streams:
             writer.write(frame_of(b"hello"))
             assert await reader.readexactly(9) == frame_of(b"hello")
-        refused_reader, _ = await connect_raw(listener)
+        last_address = await listener.listen_also(0) if at_further_port else listener.address
+        refused_reader, _ = await connect_raw_to(last_address)
         assert await refused_reader.read() == b""
         assert [handler.calls[0] for handler in handlers if handler.calls] == ["made"] * 3
         streams[0][1].close()
         await handlers[0].wait_until(lambda known: known.lost_reasons)
-        reader, writer = await connect_raw(listener)
+        reader, writer = await connect_raw_to(last_address)
         writer.write(frame_of(b"hello"))
         assert await reader.readexactly(9) == frame_of(b"hello")
         for _, open_writer in [*streams, (reader, writer)]:

@@ -174,8 +174,9 @@ def test_connections_that_never_begin_are_let_go(run, certificates: Certificates
     assert run(stay_silent()) == b""
 
 
+@pytest.mark.parametrize("at_further_port", [False, True])
 def test_no_more_connections_are_let_in_than_there_may_be_whether_they_have_begun_or_not(
-    run, certificates: Certificates, caplog: pytest.LogCaptureFixture
+    run, certificates: Certificates, caplog: pytest.LogCaptureFixture, at_further_port: bool
 ) -> None:
     async def crowd() -> tuple[bytes, list[bytes]]:
         accepting = LiveNetwork(server_tls=server_tls(certificates, TlsMode.PERMISSIVE))
@@ -187,6 +188,8 @@ def test_no_more_connections_are_let_in_than_there_may_be_whether_they_have_begu
         connection.send_frame(frame_of(b"12345678"))
         await handler.wait_until(lambda heard: heard.frames)
         _, silent = await asyncio.open_connection(host, int(port))
+        if at_further_port:
+            port = (await listener.listen_also(0)).rpartition(":")[2]
         one_too_many, writer = await asyncio.open_connection(host, int(port))
         async with asyncio.timeout(10):
             rest = await one_too_many.read()
@@ -211,7 +214,7 @@ def test_closing_does_not_wait_for_a_handshake_that_hangs(run, certificates: Cer
         writer.write(b"\x16\x03\x01")
         async with asyncio.timeout(5):
             assert isinstance(listener, LiveListener)
-            while not listener._source._waiting:
+            while not listener.connection_count:
                 await asyncio.sleep(0)
             await accepting.close()
             with contextlib.suppress(ConnectionResetError):  # what the server had not read
@@ -327,7 +330,7 @@ def test_after_a_moment_without_descriptors_connections_are_accepted_again(
         accepting = LiveNetwork(server_tls=server_tls(certificates, TlsMode.PERMISSIVE))
         listener = await accepting.listen("127.0.0.1", 0, EchoHandler)
         assert isinstance(listener, LiveListener)
-        acceptor: Any = listener._source
+        acceptor: Any = listener._sources[0]
         acceptor._listening = full = FullOnce(acceptor._listening)
         network, handler = LiveNetwork(), CollectingHandler()
         connection = await network.connect(listener.address, handler, TIMEOUT_MS)
