@@ -111,9 +111,9 @@ class MajorityLog:
         self._store.dispatcher.drain()
         self._senders.free(self.committed_offset)
 
-    async def replicated(self, end_offset: int) -> PutMessageStatus:
+    async def replicated(self, offset: int, end_offset: int) -> PutMessageStatus:
         """Return when a majority has all before ``end_offset``: PUT_OK; or FLUSH_SLAVE_TIMEOUT, then it may have."""
-        if end_offset <= self.committed_offset or await self._senders.wait(end_offset, self._timeout_ms):
+        if end_offset <= self.committed_offset or await self._senders.wait(offset, end_offset, self._timeout_ms):
             return PutMessageStatus.PUT_OK
         self.timeouts += 1
         return PutMessageStatus.FLUSH_SLAVE_TIMEOUT
