@@ -172,7 +172,7 @@ class BrokerConfig:
     max_consumer_filters: int = 10_000
     #: Names, texts, numbers, signs and brackets of all these expressions: about 50 MB.
     max_consumer_filter_words: int = 200_000
-    #: New expressions are compiled at most so fast: about 50 ms of a second.
+    #: New expressions are compiled at most so fast, for all connections together: about 50 ms of a second.
     max_filter_words_per_second: int = 5_000
     #: As ``pullThreadPoolQueueCapacity``; beyond it a pull is answered at once.
     max_held_pull_requests: int = 100_000
