@@ -53,6 +53,7 @@ from engine.broker.tables.consumer_manager import ConsumerManager
 from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
 from engine.broker.tables.producer_manager import ProducerManager
 from engine.broker.tables.rebalance_lock_manager import RebalanceLockManager
+from engine.broker.tables.settled_replies import SettledReplies
 from engine.broker.tables.subscription_group_manager import SubscriptionGroupManager
 from engine.broker.tables.topic_config_manager import TopicConfigManager
 from engine.broker.tables.unread_deletions import UnreadDeletions
@@ -143,6 +144,7 @@ class Broker:
         self.subscription_group_manager = SubscriptionGroupManager(
             config, self._config_file("subscriptionGroup.json"), clock
         )
+        self._config_tables = (self.topic_config_manager.table, self.subscription_group_manager.table)
         self.consumer_offset_manager = ConsumerOffsetManager(
             self._config_file("consumerOffset.json"), config.max_consumer_offset_entries
         )
@@ -224,7 +226,8 @@ class Broker:
         self.broker_admin_processor = BrokerAdminProcessor(
             runtime, config, where, self.configuration, store, schedule, stats
         )
-        deletion = TopicDeletion(store, topics, offsets, locks, consumers, held_pulls, stats, registration)
+        deleted = self.replication.topics_deleted
+        deletion = TopicDeletion(store, topics, offsets, locks, consumers, held_pulls, stats, registration, deleted)
         self.server.processors.register_methods(
             SendMessageProcessor(sending, chance("send message"), registration, schedule, transactions),
             ReplyMessageProcessor(sending, chance("reply message"), producers),
@@ -242,6 +245,8 @@ class Broker:
             ClientAdminProcessor(config, store, consumers, producers, to_client),
             AclAdminProcessor(config, where, self.permission_manager),
         )
+        if self.replication.majority is not None:
+            self.server.processors.settle(SettledReplies(self._config_tables).settle)
         if self.access_guard is not None:
             self.server.processors.guard(self.access_guard.check)
         self.dead_letter_administrator = DeadLetterAdministrator(clock, where, store, topics, groups, self.server)
@@ -284,7 +289,7 @@ class Broker:
             self._load_tables(report)
             await self.server.start(self.config.host, self.config.port, self.config.max_unsent_bytes)
             self.where.take(self.server.address, self.config, self.runtime.identity.host_ip)
-            await self.replication.start(self._tasks, self._config_files)
+            await self.replication.start(self._tasks, self._config_files, self._config_tables)
             self._begin_services()
         except BaseException:
             await self._tasks.stop()
@@ -397,7 +402,7 @@ class Broker:
         await self.broker_outer_api.shutdown()
         await self.replication.shutdown()
         await self.server.shutdown()
-        for table in (self.topic_config_manager.table, self.subscription_group_manager.table):
+        for table in self._config_tables:
             await table.abandon()
         await self.store.abandon()
 

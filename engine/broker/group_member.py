@@ -21,8 +21,9 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.replication.majority.applied_mark import AppliedMark, load_mark, save_mark
 from engine.replication.majority.errors import EntryRefused
 from engine.replication.majority.group_config import GroupConfig
-from engine.replication.majority.majority_entry import LogPiece, SharedFile, decode_entry
+from engine.replication.majority.majority_entry import LogPiece, TableEntry, TopicsDeleted, decode_entry
 from engine.replication.majority.majority_log import MajorityLog
+from engine.replication.majority.shared_tables import FollowedTables
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
 from engine.replication.raft.raft_peer import RaftPeer
 from engine.replication.raft.raft_role import RaftRole
@@ -97,6 +98,7 @@ class GroupMember:
         self._store: MessageStore
         self._replica: ReplicaLog
         self._majority: MajorityLog
+        self._tables = FollowedTables(runtime.disk)
         #: The term in which it leads, and the last one of which it has applied the leader's first entry.
         self._term = 0
         self._begun_term = 0
@@ -148,6 +150,7 @@ class GroupMember:
             self._broker_changed()
             await end_broker(broker)
         elif self.state is MemberState.FOLLOWS:
+            self._tables.close()
             await end_store(self._store)
         if self.state is not MemberState.RESTS:
             self._change(MemberEvent.STOP)
@@ -193,6 +196,7 @@ class GroupMember:
 
     async def _take_office(self, term: int) -> None:
         self._change(MemberEvent.STOP)
+        self._tables.close()
         await self._store.abandon()
         majority = self._majority = MajorityLog(
             self.peer, self._broker_config.slave_timeout_ms, self._runtime.clock.now_ms
@@ -247,9 +251,14 @@ class GroupMember:
             if known < len(piece.data):
                 self._replica.append(piece.offset + known, piece.data[known:])
 
-    async def _keep(self, file: SharedFile) -> None:
-        disk = self._runtime.disk
-        await disk.off_loop(lambda: disk.write_whole(file.path, file.content))
+    async def _keep(self, entry: TableEntry) -> None:
+        if not isinstance(entry, TopicsDeleted):
+            await self._tables.keep(entry)
+        elif self._replica.end_offset <= entry.log_end_offset:
+            # Else it was deleted before the log was read from its beginning again, and may have been made again since.
+            for topic in entry.topics:
+                self._store.delete_topic(topic)
+            await self._store.make_deletions_last()
 
     async def _mark(self) -> None:
         """Write down what is applied, once it is on the disk."""
