@@ -262,7 +262,7 @@ class Broker:
 
             disk, clock = self.runtime.disk, self.runtime.clock
             self.permission_manager = PlainPermissionManager(disk, f"{CONFIG_FOLDER}/plain_acl.yml", clock)
-            self.access_guard = AccessGuard(self.permission_manager)
+            self.access_guard = AccessGuard(self.permission_manager, clock.monotonic_us)
 
     def _config_file(self, name: str) -> ConfigFile:
         file = ConfigFile(self.runtime.disk, f"{CONFIG_FOLDER}/{name}")
