@@ -27,6 +27,7 @@ from engine.replication.majority.shared_tables import FollowedTables
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
 from engine.replication.raft.raft_peer import RaftPeer
 from engine.replication.raft.raft_role import RaftRole
+from engine.replication.raft.raft_rules import RaftConfig
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, Runtime, RuntimeFault
 from engine.store.files.store_config import MessageStoreConfig
@@ -89,7 +90,12 @@ class GroupMember:
         self.broker: Broker | None = None
         self.failure = ""
         self.state = MemberState.RESTS
-        self.peer = RaftPeer(runtime, group.name, group.addresses, list(group.addresses), self._committed, group.times)
+        times = RaftConfig(
+            heartbeat_ms=broker_config.group_heartbeat_interval_ms,
+            election_timeout_min_ms=broker_config.group_election_timeout_min_ms,
+            election_timeout_max_ms=broker_config.group_election_timeout_max_ms,
+        )
+        self.peer = RaftPeer(runtime, group.name, group.addresses, list(group.addresses), self._committed, times)
         self._runtime = runtime
         self._broker_config = broker_config
         self._store_config = store_config
@@ -178,14 +184,16 @@ class GroupMember:
             await self._step_down()
         while self._waiting:
             await self._apply(self._waiting.popleft())
+            # Whoever catches up with thousands of entries has heartbeats to answer meanwhile.
+            await asyncio.sleep(0)
         if self.state is MemberState.FOLLOWS and leads_term and leads_term == self._begun_term:
             await self._take_office(leads_term)
 
     # --- follower and leader -----------------------------------------------------------------------------------------
 
-    async def _follow(self) -> None:
+    async def _follow(self, *, has_led: bool = False) -> None:
         store = self._store = MessageStore(self._runtime, self._store_config)
-        known = KnownBounds(self._applied.log_end_offset)
+        known = KnownBounds(self._applied.log_end_offset, is_own_doing=has_led)
         await self._runtime.disk.off_loop(lambda: store.load(known))
         self._replica = store.follow()
         store.start()
@@ -202,7 +210,7 @@ class GroupMember:
             self.peer, self._broker_config.slave_timeout_ms, self._runtime.clock.now_ms
         )
         broker = Broker(self._runtime, self._broker_config, self._store_config, majority)
-        await broker.start(KnownBounds(self._applied.log_end_offset, self._log_ends[0]))
+        await broker.start(KnownBounds(self._applied.log_end_offset, self._log_ends[0], is_own_doing=True))
         port = int(broker.address.rpartition(":")[2])
         self._broker_config = replace(self._broker_config, port=port)
         self.broker, self._term = broker, term
@@ -211,14 +219,15 @@ class GroupMember:
         self._broker_changed()
 
     async def _step_down(self) -> None:
-        _log.info("%s leads its group no longer", self.group.name)
+        why = self.peer.core.why_not_leading or f"it was elected again, in term {self.peer.core.term}"
+        _log.info("%s leads its group no longer: %s", self.group.name, why)
         broker, self.broker = self.broker, None
         assert broker is not None, "a member that leads has a broker"
         self._change(MemberEvent.STOP)
         self._broker_changed()
         # What waits for a majority is given up with it; its senders see their connections end, and ask the next leader.
         await broker.abandon()
-        await self._follow()
+        await self._follow(has_led=True)
 
     # --- entries -----------------------------------------------------------------------------------------------------
 
