@@ -196,8 +196,8 @@ class BrokerConfig:
         if not 10 <= heartbeat_ms <= least_ms // 3 <= least_ms <= self.group_election_timeout_max_ms <= 600_000:
             raise ValueError(
                 f"group_heartbeat_interval_ms is {heartbeat_ms}, group_election_timeout_min_ms {least_ms} and "
-                f"group_election_timeout_max_ms {self.group_election_timeout_max_ms}: at least 10, at least three times "
-                "as much, at least as much, and at most 600,000"
+                f"group_election_timeout_max_ms {self.group_election_timeout_max_ms}: at least 10, at least three "
+                "times as much, at least as much, and at most 600,000"
             )
         if not 1 <= self.replica_count <= 9:
             raise ValueError(f"replica_count is {self.replica_count}; allowed: 1 to 9")
