@@ -4,21 +4,27 @@ It refuses, in this order: a Host header that is not this server's (a web site t
 127.0.0.1 would otherwise read the broker through the visitor's browser), a request that another web site makes, a
 request without the token where one is demanded, and one Socket.IO session or request too many. It never reads a
 request's body.
+
+An address that sends wrong tokens is slowed: then its tokens are not looked at. A browser that had the token once has
+a second cookie, which nobody can guess and which counts all the same: others behind its address do not lock it out.
 """
 
 from __future__ import annotations
 
 import hmac
+import ipaddress
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterable
 from http.cookies import CookieError, SimpleCookie
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, quote, urlencode
 
 from app.foundation.event_budget import EventBudget
 from app.foundation.translator import in_all_languages
 from app.web.access_rules import AccessRules
+from engine.acl.guess_limit import GuessLimit
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -52,6 +58,8 @@ class AccessGate:
         self._has_room = has_room
         self._clock = clock
         self._lock = threading.Lock()
+        self._wrong_tokens = GuessLimit()
+        self._session = secrets.token_hex()
         self._new_sessions = EventBudget(SOCKET_SESSIONS_PER_SECOND, SOCKET_SESSION_BURST, clock())
         self._socket_requests = threading.BoundedSemaphore(SOCKET_REQUESTS_MAX)
 
@@ -63,10 +71,12 @@ class AccessGate:
         if _comes_from_another_site(environ):
             text = "403: requests from other web sites are refused\n"
             return _answer(start_response, "403 Forbidden", text)
-        if self._rules.token is not None and path != "/healthz":
+        if self._rules.token is not None and path != "/healthz" and not self._has_session(environ):
             refusal = self._check_token(environ, start_response)
             if refusal is not None:
                 return refusal
+            if _cookie(environ, self._rules.cookie_name):
+                start_response = self._giving_session(environ, start_response)
         if path.startswith(_SOCKET_PATH):
             return self._serve_socket(environ, start_response)
         return self._inner(environ, start_response)
@@ -86,33 +96,74 @@ class AccessGate:
         with self._lock:
             return self._new_sessions.take(self._clock()) and self._has_room(SOCKET_SESSIONS_MAX)
 
+    def _has_session(self, environ: WSGIEnvironment) -> bool:
+        return _equal(_cookie(environ, self._session_cookie_name), self._session)
+
+    @property
+    def _session_cookie_name(self) -> str:
+        return f"{self._rules.cookie_name}_session"
+
+    def _giving_session(self, environ: WSGIEnvironment, start_response: StartResponse) -> StartResponse:
+        cookie = _set_cookie(environ, self._session_cookie_name, self._session)
+
+        def give(status: str, headers: list[tuple[str, str]], *error: Any) -> Callable[[bytes], object]:
+            return start_response(status, [*headers, cookie], *error)
+
+        return give
+
     def _check_token(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes] | None:
         """None when the request carries the token; else the answer that was given instead."""
         expected = self._rules.token
         assert expected is not None
         query = parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True)
         scheme, _, bearer = environ.get("HTTP_AUTHORIZATION", "").partition(" ")
-        if scheme.lower() == "bearer" and _equal(bearer.strip(), expected):
+        in_query = query.pop("token", [""])[0] if environ.get("REQUEST_METHOD") == "GET" else ""
+        sent = [bearer.strip() if scheme.lower() == "bearer" else "", _cookie(environ, self._rules.cookie_name)]
+        tried = sum(bool(token) for token in (*sent, in_query))
+        address = _network_of(environ.get("REMOTE_ADDR", ""))
+        with self._lock:
+            if tried and self._wrong_tokens.is_slowed(address, self._clock()):
+                return _refuse_token(start_response, "429 Too Many Requests", "error.wrong_tokens", "Retry-After", "1")
+            is_sent = any(_equal(token, expected) for token in sent)
+            is_in_query = _equal(in_query, expected)
+            if tried and not (is_sent or is_in_query):
+                self._wrong_tokens.was_wrong(address, self._clock(), tried)
+        if is_sent:
             return None
-        if _equal(_cookie(environ, self._rules.cookie_name), expected):
-            return None
-        if environ.get("REQUEST_METHOD") == "GET" and _equal(query.pop("token", [""])[0], expected):
+        if is_in_query:
             # The token goes into a cookie and out of the address, where it would stay in histories and logs.
             rest = urlencode(query, doseq=True)
             # One leading slash only: "//host" would lead to another server.
             path = "/" + quote(environ.get("PATH_INFO", "/").lstrip("/").encode("latin-1"))
             location = path + (f"?{rest}" if rest else "")
-            cookie = f"{self._rules.cookie_name}={expected}; Path=/; HttpOnly; SameSite=Lax"
-            if environ.get("wsgi.url_scheme") == "https":
-                cookie += "; Secure"
-            start_response(
-                "303 See Other", [*_TEXT, ("Location", location), ("Set-Cookie", cookie), ("Content-Length", "0")]
-            )
+            cookies = [
+                _set_cookie(environ, self._rules.cookie_name, expected),
+                _set_cookie(environ, self._session_cookie_name, self._session),
+            ]
+            start_response("303 See Other", [*_TEXT, ("Location", location), *cookies, ("Content-Length", "0")])
             return []
-        headers = [("WWW-Authenticate", "Bearer")]
-        # Nobody has said yet which language they read.
-        wanted = "".join(f"{text}\n" for text in in_all_languages("error.token_wanted").values())
-        return _answer(start_response, "401 Unauthorized", wanted, headers)
+        return _refuse_token(start_response, "401 Unauthorized", "error.token_wanted", "WWW-Authenticate", "Bearer")
+
+
+def _refuse_token(start_response: StartResponse, status: str, text: str, *header: str) -> Iterable[bytes]:
+    name, value = header
+    # Nobody has said yet which language they read.
+    why = "".join(f"{text}\n" for text in in_all_languages(text).values())
+    return _answer(start_response, status, why, [(name, value)])
+
+
+def _network_of(address: str) -> str:
+    """Whom an address belongs to: who has one of IPv6 has the 2^64 beside it, too."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return address
+    return str(ipaddress.ip_network((ip, 64), strict=False)) if ip.version == 6 else address
+
+
+def _set_cookie(environ: WSGIEnvironment, name: str, value: str) -> tuple[str, str]:
+    cookie = f"{name}={value}; Path=/; HttpOnly; SameSite=Lax"
+    return "Set-Cookie", cookie + ("; Secure" if environ.get("wsgi.url_scheme") == "https" else "")
 
 
 def _comes_from_another_site(environ: WSGIEnvironment) -> bool:

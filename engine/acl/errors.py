@@ -15,3 +15,7 @@ class AccessConfigNotSaved(ProtocolError):
 
 class AccessDenied(ProtocolError):
     """This request is refused (RocketMQ: ``AclException``, thrown while a request is checked)."""
+
+
+class WrongSignature(AccessDenied):
+    """Whoever signed the request does not know the account's secret key."""

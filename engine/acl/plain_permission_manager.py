@@ -15,7 +15,7 @@ from typing import Any
 
 from engine.acl.access_rules import ACCOUNTS, WHITE_ADDRESSES, AccessRules, parse_rules, read_rules, write_rules
 from engine.acl.acl_signer import ACCESS_KEY, is_signed
-from engine.acl.errors import AccessConfigNotSaved, AccessDenied, BadAccessConfig
+from engine.acl.errors import AccessConfigNotSaved, AccessDenied, BadAccessConfig, WrongSignature
 from engine.acl.needed_permissions import needed_permissions
 from engine.acl.permission import Permission
 from engine.protocol.body.data_version import DataVersion
@@ -144,7 +144,7 @@ class PlainPermissionManager:
         if account.white_remote_address.matches(remote_ip):
             return
         if not is_signed(fields, request.body, account.secret_key):
-            raise AccessDenied(f"Check signature failed for accessKey={access_key}")
+            raise WrongSignature(f"Check signature failed for accessKey={access_key}")
         needed = needed_permissions(request)
         if needed.get(TRACE_TOPIC) == Permission.PUB:
             return  # every account may report what its messages did

@@ -55,6 +55,7 @@ from engine.broker.tables.consumer_manager import ConsumerManager
 from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
 from engine.broker.tables.producer_manager import ProducerManager
 from engine.broker.tables.rebalance_lock_manager import RebalanceLockManager
+from engine.broker.tables.settled_replies import SettledReplies
 from engine.broker.tables.subscription_group_manager import SubscriptionGroupManager
 from engine.broker.tables.topic_config_manager import TopicConfigManager
 from engine.broker.tables.unread_deletions import UnreadDeletions
@@ -148,6 +149,7 @@ class Broker:
         self.subscription_group_manager = SubscriptionGroupManager(
             config, self._config_file("subscriptionGroup.json"), clock
         )
+        self._config_tables = (self.topic_config_manager.table, self.subscription_group_manager.table)
         self.consumer_offset_manager = ConsumerOffsetManager(
             self._config_file("consumerOffset.json"), clock, config.max_consumer_offset_entries
         )
@@ -229,7 +231,8 @@ class Broker:
         self.broker_admin_processor = BrokerAdminProcessor(
             runtime, config, where, self.configuration, store, schedule, stats
         )
-        deletion = TopicDeletion(store, topics, offsets, locks, consumers, held_pulls, stats, registration)
+        deleted = self.replication.topics_deleted
+        deletion = TopicDeletion(store, topics, offsets, locks, consumers, held_pulls, stats, registration, deleted)
         self.server.processors.register_methods(
             SendMessageProcessor(sending, chance("send message"), registration, schedule, transactions),
             ReplyMessageProcessor(sending, chance("reply message"), producers),
@@ -247,6 +250,8 @@ class Broker:
             ClientAdminProcessor(config, store, consumers, producers, to_client),
             AclAdminProcessor(config, where, self.permission_manager),
         )
+        if self.replication.majority is not None:
+            self.server.processors.settle(SettledReplies(self._config_tables).settle)
         if self.access_guard is not None:
             self.server.processors.guard(self.access_guard.check)
         self.dead_letter_administrator = DeadLetterAdministrator(clock, where, store, topics, groups, self.server)
@@ -262,7 +267,7 @@ class Broker:
 
             disk, clock = self.runtime.disk, self.runtime.clock
             self.permission_manager = PlainPermissionManager(disk, f"{CONFIG_FOLDER}/plain_acl.yml", clock)
-            self.access_guard = AccessGuard(self.permission_manager)
+            self.access_guard = AccessGuard(self.permission_manager, clock.monotonic_us)
 
     def _config_file(self, name: str) -> ConfigFile:
         file = ConfigFile(self.runtime.disk, f"{CONFIG_FOLDER}/{name}")
@@ -297,7 +302,7 @@ class Broker:
             self._parts.add(self.broker_outer_api.shutdown)
             self._parts.add(partial(self.broker_outer_api.unregister_broker_all, self.address))
             self._parts.add(self._tasks.stop)
-            await self.replication.start(self._tasks, self._config_files)
+            await self.replication.start(self._tasks, self._config_files, self._config_tables)
             if self.config.vip_channel_enable:
                 # Last of all ports: those that are configured go first.
                 await self.vip_channel.open(self.server)
@@ -403,9 +408,8 @@ class Broker:
 
     async def abandon(self) -> None:
         """End as a killed process does: what was in memory is gone, the files are as they are, nobody is told."""
-        tables = (self.topic_config_manager.table, self.subscription_group_manager.table)
         doors = (self._tasks.stop, self.broker_outer_api.shutdown, self.replication.shutdown, self.server.shutdown)
-        await self._parts.end((*doors, *(table.abandon for table in tables), self.store.abandon))
+        await self._parts.end((*doors, *(table.abandon for table in self._config_tables), self.store.abandon))
 
     def advance(self, ms: int) -> None:
         """The clock was set ahead so much: what is done from time to time is due so much earlier."""

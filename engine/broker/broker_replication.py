@@ -8,12 +8,13 @@ but clients ask masters only.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from engine.broker.delivery.send_message_checks import Copies
 from engine.broker.delivery.slave_synchronize import SlaveSynchronize
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.broker_outer_api import BrokerOuterApi
+from engine.broker.tables.config_table import ConfigTable
 from engine.replication.ha.ha_client import HaClient
 from engine.replication.ha.ha_config import BrokerRole, HaConfig
 from engine.replication.ha.ha_service import HaService
@@ -81,15 +82,19 @@ class BrokerReplication:
         """What a sender waits for; None: for nobody."""
         return self.majority or (self.service if self.is_sync_master else None)
 
-    async def start(self, tasks: BackgroundTasks, files: Iterable[ConfigFile]) -> None:
-        """A master: serve slaves. A slave: refuse messages. A leader: share ``files``, too. Raises ``AddressInUse``,
-        ``RuntimeFault``.
+    async def start(
+        self, tasks: BackgroundTasks, files: Iterable[ConfigFile], tables: Iterable[ConfigTable[Any]]
+    ) -> None:
+        """A master: serve slaves. A slave: refuse messages. A leader: share ``files``, those of ``tables`` among them.
+        Raises ``AddressInUse``, ``RuntimeFault``.
         """
         if self.majority is not None:
             # Imported here: a broker in no group does without.
             from engine.replication.majority.majority_entry import SHARED_PATHS
             from engine.replication.majority.majority_log import LOOK_INTERVAL_MS
 
+            for table in tables:
+                await table.end_journal()
             self.majority.begin(self._store, (file for file in files if file.path in SHARED_PATHS))
             tasks.every(LOOK_INTERVAL_MS, self.majority.look, "look at followers", 0)
         if self.service is not None:
@@ -117,6 +122,11 @@ class BrokerReplication:
         known = self._outer_api.master_addresses
         return None if known is None else known[1]
 
+    async def topics_deleted(self, topics: Iterable[str]) -> None:
+        """Return when a majority of the group has deleted them, too. Raises ``DiskFault``."""
+        if self.majority is not None:
+            await self.majority.tables.topics_deleted(self._store.commit_log.max_offset, topics)
+
     def log_grew(self) -> None:
         """Messages were appended."""
         if self.service is not None:
@@ -128,3 +138,5 @@ class BrokerReplication:
             self.client.shutdown()
         if self.service is not None:
             await self.service.shutdown()
+        if self.majority is not None:
+            self.majority.tables.end()

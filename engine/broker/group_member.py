@@ -22,11 +22,13 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.replication.majority.applied_mark import AppliedMark, load_mark, save_mark
 from engine.replication.majority.errors import EntryRefused
 from engine.replication.majority.group_config import GroupConfig
-from engine.replication.majority.majority_entry import LogPiece, SharedFile, decode_entry
+from engine.replication.majority.majority_entry import LogPiece, TableEntry, TopicsDeleted, decode_entry
 from engine.replication.majority.majority_log import MajorityLog
+from engine.replication.majority.shared_tables import FollowedTables
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
 from engine.replication.raft.raft_peer import RaftPeer
 from engine.replication.raft.raft_role import RaftRole
+from engine.replication.raft.raft_rules import RaftConfig
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, Runtime, RuntimeFault
 from engine.runtime.started_parts import StartedParts
@@ -90,7 +92,12 @@ class GroupMember:
         self.broker: Broker | None = None
         self.failure = ""
         self.state = MemberState.RESTS
-        self.peer = RaftPeer(runtime, group.name, group.addresses, list(group.addresses), self._committed, group.times)
+        times = RaftConfig(
+            heartbeat_ms=broker_config.group_heartbeat_interval_ms,
+            election_timeout_min_ms=broker_config.group_election_timeout_min_ms,
+            election_timeout_max_ms=broker_config.group_election_timeout_max_ms,
+        )
+        self.peer = RaftPeer(runtime, group.name, group.addresses, list(group.addresses), self._committed, times)
         self._runtime = runtime
         self._broker_config = broker_config
         self._store_config = store_config
@@ -100,6 +107,7 @@ class GroupMember:
         self._store: MessageStore
         self._replica: ReplicaLog
         self._majority: MajorityLog
+        self._tables = FollowedTables(runtime.disk)
         #: The term in which it leads, and the last one of which it has applied the leader's first entry.
         self._term = 0
         self._begun_term = 0
@@ -150,6 +158,7 @@ class GroupMember:
             self._broker_changed()
             await end_broker(broker)
         elif self.state is MemberState.FOLLOWS:
+            self._tables.close()
             await end_store(self._store)
         if self.state is not MemberState.RESTS:
             self._change(MemberEvent.STOP)
@@ -177,14 +186,16 @@ class GroupMember:
             await self._step_down()
         while self._waiting:
             await self._apply(self._waiting.popleft())
+            # Whoever catches up with thousands of entries has heartbeats to answer meanwhile.
+            await asyncio.sleep(0)
         if self.state is MemberState.FOLLOWS and leads_term and leads_term == self._begun_term:
             await self._take_office(leads_term)
 
     # --- follower and leader -----------------------------------------------------------------------------------------
 
-    async def _follow(self) -> None:
+    async def _follow(self, *, has_led: bool = False) -> None:
         store = self._store = MessageStore(self._runtime, self._store_config)
-        known = KnownBounds(self._applied.log_end_offset)
+        known = KnownBounds(self._applied.log_end_offset, is_own_doing=has_led)
         try:
             await self._runtime.disk.off_loop(lambda: store.load(known))
         except BaseException:
@@ -199,12 +210,13 @@ class GroupMember:
 
     async def _take_office(self, term: int) -> None:
         self._change(MemberEvent.STOP)
+        self._tables.close()
         await self._store.abandon()
         majority = self._majority = MajorityLog(
             self.peer, self._broker_config.slave_timeout_ms, self._runtime.clock.now_ms
         )
         broker = Broker(self._runtime, self._broker_config, self._store_config, majority)
-        await broker.start(KnownBounds(self._applied.log_end_offset, self._log_ends[0]))
+        await broker.start(KnownBounds(self._applied.log_end_offset, self._log_ends[0], is_own_doing=True))
         port = int(broker.address.rpartition(":")[2])
         self._broker_config = replace(self._broker_config, port=port)
         self.broker, self._term = broker, term
@@ -213,14 +225,15 @@ class GroupMember:
         self._broker_changed()
 
     async def _step_down(self) -> None:
-        _log.info("%s leads its group no longer", self.group.name)
+        why = self.peer.core.why_not_leading or f"it was elected again, in term {self.peer.core.term}"
+        _log.info("%s leads its group no longer: %s", self.group.name, why)
         broker, self.broker = self.broker, None
         assert broker is not None, "a member that leads has a broker"
         self._change(MemberEvent.STOP)
         self._broker_changed()
         # What waits for a majority is given up with it; its senders see their connections end, and ask the next leader.
         await broker.abandon()
-        await self._follow()
+        await self._follow(has_led=True)
 
     # --- entries -----------------------------------------------------------------------------------------------------
 
@@ -253,9 +266,14 @@ class GroupMember:
             if known < len(piece.data):
                 self._replica.append(piece.offset + known, piece.data[known:])
 
-    async def _keep(self, file: SharedFile) -> None:
-        disk = self._runtime.disk
-        await disk.off_loop(lambda: disk.write_whole(file.path, file.content))
+    async def _keep(self, entry: TableEntry) -> None:
+        if not isinstance(entry, TopicsDeleted):
+            await self._tables.keep(entry)
+        elif self._replica.end_offset <= entry.log_end_offset:
+            # Else it was deleted before the log was read from its beginning again, and may have been made again since.
+            for topic in entry.topics:
+                self._store.delete_topic(topic)
+            await self._store.make_deletions_last()
 
     async def _mark(self) -> None:
         """Write down what is applied, once it is on the disk."""

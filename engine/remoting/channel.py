@@ -81,6 +81,8 @@ class Channel:
         #: Language and protocol version that the peer stated in its last request.
         self.peer_language = 0
         self.peer_version = 0
+        #: The account of the last request that the peer was let through with; a broker with rules sets it.
+        self.signed_for = ""
 
     # --- FrameHandler ---------------------------------------------------------------------------------------------
 

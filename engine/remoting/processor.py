@@ -16,6 +16,8 @@ from engine.remoting.channel import Channel, Processor
 
 #: Looks at a request before its processor does: None to let it through, else the refusal to answer with.
 Guard = Callable[[Channel, RemotingCommand], RemotingCommand | None]
+#: Looks at a request's reply before it is sent: the reply to send, or one that comes later.
+Settle = Callable[[RemotingCommand, RemotingCommand], RemotingCommand | Awaitable[RemotingCommand]]
 
 
 #: What a method with :func:`answers` returns: a whole reply, or what SUCCESS carries.
@@ -151,6 +153,11 @@ class ProcessorTable:
             self._processors[code] = _guarded(guard, processor)
         self._default = _guarded(guard, self._default)
 
+    def settle(self, settle: Settle) -> None:
+        """Have ``settle`` look at every reply of the processors registered so far."""
+        for code, processor in self._processors.items():
+            self._processors[code] = self._unguarded[code] = _settled(settle, processor)
+
     def find(self, code: int) -> Processor:
         """The processor of ``code``."""
         return self._processors.get(code, self._default)
@@ -173,3 +180,22 @@ def _guarded(guard: Guard, processor: Processor) -> Processor:
         return processor(channel, request) if refusal is None else refusal
 
     return ask_first
+
+
+def _settled(settle: Settle, processor: Processor) -> Processor:
+    async def settle_later(
+        request: RemotingCommand, answer: Awaitable[RemotingCommand | None]
+    ) -> RemotingCommand | None:
+        reply = await answer
+        settled = None if reply is None else settle(request, reply)
+        return settled if settled is None or isinstance(settled, RemotingCommand) else await settled
+
+    def settle_reply(
+        channel: Channel, request: RemotingCommand
+    ) -> RemotingCommand | Awaitable[RemotingCommand | None] | None:
+        answer = processor(channel, request)
+        if answer is None:
+            return None
+        return settle(request, answer) if isinstance(answer, RemotingCommand) else settle_later(request, answer)
+
+    return settle_reply

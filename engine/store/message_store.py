@@ -94,8 +94,8 @@ class MessageStore(MessageReader):
         # What recovery read need not stay mapped; files are mapped again when they are used.
         self._table.close()
         self.commit_log.files.close()
-        # A member of a group recovers whenever it takes office: that is no news.
-        level = logging.WARNING if known.in_doubt_offset is None else logging.INFO
+        # A member of a group recovers whenever it takes office or leaves it: that is no news.
+        level = logging.INFO if known.is_own_doing else logging.WARNING
         for line in report.lines:
             _log.log(level, "recovery: %s", line)
         _log.info(

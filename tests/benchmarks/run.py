@@ -3,7 +3,8 @@
 Without options both parts. Options are those of the first part, alone; those behind the word ``spark`` of the second,
 :mod:`tests.benchmarks.spark.spark_run`: ``make bench BENCH="spark --rounds 1"``. Behind the word ``idempotence``
 stand those of :mod:`tests.benchmarks.idempotence`, behind ``kafka`` those of :mod:`tests.benchmarks.kafka`, behind
-``replication`` those of :mod:`tests.benchmarks.replication`, behind ``lab`` those of :mod:`tests.benchmarks.lab`,
+``replication`` those of :mod:`tests.benchmarks.replication`, behind ``leadership`` those of
+:mod:`tests.benchmarks.leadership`, behind ``lab`` those of :mod:`tests.benchmarks.lab`,
 behind ``scale`` those of :mod:`tests.benchmarks.scale.scale_run`; each runs alone.
 
 All brokers run at once and take turns under load, in changing order, for several rounds: what disturbs the machine
@@ -21,7 +22,7 @@ import tempfile
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.benchmarks import idempotence, kafka, lab, replication
+from tests.benchmarks import idempotence, kafka, lab, leadership, replication
 from tests.benchmarks.brokers import (
     BROKERS,
     Starter,
@@ -44,6 +45,7 @@ _PARTS = {
     "idempotence": idempotence.main,
     "kafka": kafka.main,
     "lab": lab.main,
+    "leadership": leadership.main,
     "replication": replication.main,
     "scale": scale_run.main,
     "spark": spark_run.main,

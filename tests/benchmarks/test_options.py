@@ -39,7 +39,7 @@ def test_the_document_on_performance_has_its_place():
     assert parse_arguments(["--write", str(DOCUMENT)]).write == DOCUMENT
 
 
-@pytest.mark.parametrize("part", ["idempotence", "kafka", "replication"])
+@pytest.mark.parametrize("part", ["idempotence", "kafka", "leadership", "replication"])
 def test_a_document_without_its_place_is_refused_by_every_part(part, tmp_path, capsys):
     document = tmp_path / "document.md"
     document.write_text("no place here\n")

@@ -66,7 +66,7 @@ class LateSendReply:
         """Flush and copy at the same time, as ``CommitLog.asyncPutMessage`` does."""
         if self._copies is None or not must_flush:
             return None
-        return asyncio.create_task(self._copies.replicated(result.end_offset), name="wait for slaves")
+        return asyncio.create_task(self._copies.replicated(result.offset, result.end_offset), name="wait for slaves")
 
     async def _why_in_doubt(self, result: PutMessageResult, *, must_save: bool, must_flush: bool) -> str:
         """Why nobody knows whether the message survives; empty when it does."""

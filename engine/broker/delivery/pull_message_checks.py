@@ -46,17 +46,17 @@ class PullMessageChecks:
     consumers: ConsumerManager
     filters: ConsumerFilterManager
 
-    def filter_of(self, header: PullMessageRequestHeader) -> MessageFilter | None:
-        """What the pull lets through once everything is checked; None: everything."""
+    def filter_of(self, header: PullMessageRequestHeader, connection: str) -> MessageFilter | None:
+        """What the pull on ``connection`` lets through once everything is checked; None: everything."""
         self._check_group_and_topic(header)
         is_its_own = header.sys_flag & PULL_SUBSCRIPTION
         subscription = _subscription_of_header(header) if is_its_own else self._subscription_of_group(header)
         if subscription.expression_type == ExpressionType.TAG:
             data = None
         elif is_its_own:
-            data = filter_data_of(self.config, self.filters, header.consumer_group, subscription)
+            data = filter_data_of(self.config, self.filters, header.consumer_group, subscription, connection)
         else:
-            data = self._filter_data_of_group(header, subscription)
+            data = self._filter_data_of_group(header, subscription, connection)
             check_filtered_by(self.config, subscription.expression_type)
         return message_filter_for(
             subscription, data, self.filters, filter_support_retry=self.config.filter_support_retry
@@ -106,14 +106,14 @@ class PullMessageChecks:
         return subscription
 
     def _filter_data_of_group(
-        self, header: PullMessageRequestHeader, subscription: SubscriptionData
+        self, header: PullMessageRequestHeader, subscription: SubscriptionData, connection: str
     ) -> ConsumerFilterData:
         group, topic = header.consumer_group, header.topic
         data = self.filters.get(topic, group)
         if data is None:
             why = "the broker has no room for more expressions (maxConsumerFilters, maxConsumerFilterWords)"
             try:
-                self.filters.compiler.compile(subscription.sub_string)
+                self.filters.compiler.compile(subscription.sub_string, connection)
             except (FilterSyntaxError, RequestRefused) as error:
                 why = str(error)
             raise RequestRefused(

@@ -34,8 +34,8 @@ from engine.store.message_store import MessageStore
 class Copies(Protocol):
     """Others that keep the log, too."""
 
-    async def replicated(self, end_offset: int) -> PutMessageStatus:
-        """Return when enough of them have all before ``end_offset``; or why that is not known."""
+    async def replicated(self, offset: int, end_offset: int) -> PutMessageStatus:
+        """Return when enough of them have the bytes from ``offset`` to ``end_offset``; or why that is not known."""
         ...
 
 

@@ -16,6 +16,7 @@ A producer that still sends makes the topic again where topics are created on de
 from __future__ import annotations
 
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from engine.broker.delivery.pull_request_hold_service import PullRequestHoldService
@@ -34,6 +35,8 @@ logger = logging.getLogger("glassmq.broker")
 class TopicDeletion:
     """Whatever knows of a topic. Methods raise ``ConfigNotSaved`` (nothing was deleted then, or the offsets are
     forgotten but not yet on the disk) and ``DiskFault``.
+
+    :param deleted: has the other members of a group delete the queues of topics, too.
     """
 
     store: MessageStore
@@ -44,6 +47,7 @@ class TopicDeletion:
     held_pulls: PullRequestHoldService
     stats: BrokerStatsManager
     registration: BrokerRegistration
+    deleted: Callable[[list[str]], Awaitable[None]]
 
     async def delete_topic(self, topic: str) -> None:
         """Delete ``topic``; one that nobody knows leaves nothing to do."""
@@ -66,6 +70,7 @@ class TopicDeletion:
             for topic in topics:
                 self._forget(topic)
             await self.store.make_deletions_last()
+            await self.deleted(topics)
         await self.offsets.persist()
 
     def _forget(self, topic: str) -> None:

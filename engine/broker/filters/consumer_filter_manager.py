@@ -87,26 +87,28 @@ class ConsumerFilterManager:
 
     # ------------------------------------------------------------------------------ what heartbeats say
 
-    def register(self, group: str, subscriptions: Iterable[SubscriptionData]) -> None:
-        """A heartbeat of ``group`` brought these subscriptions; its other expressions are not in use any more."""
+    def register(self, group: str, subscriptions: Iterable[SubscriptionData], connection: str) -> None:
+        """A heartbeat of ``group`` on ``connection`` brought these subscriptions; its other expressions are not in use
+        any more.
+        """
         filtered = {
             subscription.topic: subscription
             for subscription in subscriptions
             if subscription.expression_type == ExpressionType.SQL92
         }
         for subscription in filtered.values():
-            self._register(group, subscription)
+            self._register(group, subscription, connection)
         self._bury_others(group, filtered)
 
     def unregister(self, group: str) -> None:
         """``group`` has no member any more."""
         self._bury_others(group, ())
 
-    def _register(self, group: str, subscription: SubscriptionData) -> None:
+    def _register(self, group: str, subscription: SubscriptionData, connection: str) -> None:
         topic, expression, version = subscription.topic, subscription.sub_string, subscription.sub_version
         known = self.get(topic, group)
         if known is None or (version > known.client_version and expression != known.expression):
-            self._replace(group, subscription, known)
+            self._replace(group, subscription, known, connection)
         elif version >= known.client_version and (version != known.client_version or known.is_dead):
             known.client_version = version
             known.dead_time = 0
@@ -122,10 +124,12 @@ class ConsumerFilterManager:
                 known.expression,
             )
 
-    def _replace(self, group: str, subscription: SubscriptionData, known: ConsumerFilterData | None) -> None:
+    def _replace(
+        self, group: str, subscription: SubscriptionData, known: ConsumerFilterData | None, connection: str
+    ) -> None:
         topic = subscription.topic
         try:
-            data = self._checked(group, subscription, known)
+            data = self._checked(group, subscription, known, connection)
         except CompilerBusy as busy:
             # What the group filtered by stays, until its next heartbeat.
             logger.warning("group %s on %s: the expression is not taken yet: %s", group, topic, busy)
@@ -144,7 +148,7 @@ class ConsumerFilterManager:
         logger.info("group %s filters %s by %r%s", group, topic, data.expression, before)
 
     def _checked(
-        self, group: str, subscription: SubscriptionData, known: ConsumerFilterData | None
+        self, group: str, subscription: SubscriptionData, known: ConsumerFilterData | None, connection: str
     ) -> ConsumerFilterData:
         """Raises as :meth:`build`, and :class:`MalformedBody` when there is no room."""
         if self._entries - (known is not None) >= self._max_entries:
@@ -152,9 +156,9 @@ class ConsumerFilterManager:
         words = self._words - (known.words if known is not None else 0) + word_count(subscription.sub_string)
         if words > self._max_words:
             raise MalformedBody(f"all expressions together would have {words} words; allowed: {self._max_words}")
-        return self.build(group, subscription)
+        return self.build(group, subscription, connection)
 
-    def build(self, group: str, subscription: SubscriptionData) -> ConsumerFilterData:
+    def build(self, group: str, subscription: SubscriptionData, connection: str) -> ConsumerFilterData:
         """An entry for ``subscription`` that is not in the table. Raises :class:`FilterSyntaxError`,
         :class:`CompilerBusy`.
         """
@@ -163,7 +167,7 @@ class ConsumerFilterManager:
             consumer_group=group,
             topic=subscription.topic,
             expression=text,
-            compiled=known.compiled if known and known.expression == text else self.compiler.compile(text),
+            compiled=known.compiled if known and known.expression == text else self.compiler.compile(text, connection),
             born_time=max(self._clock.now_ms(), self._newest_store_time()),
             client_version=subscription.sub_version,
         )

@@ -1,8 +1,8 @@
 """Compiles the expressions that clients send, at most so much a second (RocketMQ: ``FilterFactory``; it has no bound).
 
 A parser written in Python takes up to 25 ms for an expression, and serves nobody meanwhile. So a broker keeps what it
-compiled last, mistakes too, and pays for the rest out of a bucket of words: when that is empty, whoever brings a new
-expression is told to come again. What a group filters by already is never compiled anew.
+compiled last, mistakes too, and pays for the rest out of a budget of words that connections share: one that has used
+its share is told to come again. What a group filters by already is never compiled anew.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.broker.foundation.token_bucket import TokenBucket
+from engine.broker.filters.compile_budget import CompileBudget
 from engine.filter.compiler import LENGTH_MAX, compile_expression, word_count
 from engine.filter.errors import FilterSyntaxError
 from engine.protocol.response_code import ResponseCode
@@ -30,20 +30,21 @@ class CompilerBusy(RequestRefused):
 
 
 class ExpressionCompiler:
-    """:param words_per_second: what new expressions may cost; as much may come at once."""
+    """:param words_per_second: what new expressions may cost, of all connections together."""
 
     def __init__(self, words_per_second: int, monotonic_us: Callable[[], int]) -> None:
-        self._monotonic_us = monotonic_us
-        self._bucket = TokenBucket(words_per_second, monotonic_us())
+        self._budget = CompileBudget(words_per_second, monotonic_us)
         self._known: OrderedDict[str, Expression | FilterSyntaxError] = OrderedDict()
 
-    def compile(self, text: str) -> Expression:
-        """The condition that ``text`` says. Raises ``FilterSyntaxError`` and :class:`CompilerBusy`."""
+    def compile(self, text: str, connection: str) -> Expression:
+        """The condition that ``text`` says, for whoever is at ``connection``. Raises ``FilterSyntaxError`` and
+        :class:`CompilerBusy`.
+        """
         if len(text) > LENGTH_MAX:
             return compile_expression(text)  # refuses it, and keeps nothing of it
         result = self._known.get(text)
         if result is None:
-            result = self._known[text] = self._compile(text)
+            result = self._known[text] = self._compile(text, connection)
             if len(self._known) > _CACHE_SIZE:
                 self._known.popitem(last=False)
         self._known.move_to_end(text)
@@ -51,14 +52,13 @@ class ExpressionCompiler:
             raise result.again()
         return result
 
-    def _compile(self, text: str) -> Expression | FilterSyntaxError:
-        if not self._bucket.has_any(self._monotonic_us()):
+    def _compile(self, text: str, connection: str) -> Expression | FilterSyntaxError:
+        if not self._budget.take(connection, word_count(text)):
             raise CompilerBusy(
-                f"[RATE_LIMIT] the broker compiles new expressions of {self._bucket.per_second} words a second "
-                "(maxFilterWordsPerSecond); try again later",
+                f"[RATE_LIMIT] the broker compiles new expressions of {self._budget.per_second} words a second "
+                "(maxFilterWordsPerSecond), and this connection has used its share of them; try again later",
                 ResponseCode.SYSTEM_BUSY,
             )
-        self._bucket.take(word_count(text))
         try:
             return compile_expression(text)
         except FilterSyntaxError as error:

@@ -162,12 +162,14 @@ def check_filtered_by(config: BrokerConfig, expression_type: str) -> None:
 
 
 def filter_data_of(
-    config: BrokerConfig, filters: ConsumerFilterManager, group: str, subscription: SubscriptionData
+    config: BrokerConfig, filters: ConsumerFilterManager, group: str, subscription: SubscriptionData, connection: str
 ) -> ConsumerFilterData:
-    """The expression of ``subscription``, ready for use. Raises :class:`RequestRefused`."""
+    """The expression of ``subscription``, which came on ``connection``, ready for use. Raises
+    :class:`RequestRefused`.
+    """
     check_filtered_by(config, subscription.expression_type)
     try:
-        return filters.build(group, subscription)
+        return filters.build(group, subscription, connection)
     except FilterSyntaxError as error:
         raise RequestRefused(str(error), ResponseCode.SUBSCRIPTION_PARSE_FAILED) from error
 

@@ -59,6 +59,12 @@ class BrokerConfig:
     #: For how many copies a SYNC_MASTER waits, and how many there are. Ours, both.
     replica_acks: ReplicaAcks = ReplicaAcks.ONE
     replica_count: int = 3
+    #: In a group: how often a leader says that it lives (DLedger's ``heartBeatTimeIntervalMs``: 2 s), and for how long
+    #: its silence is borne, each time a random one between these two; a leader steps down when it hears no majority for
+    #: the longer one. Longer ones bear a busier machine, and a dead leader is missed later.
+    group_heartbeat_interval_ms: int = 200
+    group_election_timeout_min_ms: int = 1_000
+    group_election_timeout_max_ms: int = 2_000
     #: Send consumers that are far behind to a slave.
     slave_read_enable: bool = False
     #: How often a slave asks its master for topics, groups and offsets (fixed in ``BrokerController``).
@@ -175,7 +181,7 @@ class BrokerConfig:
     max_consumer_filters: int = 10_000
     #: Names, texts, numbers, signs and brackets of all these expressions: about 50 MB.
     max_consumer_filter_words: int = 200_000
-    #: New expressions are compiled at most so fast: about 50 ms of a second.
+    #: New expressions are compiled at most so fast, for all connections together: about 50 ms of a second.
     max_filter_words_per_second: int = 5_000
     #: As ``pullThreadPoolQueueCapacity``; beyond it a pull is answered at once.
     max_held_pull_requests: int = 100_000
@@ -189,6 +195,13 @@ class BrokerConfig:
         for name, low in (("max_unsent_bytes", UNSENT_SHARE_MAX_BYTES), ("max_filter_words_per_second", 1)):
             if getattr(self, name) < low:
                 raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {low}")
+        heartbeat_ms, least_ms = self.group_heartbeat_interval_ms, self.group_election_timeout_min_ms
+        if not 10 <= heartbeat_ms <= least_ms // 3 <= least_ms <= self.group_election_timeout_max_ms <= 600_000:
+            raise ValueError(
+                f"group_heartbeat_interval_ms is {heartbeat_ms}, group_election_timeout_min_ms {least_ms} and "
+                f"group_election_timeout_max_ms {self.group_election_timeout_max_ms}: at least 10, at least three "
+                "times as much, at least as much, and at most 600,000"
+            )
         if not 1 <= self.replica_count <= 9:
             raise ValueError(f"replica_count is {self.replica_count}; allowed: 1 to 9")
         is_slave = self.broker_role is BrokerRole.SLAVE

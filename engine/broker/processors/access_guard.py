@@ -1,15 +1,20 @@
 """Checks every request before its processor sees it, with ``aclEnable`` (RocketMQ: ``BrokerController.initialAcl``).
 
 A refused request is answered with SYSTEM_ERROR (1), as RocketMQ answers whatever its check throws, and with the reason.
-Oneway requests are dropped.
+Oneway requests are dropped. An address that signs wrongly for an account is slowed
+(:mod:`engine.acl.guess_limit`); a connection on which that account has signed well is not, whoever else is behind its
+address.
 """
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from engine.acl.errors import AccessDenied
+from engine.acl.acl_signer import ACCESS_KEY
+from engine.acl.errors import AccessDenied, WrongSignature
+from engine.acl.guess_limit import GuessLimit
 from engine.protocol.errors import ProtocolError
 from engine.protocol.response_code import ResponseCode
 
@@ -29,21 +34,35 @@ _REASON_MAX_LENGTH: Final = 400
 class AccessGuard:
     """Stands before the processors of one broker (see ``ProcessorTable.guard``)."""
 
-    def __init__(self, manager: PlainPermissionManager) -> None:
+    def __init__(self, manager: PlainPermissionManager, monotonic_us: Callable[[], int]) -> None:
         self._manager = manager
+        self._monotonic_us = monotonic_us
+        self._wrong_signatures = GuessLimit()
         self._logged: dict[tuple[str, str], None] = {}
         self.refused_requests = 0
 
     def check(self, channel: Channel, request: RemotingCommand) -> RemotingCommand | None:
         """None to let ``request`` through, else the refusal."""
         ip = channel.remote_address.rpartition(":")[0]
+        access_key = request.ext_fields.get(ACCESS_KEY, "")
+        who, is_known = f"{ip} {access_key}", access_key == channel.signed_for
+        if not is_known and self._wrong_signatures.is_slowed(who, self._now()):
+            why = "AclException: too many wrong signatures from this address: one a second is looked at"
+            return self._refuse(ip, request, why)
         try:
             self._manager.validate(ip, request)
+        except WrongSignature as denied:
+            self._wrong_signatures.was_wrong(who, self._now())
+            return self._refuse(ip, request, f"AclException: {denied}")
         except AccessDenied as denied:
             return self._refuse(ip, request, f"AclException: {denied}")
         except ProtocolError as error:
             return self._refuse(ip, request, str(error))
+        channel.signed_for = access_key
         return None
+
+    def _now(self) -> float:
+        return self._monotonic_us() / 1_000_000
 
     def refusal_of_slave(self, address: str) -> str | None:
         """Why nobody at ``address`` may have the log; None: it may. A slave signs nothing: its address counts."""

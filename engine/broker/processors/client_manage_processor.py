@@ -91,7 +91,7 @@ class ClientManageProcessor:
             else:
                 logger.warning("group %s gets no retry topic: its name would be too long", group)
         self.consumers.register_consumer(consumer, client, notify_members=notify_members)
-        self.filters.register(group, consumer.subscriptions)
+        self.filters.register(group, consumer.subscriptions, client.channel.remote_address)
 
     @answers(RequestCode.UNREGISTER_CLIENT, UnregisterClientRequestHeader, Channel)
     def unregister_client(self, header: UnregisterClientRequestHeader, channel: Channel) -> None:
@@ -103,12 +103,12 @@ class ClientManageProcessor:
             notify_members = config is None or config.notify_consumer_ids_changed_enable
             self.consumers.unregister_consumer(header.consumer_group, channel, notify_members=notify_members)
 
-    @answers(RequestCode.CHECK_CLIENT_CONFIG, CheckClientRequestBody)
-    def check_client_config(self, body: CheckClientRequestBody) -> None:
+    @answers(RequestCode.CHECK_CLIENT_CONFIG, CheckClientRequestBody, Channel)
+    def check_client_config(self, body: CheckClientRequestBody, channel: Channel) -> None:
         """Code 46: clients ask before they subscribe by anything but tags."""
         subscription = body.subscription_data
         if subscription.expression_type != ExpressionType.TAG:
-            filter_data_of(self.config, self.filters, body.group, subscription)
+            filter_data_of(self.config, self.filters, body.group, subscription, channel.remote_address)
 
 
 def check_client_id(client_id: str) -> None:

@@ -95,7 +95,7 @@ class PullMessageProcessor:
     def _process(
         self, channel: Channel, request: RemotingCommand, header: PullMessageRequestHeader, *, allow_suspend: bool
     ) -> RemotingCommand | None:
-        message_filter = self.checks.filter_of(header)
+        message_filter = self.checks.filter_of(header, channel.remote_address)
         self._note_puller(channel, header)
         if allow_suspend:
             self._commit_offset(channel, header)

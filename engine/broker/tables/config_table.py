@@ -173,7 +173,9 @@ class ConfigTable(Generic[_Entry]):
                 if not self._journal.is_begun:
                     await self.file.back_up_off_loop()
                 changes = {**{name: self.entries.get(name) for name in put}, **wanted}
-                await self._journal.append(base, self._line(changes, version))
+                line = await self._journal.append(base, self._line(changes, version))
+                if self.file.sharing is not None:
+                    await self.file.sharing.line_added(self.file.path, line)
         except DiskFault as fault:
             self._is_ahead = self._is_whole_due = True
             raise ConfigNotSaved(f"{', '.join(wanted) or self.file.path} could not be saved: {fault}") from fault
@@ -254,6 +256,12 @@ class ConfigTable(Generic[_Entry]):
         if self._journal.exists:
             self.file.back_up()
             self._journal.clear()
+
+    async def end_journal(self) -> None:
+        """Have all in the file itself, and no journal. Raises ``DiskFault``."""
+        if self._journal.exists:
+            async with self._writing:
+                await self._write_whole(self.to_dict)
 
     async def abandon(self) -> None:
         """Write nothing any more, as a killed process; what is being written is written when this returns."""

@@ -25,6 +25,8 @@ _log = logging.getLogger("glassmq.replication")
 CONNECT_TIMEOUT_MS = 3_000
 #: After a connection was lost, or could not be made (``HAClient``: ``waitForRunning(1000 * 5)``).
 RECONNECT_AFTER_MS = 5_000
+#: How often it looks meanwhile whether its master is elsewhere: then it connects at once.
+_NEWS_INTERVAL_MS = 500
 
 
 class MasterDiverged(Exception):
@@ -51,7 +53,7 @@ class HaClient:
 
     :param find_master: the master's address for slaves, ``"host:port"``; None while it is not known.
     :param check: raises :class:`MasterDiverged`; or ``ConnectFailed`` when the master cannot be asked.
-    :param moved: called when nobody serves slaves at that address, though the master lives.
+    :param moved: called when no master is known, or none can be reached where it was: it may be elsewhere.
     :ivar heard_ms: when the master said something last; 0: never.
     :ivar problem: why it does not follow; empty while it does.
     """
@@ -97,13 +99,22 @@ class HaClient:
                 await self._is_apart.wait()
             except ConnectFailed as failure:
                 self._note(str(failure))
+                # RocketMQ's slave waits for its next registration, up to 30 s, when it has started before its master.
+                self._moved()
             except MasterDiverged as why:
                 self._note(str(why))
                 self._go(FollowerState.REFUSED)
                 return
             if self.state is FollowerState.REFUSED:
                 return
-            await asyncio.sleep(RECONNECT_AFTER_MS / 1_000)
+            await self._wait()
+
+    async def _wait(self) -> None:
+        tried = self._find_master()
+        for _ in range(RECONNECT_AFTER_MS // _NEWS_INTERVAL_MS):
+            await asyncio.sleep(_NEWS_INTERVAL_MS / 1_000)
+            if self._find_master() != tried:
+                return
 
     async def _connect(self) -> None:
         address = self._find_master()
@@ -113,11 +124,7 @@ class HaClient:
         self._log.cut_to_whole()
         self._is_apart.clear()
         self.splitter = PieceSplitter()
-        try:
-            self._connection = await self._runtime.network.connect(address, self, CONNECT_TIMEOUT_MS)
-        except ConnectFailed:
-            self._moved()
-            raise
+        self._connection = await self._runtime.network.connect(address, self, CONNECT_TIMEOUT_MS)
 
     def _note(self, problem: str) -> None:
         if problem != self.problem:

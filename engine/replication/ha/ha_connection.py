@@ -45,8 +45,10 @@ class HaConnection:
     :param acknowledged: called when the slave has reported a new end.
     :param ended: called once, when it counts no more: what it has not read yet may keep the connection open for longer.
     :param refusal: given its address, why nobody there may have the log; None: it may.
+    :ivar begin_offset: the first byte sent on this connection. What a slave has before it may be different bytes:
+        an empty one begins with the newest file, and a master may have lost its end and gone on.
     :ivar next_offset: the next byte to send.
-    :ivar acknowledged_offset: the slave has everything before it; -1: it has not said yet.
+    :ivar acknowledged_offset: the end of the slave's log as it reported it last; -1: it has not reported yet.
     :ivar caught_up_ms: when it had everything last.
     """
 
@@ -62,7 +64,7 @@ class HaConnection:
         self.splitter = ReportSplitter()
         self.state = SlaveState.WAITS
         self.address = ""
-        self.next_offset = 0
+        self.begin_offset = self.next_offset = 0
         self.acknowledged_offset = -1
         self.caught_up_ms = clock.now_ms()
         self._log = log
@@ -92,9 +94,10 @@ class HaConnection:
         offset = decode_report(frame)
         if self.state is SlaveState.WAITS:
             refusal = self._begin(offset)
-        elif not self.acknowledged_offset <= offset <= self.next_offset:
-            refusal = f"it reports {offset}, after {self.acknowledged_offset}; it was sent what lies before " + str(
-                self.next_offset
+        elif offset != self.acknowledged_offset and not self.confirmed_offset <= offset <= self.next_offset:
+            refusal = (
+                f"it reports {offset}, after {self.acknowledged_offset}; it was sent bytes {self.begin_offset} to "
+                f"{self.next_offset}"
             )
         else:
             refusal = None
@@ -129,8 +132,8 @@ class HaConnection:
         if offset < 0:
             return f"it reports {offset}; allowed: 0 and more"
         # As RocketMQ: an empty slave begins with the newest file, not with the oldest.
-        self.next_offset = offset or (log.files.files[-1].start_offset if log.files.files else 0)
-        self.acknowledged_offset = self.next_offset if offset == 0 else offset
+        self.begin_offset = offset or (log.files.files[-1].start_offset if log.files.files else 0)
+        self.next_offset, self.acknowledged_offset = self.begin_offset, offset
         self._go(SlaveState.SENDS)
         _log.info("slave %s follows from %d", self.address, self.next_offset)
         return None
@@ -141,7 +144,7 @@ class HaConnection:
         while (
             self.state is SlaveState.SENDS
             and self.next_offset < log.max_offset
-            and self.next_offset - self.acknowledged_offset < WINDOW_BYTES
+            and self.next_offset - self.confirmed_offset < WINDOW_BYTES
         ):
             data = log.read_up_to(self.next_offset, self._config.transfer_batch_bytes)
             if not data:
@@ -170,9 +173,18 @@ class HaConnection:
     # --- how it is ---------------------------------------------------------------------------------------------------
 
     @property
+    def confirmed_offset(self) -> int:
+        """The slave has all bytes from :attr:`begin_offset` to here."""
+        return max(self.begin_offset, self.acknowledged_offset)
+
+    @property
     def behind_bytes(self) -> int:
-        """What the slave is known to lack."""
-        return self._log.max_offset - max(0, self.acknowledged_offset)
+        """How much of what it is to be sent the slave has not confirmed."""
+        return self._log.max_offset - self.confirmed_offset
+
+    def holds(self, offset: int, end_offset: int) -> bool:
+        """Whether the slave has confirmed these bytes, which it got on this connection."""
+        return self.begin_offset <= offset and end_offset <= self.confirmed_offset
 
     @property
     def is_near(self) -> bool:
@@ -180,7 +192,7 @@ class HaConnection:
         return self.state is SlaveState.SENDS and self.behind_bytes < self._config.slave_fallbehind_max_bytes
 
     def _note_caught_up(self) -> None:
-        if self.acknowledged_offset >= self._log.max_offset:
+        if self.confirmed_offset >= self._log.max_offset:
             self.caught_up_ms = self._clock.now_ms()
 
     def _go(self, state: SlaveState) -> None:

@@ -76,16 +76,18 @@ class HaService:
         for slave in list(self.slaves):
             slave.send_more()
 
-    async def replicated(self, end_offset: int) -> PutMessageStatus:
-        """Return when enough slaves have all before ``end_offset``: PUT_OK; SLAVE_NOT_AVAILABLE at once when there are
-        not so many to wait for, FLUSH_SLAVE_TIMEOUT when they take too long. The message is stored in any case.
+    async def replicated(self, offset: int, end_offset: int) -> PutMessageStatus:
+        """Return when enough slaves have confirmed the bytes from ``offset`` to ``end_offset``: PUT_OK;
+        SLAVE_NOT_AVAILABLE at once when there are too few that can, FLUSH_SLAVE_TIMEOUT when they take too long. The
+        message is stored in any case.
         """
-        if end_offset <= self.copied_offset:
+        if self._is_copied(offset, end_offset):
             return PutMessageStatus.PUT_OK
-        if sum(slave.is_near for slave in self.slaves) < self.config.slaves_needed:
+        can_hold = sum(slave.is_near and slave.begin_offset <= offset for slave in self.slaves)
+        if can_hold < self.config.slaves_needed:
             return PutMessageStatus.SLAVE_NOT_AVAILABLE
         self.log_grew()
-        is_copied = await self._waiting.wait(end_offset, self.config.slave_timeout_ms)
+        is_copied = await self._waiting.wait(offset, end_offset, self.config.slave_timeout_ms)
         self._free_waiting()
         if not is_copied:
             self.timeouts += 1
@@ -93,11 +95,10 @@ class HaService:
         return PutMessageStatus.PUT_OK
 
     def _free_waiting(self) -> None:
-        self._waiting.free(self.copied_offset)
-
-    @property
-    def copied_offset(self) -> int:
-        """So many slaves as a sender waits for have everything before it."""
         needed = self.config.slaves_needed
-        ends = sorted((slave.acknowledged_offset for slave in self.slaves), reverse=True)
-        return max(0, ends[needed - 1]) if len(ends) >= needed else 0
+        ends = sorted((slave.confirmed_offset for slave in self.slaves), reverse=True)
+        if 0 < needed <= len(ends):
+            self._waiting.free(ends[needed - 1], self._is_copied)
+
+    def _is_copied(self, offset: int, end_offset: int) -> bool:
+        return sum(slave.holds(offset, end_offset) for slave in self.slaves) >= self.config.slaves_needed

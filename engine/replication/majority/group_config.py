@@ -6,11 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from engine.replication.raft.raft_rules import RaftConfig
-
 _PEER = re.compile(r"([A-Za-z0-9_]{1,32})-([^\s;]+:\d{1,5})")
-#: Of one machine's processes or of one network: a round of the log includes a flush, which may take 100 ms.
-GROUP_TIMES = RaftConfig(heartbeat_ms=200, election_timeout_min_ms=1_000, election_timeout_max_ms=2_000)
 
 
 class GroupUnclear(Exception):
@@ -22,12 +18,11 @@ class GroupConfig:
     """One member's view.
 
     :ivar name: this member's.
-    :ivar addresses: of all members, name -> ``"host:port"``.
+    :ivar addresses: of all members, name -> ``"host:port"``. Their times are settings of each member's broker.
     """
 
     name: str
     addresses: Mapping[str, str]
-    times: RaftConfig = GROUP_TIMES
 
     @property
     def own_address(self) -> tuple[str, int]:

@@ -1,18 +1,29 @@
-"""What the entries of a group say: a piece of the commit log, or the whole content of a table's file.
+"""What the entries of a group say: a piece of the commit log, what a table's file holds, or which topics are deleted.
 
-Layouts: ``"L"``, the piece's offset (8 bytes), bytes; ``"F"``, length of the path (1 byte), path, content.
+Layouts::
+
+    "L" | offset of the piece (8 bytes) | bytes
+    "F" | length of the path (1 byte) | path | content of the file
+    "Z" | length of the path (1 byte) | path | content of the file, compressed by zlib
+    "J" | length of the path (1 byte) | path | line of the file's journal
+    "D" | end of the leader's commit log (8 bytes) | names of topics, separated by line breaks
 """
 
 from __future__ import annotations
 
 import struct
+import zlib
 from dataclasses import dataclass
 
 from engine.replication.majority.errors import EntryRefused
 
 _OFFSET = struct.Struct(">cQ")
 _PATH_LENGTH = struct.Struct(">cB")
-_PIECE, _FILE = b"L", b"F"
+_PIECE, _FILE, _COMPRESSED_FILE, _LINE, _DELETED = b"L", b"F", b"Z", b"J", b"D"
+#: Longer files are compressed: their text becomes a tenth of it, and an entry has at most 4 MiB.
+_COMPRESSED_FROM_BYTES = 1_048_576
+#: Of an uncompressed file: more than the tables of a broker may have at their bounds.
+_FILE_MAX_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +47,78 @@ class SharedFile:
     content: bytes
 
 
-def encode_entry(entry: LogPiece | SharedFile) -> bytes:
+@dataclass(frozen=True, slots=True)
+class SharedLine:
+    """A change to a table, as a line of the journal of its file (:mod:`engine.store.files.change_journal`)."""
+
+    path: str
+    line: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class TopicsDeleted:
+    """The consume queues of ``topics`` are deleted; messages after ``log_end_offset`` are of topics made again."""
+
+    log_end_offset: int
+    topics: tuple[str, ...]
+
+
+TableEntry = SharedFile | SharedLine | TopicsDeleted
+GroupEntry = LogPiece | TableEntry
+
+
+def encode_entry(entry: GroupEntry) -> bytes:
     """The data of a Raft entry."""
-    if isinstance(entry, LogPiece):
-        return _OFFSET.pack(_PIECE, entry.offset) + entry.data
+    match entry:
+        case LogPiece():
+            return _OFFSET.pack(_PIECE, entry.offset) + entry.data
+        case TopicsDeleted():
+            return _OFFSET.pack(_DELETED, entry.log_end_offset) + "\n".join(entry.topics).encode()
+        case SharedLine():
+            kind, content = _LINE, entry.line
+        case SharedFile() if len(entry.content) > _COMPRESSED_FROM_BYTES:
+            kind, content = _COMPRESSED_FILE, zlib.compress(entry.content, 1)
+        case _:
+            kind, content = _FILE, entry.content
     path = entry.path.encode()
-    return _PATH_LENGTH.pack(_FILE, len(path)) + path + entry.content
+    return _PATH_LENGTH.pack(kind, len(path)) + path + content
 
 
-def decode_entry(data: bytes) -> LogPiece | SharedFile:
+def decode_entry(data: bytes) -> GroupEntry:
     """The reverse. Raises :class:`EntryRefused`."""
-    if data[:1] == _PIECE and len(data) > _OFFSET.size:
-        return LogPiece(_OFFSET.unpack_from(data)[1], data[_OFFSET.size :])
-    if data[:1] == _FILE and len(data) >= _PATH_LENGTH.size:
+    kind = data[:1]
+    if kind in (_PIECE, _DELETED) and len(data) > _OFFSET.size:
+        offset, rest = _OFFSET.unpack_from(data)[1], data[_OFFSET.size :]
+        return LogPiece(offset, rest) if kind == _PIECE else TopicsDeleted(offset, _topics_in(rest))
+    if kind in (_FILE, _COMPRESSED_FILE, _LINE) and len(data) >= _PATH_LENGTH.size:
         end = _PATH_LENGTH.size + data[1]
-        path = data[_PATH_LENGTH.size : end].decode(errors="replace")
+        path, content = data[_PATH_LENGTH.size : end].decode(errors="replace"), data[end:]
         if path in SHARED_PATHS:
-            return SharedFile(path, data[end:])
-    raise EntryRefused(f"an entry of {len(data)} bytes is neither a piece of the commit log nor a table's file")
+            if kind == _LINE:
+                return SharedLine(path, content)
+            return SharedFile(path, _decompressed(content) if kind == _COMPRESSED_FILE else content)
+    raise EntryRefused(
+        f"an entry of {len(data)} bytes that begins with {kind!r} is no piece of the commit log, no table's file, no "
+        "line of a table's journal and no deletion that this version knows"
+    )
+
+
+def _topics_in(data: bytes) -> tuple[str, ...]:
+    try:
+        return tuple(data.decode().split("\n"))
+    except UnicodeDecodeError as error:
+        raise EntryRefused(f"the names of deleted topics cannot be read: {error}") from error
+
+
+def _decompressed(data: bytes) -> bytes:
+    unpacker = zlib.decompressobj()
+    try:
+        content = unpacker.decompress(data, _FILE_MAX_BYTES)
+    except zlib.error as error:
+        raise EntryRefused(f"a table's file cannot be decompressed: {error}") from error
+    if not unpacker.eof or unpacker.unused_data:
+        raise EntryRefused(f"a table's file of more than {_FILE_MAX_BYTES} bytes, or not a whole one")
+    return content
 
 
 #: What a new leader has to know beside the messages (``SlaveSynchronize`` of a master's slave copies the same).

@@ -12,7 +12,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.replication.majority.majority_entry import LogPiece, SharedFile, encode_entry
+from engine.replication.majority.majority_entry import LogPiece, encode_entry
+from engine.replication.majority.shared_tables import SharingTables
 from engine.replication.raft.errors import NotLeader, ProposalRefused
 from engine.replication.raft.raft_peer import RaftPeer
 from engine.replication.waiting_senders import WaitingSenders
@@ -51,12 +52,14 @@ class MajorityLog:
     :param now_ms: the time of day.
     :ivar committed_offset: a majority has everything before it.
     :ivar timeouts: how many senders were told that it took too long.
+    :ivar tables: what the broker keeps beside its log.
     """
 
     def __init__(self, peer: RaftPeer, timeout_ms: int, now_ms: Callable[[], int]) -> None:
         self.peer = peer
         self.committed_offset = 0
         self.timeouts = 0
+        self.tables = SharingTables(peer, timeout_ms)
         self._timeout_ms = timeout_ms
         self._now_ms = now_ms
         #: Follower -> when it was seen to have all of the log.
@@ -64,21 +67,17 @@ class MajorityLog:
         #: (index, end offset) of the pieces that were committed last.
         self._ends: deque[tuple[int, int]] = deque(maxlen=_ENDS_KEPT)
         self._store: MessageStore
-        self._files: Sequence[ConfigFile] = ()
         self._proposed_offset = 0
         self._pieces_ahead = 0
         self._senders = WaitingSenders()
-        #: What the files held when they were proposed last.
-        self._shared: dict[str, bytes | None] = {}
 
     def begin(self, store: MessageStore, files: Iterable[ConfigFile]) -> None:
         """The broker is about to take messages; all that its store holds is committed."""
         self._store = store
-        self._files = tuple(files)
         self.committed_offset = self._proposed_offset = store.commit_log.max_offset
         self._ends.append((self.peer.core.log.commit_index, self.committed_offset))
-        self._shared = {file.path: None for file in self._files}
         store.dispatcher.hold_back = self._propose
+        self.tables.begin(files)
 
     def _propose(self, waiting: Sequence[DispatchRequest]) -> int:
         """Messages wait to become visible: those behind the offset returned have to."""
@@ -89,19 +88,13 @@ class MajorityLog:
             count = max(first + 1, bisect_right(waiting, start + PIECE_MAX_BYTES, key=_end_offset))
             end = waiting[count - 1].end_offset
             data = self._store.commit_log.files.read(start, end - start)
-            if not self._offer(LogPiece(start, data)):
-                break
+            try:
+                self.peer.offer(encode_entry(LogPiece(start, data)))
+            except (NotLeader, ProposalRefused):
+                break  # it is about to lose its office, or tries again with the next message that is committed
             self._pieces_ahead += 1
             self._proposed_offset = end
         return self.committed_offset
-
-    def _offer(self, entry: LogPiece | SharedFile) -> bool:
-        try:
-            self.peer.offer(encode_entry(entry))
-        except (NotLeader, ProposalRefused):
-            # It is about to lose its office, or tries again with the next message that is committed.
-            return False
-        return True
 
     def committed(self, index: int, piece: LogPiece) -> None:
         """A majority has ``piece``, which this leader has proposed as entry ``index``."""
@@ -111,27 +104,20 @@ class MajorityLog:
         self._store.dispatcher.drain()
         self._senders.free(self.committed_offset)
 
-    async def replicated(self, end_offset: int) -> PutMessageStatus:
+    async def replicated(self, offset: int, end_offset: int) -> PutMessageStatus:
         """Return when a majority has all before ``end_offset``: PUT_OK; or FLUSH_SLAVE_TIMEOUT, then it may have."""
-        if end_offset <= self.committed_offset or await self._senders.wait(end_offset, self._timeout_ms):
+        if end_offset <= self.committed_offset or await self._senders.wait(offset, end_offset, self._timeout_ms):
             return PutMessageStatus.PUT_OK
         self.timeouts += 1
         return PutMessageStatus.FLUSH_SLAVE_TIMEOUT
 
     def look(self) -> None:
-        """Propose what the tables' files hold now, if it is something new; and note who has everything."""
+        """Share what the tables' files hold now, if it is something new; and note who has everything."""
         core = self.peer.core
         for name, progress in core.followers.items():
             if progress.match_index == core.log.last_index:
                 self._caught_up_ms[name] = self._now_ms()
-        for file in self._files:
-            content = file.content
-            if (
-                content is not None
-                and content is not self._shared[file.path]
-                and self._offer(SharedFile(file.path, content))
-            ):
-                self._shared[file.path] = content
+        self.tables.look()
 
     def followers(self) -> list[FollowerView]:
         """Whom it leads."""

@@ -66,6 +66,7 @@ class RaftCore:
     :ivar answers: what others said to this candidate, and it to itself.
     :ivar followers: what this leader knows of the other voters.
     :ivar due_ms: when :meth:`tick` is to be called.
+    :ivar why_not_leading: of one that led: why it stepped down; else empty.
     """
 
     def __init__(
@@ -92,6 +93,11 @@ class RaftCore:
         self._output = RaftOutput()
         self._heard_leader_ms: int | None = None
         self._elected_ms = now_ms
+        self.why_not_leading = ""
+        #: Of a leader: how long it stood still itself since it heard a majority; of others: whether they have waited
+        #: after they stood still.
+        self._stood_still_ms = 0
+        self._has_waited = False
         self._read_membership()
         self._rearm(now_ms)
 
@@ -112,19 +118,35 @@ class RaftCore:
 
     # --- inputs ------------------------------------------------------------------------------------------------------
 
-    def tick(self, now_ms: int) -> None:
-        """The timer is over: a leader sends heartbeats, another that votes stands for election."""
+    def tick(self, now_ms: int, late_ms: int = 0) -> None:
+        """The timer is over, since ``late_ms``: a leader sends heartbeats, another that votes stands for election.
+
+        One that comes much too late stood still itself, on a busy machine: what others said meanwhile has arrived and
+        is not read yet. So a leader does not count that time as their silence, and others read first.
+        """
+        stood_still = late_ms > self.config.heartbeat_ms
         if self.role is RaftRole.LEADER:
+            self._stood_still_ms += late_ms if stood_still else 0
             if self.rules.checks_quorum and not self._hears_majority(now_ms):
-                self._step_down(self.term, now_ms)
+                self._step_down(self.term, now_ms, why=self._silence(now_ms))
             else:
                 for follower in self.followers:
                     self._replicate(follower, heartbeat=True)
                 self._rearm(now_ms)
+        elif stood_still and not self._has_waited and self.name in self.voters:
+            self._has_waited = True
+            self.due_ms = now_ms + self.config.heartbeat_ms
         else:
             if self.name in self.voters:
                 self._campaign(now_ms, is_pre_vote=self.rules.pre_vote)
             self._rearm(now_ms)
+
+    def sign_of_life(self, follower: str) -> AppendEntries:
+        """A heartbeat that rests on nothing that this leader has still to write."""
+        matched = self.followers[follower].match_index
+        return AppendEntries(
+            self.name, self.term, matched, self.log.term_at(matched), min(self.log.commit_index, matched)
+        )
 
     def receive(self, message: RaftMessage, now_ms: int) -> None:
         """A message has come; from whom does not matter, nor how often or in which order."""
@@ -132,7 +154,7 @@ class RaftCore:
             isinstance(message, VoteAnswer) and message.pre_vote and message.verdict == VoteVerdict.GRANTED
         )
         if message.term > self.term and not is_about_a_vote_only:
-            self._step_down(message.term, now_ms)
+            self._step_down(message.term, now_ms, why=f"{message.sender} is in term {message.term}")
         match message:
             case RequestVote():
                 self._answer_candidate(message, now_ms)
@@ -172,6 +194,7 @@ class RaftCore:
 
     def _rearm(self, now_ms: int) -> None:
         config = self.config
+        self._has_waited = False
         if self.role is RaftRole.LEADER:
             self.due_ms = now_ms + config.heartbeat_ms
         else:
@@ -228,11 +251,13 @@ class RaftCore:
         self.role = next_role(self.role, RoleEvent.WIN)
         self.leader = self.name
         self.followers = {}
-        self._elected_ms = now_ms
+        self._elected_ms, self._stood_still_ms, self.why_not_leading = now_ms, 0, ""
         self._append_own(EntryKind.NO_OP, b"")
         self._rearm(now_ms)
 
-    def _step_down(self, term: int, now_ms: int, leader: str = "") -> None:
+    def _step_down(self, term: int, now_ms: int, leader: str = "", why: str = "") -> None:
+        if self.role is RaftRole.LEADER:
+            self.why_not_leading = why
         self.role = next_role(self.role, RoleEvent.STEP_DOWN)
         self.leader = leader
         if term > self.term:
@@ -243,8 +268,21 @@ class RaftCore:
 
     def _hears_majority(self, now_ms: int) -> bool:
         since_ms = now_ms - self.config.election_timeout_max_ms
+        if self._is_heard_since(since_ms):
+            self._stood_still_ms = 0
+            return True
+        return self._is_heard_since(since_ms - self._stood_still_ms)
+
+    def _is_heard_since(self, since_ms: int) -> bool:
         heard = [name for name, progress in self.followers.items() if progress.heard_ms > since_ms]
         return self._elected_ms > since_ms or self._is_majority([self.name, *heard])
+
+    def _silence(self, now_ms: int) -> str:
+        ago = ", ".join(f"{name} {now_ms - progress.heard_ms} ms ago" for name, progress in self.followers.items())
+        return (
+            f"it hears from no majority: it heard {ago}, and stood still itself for {self._stood_still_ms} ms of that; "
+            f"{self.config.election_timeout_max_ms} ms are allowed"
+        )
 
     # --- replication -------------------------------------------------------------------------------------------------
 
@@ -337,7 +375,7 @@ class RaftCore:
             self._commit(index)
             if self.name not in self.voters and self._membership_index <= index:
                 # It has managed its own removal, and is done (paper, section 6).
-                self._step_down(self.term, self._elected_ms)
+                self._step_down(self.term, self._elected_ms, why="it is no voter any more")
 
     def _commit(self, index: int) -> None:
         self._output.committed += self.log.commit(index)

@@ -1,7 +1,9 @@
 """A peer of a group on a node: the core with its timer, its disk and its connections (DLedger: ``DLedgerServer``).
 
 One task writes, sends and applies what the core has decided, in this order; what the core decides meanwhile is the next
-round's. So many entries share one flush.
+round's. So many entries share one flush. Where a flush takes longer than a heartbeat may, leader and followers say
+meanwhile that they live, in frames that claim nothing about the disk; for so long that another may lead better, and no
+longer.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from engine.replication.raft.errors import OutcomeUnknown, ProposalRefused, Raft
 from engine.replication.raft.raft_core import RaftCore
 from engine.replication.raft.raft_link import RaftLink
 from engine.replication.raft.raft_log import RaftEntry
-from engine.replication.raft.raft_messages import decode_message
+from engine.replication.raft.raft_messages import AppendAnswer, AppendEntries, decode_message
 from engine.replication.raft.raft_role import RaftRole
 from engine.replication.raft.raft_rules import RaftConfig, RaftRules
 from engine.replication.raft.raft_store import RaftStore
@@ -71,6 +73,9 @@ class RaftPeer:
         self._proposals: dict[tuple[int, int], asyncio.Future[RaftEntry]] = {}
         self._changed = asyncio.Event()
         self._is_rearmed = asyncio.Event()
+        self._role, self._led_term = RaftRole.FOLLOWER, 0
+        #: When the present round began to write; None: it does not.
+        self._writes_since_ms: int | None = None
 
     async def start(self, host: str, port: int) -> str:
         """Read the files, listen and take part; ``"host:port"``. Raises ``DiskFault``, ``AddressInUse``."""
@@ -132,19 +137,39 @@ class RaftPeer:
         if not self.failure:
             self.core.receive(message, self._now_ms())
             self._look()
+            if isinstance(message, AppendEntries) and message.sender == self.core.leader and self._is_disk_slow:
+                self._links[message.sender].send(AppendAnswer(self.name, self.core.term, 1, 0))
 
     # --- rounds ------------------------------------------------------------------------------------------------------
 
     def _now_ms(self) -> int:
         return self._runtime.clock.monotonic_us() // 1_000
 
+    @property
+    def _is_disk_slow(self) -> bool:
+        began_ms = self._writes_since_ms
+        if began_ms is None:
+            return False
+        return self.config.heartbeat_ms <= self._now_ms() - began_ms < 2 * self.config.election_timeout_max_ms
+
     def _look(self) -> None:
         """The core has changed."""
         self._changed.set()
         self._is_rearmed.set()
+        self._log_role()
         if self.core.role is not RaftRole.LEADER:
             self._give_up_proposals()
         self.on_change()
+
+    def _log_role(self) -> None:
+        core, before = self.core, self._role
+        self._role = core.role
+        if before is RaftRole.LEADER and (core.role is not RaftRole.LEADER or core.term != self._led_term):
+            _log.warning("%s leads no longer (term %d): %s", self.name, self._led_term, core.why_not_leading)
+        elif before is RaftRole.FOLLOWER and core.role is not RaftRole.FOLLOWER:
+            _log.info("%s hears no leader in term %d, and asks for votes", self.name, core.term)
+        if core.role is RaftRole.LEADER:
+            self._led_term = core.term
 
     def _take(self, take: Callable[[], RaftEntry]) -> RaftEntry:
         if self.failure:
@@ -180,14 +205,19 @@ class RaftPeer:
                         await self._is_rearmed.wait()
                         self._is_rearmed.clear()
             except TimeoutError:
-                self.core.tick(self._now_ms())
+                now_ms = self._now_ms()
+                self.core.tick(now_ms, now_ms - due_ms)
                 self._look()
+                if self._is_disk_slow:
+                    for follower in self.core.followers:
+                        self._links[follower].send(self.core.sign_of_life(follower))
 
     async def _carry_out(self, store: RaftStore) -> None:
         while True:
             await self._changed.wait()
             self._changed.clear()
             output = self.core.take_output()
+            self._writes_since_ms = self._now_ms()
             try:
                 await store.write(output, flushes_state=self.rules.persists_vote_before_answering)
             except DiskFault as error:
@@ -197,6 +227,8 @@ class RaftPeer:
                 self._tasks.spawn(self.shutdown(), "leaves the group")
                 self.on_change()
                 return
+            finally:
+                self._writes_since_ms = None
             for target, message in output.messages:
                 if target in self._links:
                     self._links[target].send(message)

@@ -73,14 +73,20 @@ class ChangeJournal:
             )
         return changes
 
-    async def append(self, base: bytes, change: dict[str, Any]) -> None:
-        """Have ``change`` to the file that holds ``base`` on the disk. Raises ``DiskFault``, and then it is not known
-        whether it is there: the whole file must be written.
+    async def append(self, base: bytes, change: dict[str, Any]) -> bytes:
+        """Have ``change`` to the file that holds ``base`` on the disk; the line that says so. Raises ``DiskFault``, and
+        then it is not known whether it is there: the whole file must be written.
         """
+        text = dumps_json({**change, "base": _checksum(base).decode()})
+        line = b"\n%b %b\n" % (_checksum(text), text)
+        await self.append_line(line)
+        return line
+
+    async def append_line(self, line: bytes) -> None:
+        """Have a line that :meth:`append` made, here or elsewhere, on the disk. Raises ``DiskFault``."""
         if self._file is None:
             self._file = self._disk.open_append(self.path)
-        text = dumps_json({**change, "base": _checksum(base).decode()})
-        self._file.append(b"\n%b %b\n" % (_checksum(text), text))
+        self._file.append(line)
         await self._file.flush()
 
     def clear(self) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 from engine.protocol.errors import ProtocolError
 from engine.protocol.json_form.json_text import dumps_pretty_json, loads_json
@@ -22,8 +22,22 @@ BACKUP_SUFFIX = ".bak"
 DAMAGED_SUFFIX = ".damaged"
 
 
+class NotShared(DiskFault):
+    """What was written here did not reach as many others as have to have it."""
+
+
+class Sharing(Protocol):
+    """Others that keep the same file. Methods return when enough of them do, and raise :class:`NotShared`."""
+
+    async def file_saved(self, path: str, content: bytes) -> None: ...
+    async def line_added(self, path: str, line: bytes) -> None: ...
+
+
 class ConfigFile:
-    """One file. ``remarks`` says in sentences what ``load`` had to repair."""
+    """One file. ``remarks`` says in sentences what ``load`` had to repair.
+
+    :ivar sharing: others that have to have it, too, before it counts as saved off the loop; None: nobody.
+    """
 
     def __init__(self, disk: Disk, path: str) -> None:
         self.disk = disk
@@ -36,6 +50,7 @@ class ConfigFile:
         self.loaded: bytes | None = None
         self._is_damaged = False
         self._saving = asyncio.Lock()
+        self.sharing: Sharing | None = None
 
     @property
     def content(self) -> bytes | None:
@@ -79,9 +94,14 @@ class ConfigFile:
         self._current = data
 
     async def save_off_loop(self, content: Callable[[], dict[str, Any]]) -> None:
-        """As :meth:`save`, while others are served; ``content`` is called beside the loop, see ``Disk.off_loop``."""
+        """As :meth:`save`, while others are served; ``content`` is called beside the loop, see ``Disk.off_loop``.
+
+        Raises :class:`NotShared`, too: then it is saved here.
+        """
         async with self._saving:
             await self.disk.off_loop(lambda: self.save(content()))
+            if self.sharing is not None and self._current is not None:
+                await self.sharing.file_saved(self.path, self._current)
 
     def back_up(self) -> None:
         """Let the backup be what the file holds, not what it held before. Raises ``DiskFull``, ``DiskFault``."""

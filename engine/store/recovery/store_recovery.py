@@ -66,10 +66,12 @@ class KnownBounds:
     :ivar end_offset: what lies behind it never counted, and is given up. None: all that is whole counts.
     :ivar in_doubt_offset: from here on a crash may have torn what belongs together, here or on another machine. None:
         from the end of what was flushed.
+    :ivar is_own_doing: this very process had the store open and gave it up, which is no news and no crash.
     """
 
     end_offset: int | None = None
     in_doubt_offset: int | None = None
+    is_own_doing: bool = False
 
 
 class StoreRecovery:
@@ -128,7 +130,7 @@ class StoreRecovery:
         point = load_recovery_point(self._parts.recovery_point_file)
         report.lines += self._parts.recovery_point_file.remarks
         has_log = bool(self._parts.commit_log.files.files)
-        if not report.was_clean:
+        if not report.was_clean and not self._known.is_own_doing:
             report.say(
                 "the last run did not shut down (file abort was there). A killed process loses nothing of what it had "
                 "written, because the operating system keeps it; a crash of the machine loses what was not flushed"

@@ -55,6 +55,9 @@ def test_every_field_can_be_named_in_both_ways(config):
         ("maxUnsentBytes=0", ["max_unsent_bytes is 0", "at least 4194304"]),
         ("maxUnsentBytes=1", ["max_unsent_bytes is 1", "at least 4194304"]),
         ("maxFilterWordsPerSecond=0", ["max_filter_words_per_second is 0", "at least 1"]),
+        ("groupHeartbeatInterval=0", ["group_heartbeat_interval_ms is 0", "at least 10"]),
+        ("groupHeartbeatInterval=500", ["group_heartbeat_interval_ms is 500", "at least three times as much"]),
+        ("groupElectionTimeoutMin=3000", ["group_election_timeout_max_ms 2000", "at least as much"]),
     ],
 )
 def test_an_unusable_setting_is_refused_by_name_with_what_is_allowed(assignment, parts):

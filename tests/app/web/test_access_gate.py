@@ -10,6 +10,7 @@ from app.web.access_gate import (
 )
 from app.web.access_rules import AccessRules, host_name, is_loopback
 from app.web_application import WebSettings, create_app
+from engine.acl.guess_limit import WRONG_AT_ONCE
 from tests.support.live.fixture_server import FixtureSource
 
 TOKEN = "a-token-of-some-length"
@@ -151,6 +152,76 @@ def test_the_redirect_never_leaves_this_server(path, location):
     }
     gate(environ, recorder(seen))
     assert seen["Location"] == location
+
+
+class GuardedGate:
+    """A gate with a token, and a clock that the test moves."""
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        rules = AccessRules(port=8000, token=TOKEN)
+        self._gate = AccessGate(self._page, rules, lambda _limit: True, lambda: self.now)
+
+    def _page(self, _environ, start_response):
+        start_response("200 OK", [])
+        return []
+
+    def ask(self, address="10.0.0.1", cookie="", bearer="", query=""):
+        """Status and cookies of the answer."""
+        seen: list[tuple[str, str]] = []
+
+        def start_response(line, headers, _error=None, /):
+            seen.extend([("status", line.partition(" ")[0]), *headers])
+            return lambda _data: None
+
+        environ = {"PATH_INFO": "/live", "REQUEST_METHOD": "GET", "HTTP_HOST": "127.0.0.1", "REMOTE_ADDR": address}
+        environ |= {"HTTP_COOKIE": cookie, "QUERY_STRING": query, "wsgi.url_scheme": "http"}
+        self._gate(environ | ({"HTTP_AUTHORIZATION": f"Bearer {bearer}"} if bearer else {}), start_response)
+        cookies = [value.partition(";")[0] for name, value in seen if name == "Set-Cookie"]
+        return int(dict(seen)["status"]), "; ".join(cookies)
+
+
+@pytest.mark.parametrize("kind", ["bearer", "cookie", "query"])
+def test_an_address_that_guesses_tokens_is_slowed_whatever_it_sends_then(kind):
+    gate = GuardedGate()
+
+    def guess(token, address="10.0.0.1"):
+        form = {"bearer": "{}", "cookie": "glassmq_token_8000={}", "query": "token={}"}[kind]
+        return gate.ask(address, **{kind: form.format(token)})[0]
+
+    codes = [guess(f"wrong-{number}") for number in range(800)]
+    assert codes == [401] * WRONG_AT_ONCE + [429] * (800 - WRONG_AT_ONCE)
+    assert guess(TOKEN) == 429
+    assert guess(TOKEN, "10.0.0.2") in (200, 303)
+    assert gate.ask()[0] == 401  # no token, no guess
+    gate.now += 1.0
+    assert guess(TOKEN) in (200, 303)
+
+
+def test_three_tokens_in_one_request_are_three_guesses():
+    gate = GuardedGate()
+    codes = [gate.ask(bearer="a", cookie="glassmq_token_8000=b", query="token=c")[0] for _ in range(6)]
+    assert codes == [401] * 4 + [429] * 2
+
+
+def test_whoever_had_the_token_is_not_locked_out_by_others_behind_the_same_address():
+    gate = GuardedGate()
+    code, cookies = gate.ask(query=f"token={TOKEN}")
+    assert code == 303
+    code, session = gate.ask(cookie=f"glassmq_token_8000={TOKEN}")  # as after a restart of the server
+    assert code == 200
+    for number in range(100):
+        gate.ask(bearer=f"wrong-{number}")
+    assert gate.ask(cookie=f"glassmq_token_8000={TOKEN}")[0] == 429
+    assert gate.ask(cookie=session)[0] == gate.ask(cookie=cookies)[0] == 200
+    assert gate.ask(cookie="glassmq_token_8000_session=guess")[0] == 401
+
+
+def test_addresses_of_one_ipv6_network_count_as_one():
+    gate = GuardedGate()
+    codes = [gate.ask(f"2001:db8::{number:x}", bearer="wrong")[0] for number in range(30)]
+    assert codes.count(401) == WRONG_AT_ONCE
+    assert gate.ask("2001:db8:0:1::1", bearer="wrong")[0] == 401
 
 
 SOCKET_REQUEST = {"PATH_INFO": "/socket.io/", "HTTP_HOST": "127.0.0.1", "QUERY_STRING": "EIO=4&transport=polling"}

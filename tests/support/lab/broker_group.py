@@ -101,9 +101,9 @@ class BrokerGroup(LabCluster):
 
     def send(self, body: str, topic: str = "T") -> SendStatus | None:
         """Send one message, once; None: nobody knows what became of it."""
-        return self.run(self.sender, self._send(body, topic))
+        return self.run(self.sender, self.send_once(body, topic))
 
-    async def _send(self, body: str, topic: str) -> SendStatus | None:
+    async def send_once(self, body: str, topic: str) -> SendStatus | None:
         try:
             result = await self.sender.send(Message(topic, body.encode()), timeout_ms=2_000)
         except MQClientError:
@@ -117,7 +117,7 @@ class BrokerGroup(LabCluster):
 
         async def send_all() -> None:
             for body in bodies:
-                while await self._send(body, "T") is not SendStatus.SEND_OK:
+                while await self.send_once(body, "T") is not SendStatus.SEND_OK:
                     await asyncio.sleep(0.2)
 
         self.run(self.sender, send_all())

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
+from engine.acl.guess_limit import WRONG_AT_ONCE
 from engine.broker.broker import ACL_WATCH_INTERVAL_MS, Broker
 from engine.broker.delivery.dead_letter import ResendTo
 from engine.broker.foundation.broker_config import BrokerConfig
@@ -96,6 +97,33 @@ def test_a_wrong_secret_and_an_unknown_account_are_refused() -> None:
         assert refusal(client.send("T")) == "Check signature failed for accessKey=shop-key"
         client.remoting._request_hook = AclClientRPCHook(SessionCredentials("nobody", "shop-secret"))
         assert refusal(client.send("T")) == "No acl config for nobody"
+
+
+def test_an_address_that_guesses_a_secret_key_is_slowed_and_who_is_known_is_not() -> None:
+    with guarded_lab() as lab:
+        known = lab.signing_client("shop", "office")
+        assert lab.signing_client("admin").create_topic("T").code == ResponseCode.SUCCESS
+        assert known.send("T").code == ResponseCode.SUCCESS
+        guessing = lab.signing_client("shop", "office")
+
+        def guess(secret: str) -> str | None:
+            guessing.remoting._request_hook = AclClientRPCHook(SessionCredentials("shop-key", secret))
+            reply = guessing.send("T")
+            return None if reply.code == ResponseCode.SUCCESS else refusal(reply)
+
+        lab.run_for(1_000)
+        began_us = lab.world.loop.now_us
+        answers = [guess(f"guess-{number}") for number in range(200)]
+        seconds = (lab.world.loop.now_us - began_us) // 1_000_000
+        looked_at = answers.count("Check signature failed for accessKey=shop-key")
+        assert WRONG_AT_ONCE <= looked_at <= WRONG_AT_ONCE + seconds + 1
+        assert guess("shop-secret") == "too many wrong signatures from this address: one a second is looked at"
+        # The account goes on where it is known, and so do others and other addresses.
+        assert known.send("T").code == ResponseCode.SUCCESS
+        assert lab.signing_client("admin", "office").send("T").code == ResponseCode.SUCCESS
+        assert lab.signing_client("shop", "elsewhere").send("T").code == ResponseCode.SUCCESS
+        lab.run_for(1_000)
+        assert guess("shop-secret") is None
 
 
 def test_a_body_that_was_changed_on_the_way_is_refused() -> None:

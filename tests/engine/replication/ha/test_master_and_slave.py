@@ -177,6 +177,24 @@ def test_a_slave_finds_a_master_whose_port_for_slaves_has_changed():
         assert pair.world.loop.now_us - before_us < 12_000_000
 
 
+@pytest.mark.parametrize("head_start_ms", [100, 3_100, 14_900])
+def test_a_slave_that_starts_before_its_master_follows_it_soon_after_that_starts(head_start_ms):
+    with ReplicaPair() as pair:
+        slave = pair.slave(1)
+        pair.send()
+        pair.wait_until_same(slave)
+        for node in (MASTER, "slave-1"):
+            pair.world.crash(node)
+        pair.world.restart("slave-1")
+        slave = pair.start_slave(1)
+        pair.world.run_for(head_start_ms)
+        pair.restart_broker(MASTER, ha_listen_port=10_913)
+        pair.send()
+        before_us = pair.world.loop.now_us
+        pair.wait_until_same(slave)
+        assert pair.world.loop.now_us - before_us < 7_000_000
+
+
 def test_heartbeats_keep_a_connection_on_which_nothing_happens():
     with ReplicaPair() as pair:
         slave = pair.slave(1)

@@ -1,0 +1,42 @@
+"""Replies of a group's leader wait for the tables that they may rest on (ours; DLedger's brokers do not wait).
+
+A topic or a group that the broker makes by itself counts at once, and its file follows. Whoever hears of success in
+between, that sends to the new topic, or whose heartbeat made the group, must find it at the next leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Sequence
+from typing import Any
+
+from engine.broker.foundation.errors import ConfigNotSaved
+from engine.broker.tables.config_table import ConfigTable
+from engine.protocol.command.remoting_command import RemotingCommand
+from engine.protocol.request_code import RequestCode
+from engine.protocol.response_code import ResponseCode
+
+_SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
+
+
+class SettledReplies:
+    """:param tables: those that requests may add to without being told to."""
+
+    def __init__(self, tables: Sequence[ConfigTable[Any]]) -> None:
+        self._tables = tables
+
+    def settle(self, request: RemotingCommand, reply: RemotingCommand) -> RemotingCommand | Awaitable[RemotingCommand]:
+        """``reply``, now or when all that the tables hold is saved."""
+        if reply.code != ResponseCode.SUCCESS or all(table.is_saved for table in self._tables):
+            return reply
+        return self._when_saved(request, reply)
+
+    async def _when_saved(self, request: RemotingCommand, reply: RemotingCommand) -> RemotingCommand:
+        try:
+            for table in self._tables:
+                if not table.is_saved:
+                    await table.saved()
+        except ConfigNotSaved as failure:
+            is_stored = request.code in _SENDS
+            reply.code = ResponseCode.FLUSH_SLAVE_TIMEOUT if is_stored else ResponseCode.SYSTEM_ERROR
+            reply.remark = f"done here, but not known to be done by the group: {failure}"
+        return reply
