@@ -99,6 +99,11 @@ class FaultKind(StrEnum):
     REORDER = "reorder"
     CLOCK_SKEW = "clock-skew"
     DISK = "disk"
+    #: A peer of a Raft group ends and has lost its disk, ...
+    WIPE = "wipe"
+    #: ... or a bit of its files has flipped, or its log ends where it ended a second ago.
+    FLIP = "flip"
+    LAST_SECOND = "last-second"
     #: A listener is slow, fails or hangs for a while.
     LISTENER = "listener"
     #: Consumers join, leave and are killed; a topic gets more queues.

@@ -10,7 +10,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 
-from engine.replication.raft.errors import OutcomeUnknown, ProposalRefused, RaftFrameRefused
+from engine.replication.raft.errors import CommittedEntryConflict, OutcomeUnknown, ProposalRefused, RaftFrameRefused
 from engine.replication.raft.raft_core import RaftCore
 from engine.replication.raft.raft_link import RaftLink
 from engine.replication.raft.raft_log import RaftEntry
@@ -22,6 +22,9 @@ from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.frame_splitter import FrameSplitter
 from engine.runtime.port import Connection, DiskFault, Listener, Runtime
 
+#: A number of a joining fits into a message.
+JOINING_MAX = 1 << 63
+
 _log = logging.getLogger("glassmq.raft")
 
 
@@ -32,7 +35,9 @@ class RaftPeer:
     :param voters: see :class:`RaftCore`.
     :param apply: called with every committed entry behind ``applied_index``, in order.
     :ivar applied_index: so much is applied when it is started.
-    :ivar failure: why it stopped by itself, for its disk failed; empty: it did not.
+    :param is_founder: see ``RaftStore``.
+    :ivar failure: why it stopped by itself; empty: it did not.
+    :ivar fault: the same as it was raised: ``DiskFault``, or ``CommittedEntryConflict``.
     :ivar on_change: called when the core has heard or decided something, or the peer has failed.
     """
 
@@ -47,12 +52,16 @@ class RaftPeer:
         apply: Callable[[RaftEntry], None],
         config: RaftConfig | None = None,
         rules: RaftRules | None = None,
+        *,
+        is_founder: bool = False,
     ) -> None:
         self.name = name
         self.config = config or RaftConfig()
         self.rules = rules or RaftRules()
         self.failure = ""
+        self.fault: DiskFault | CommittedEntryConflict | None = None
         self.applied_index = 0
+        self.is_founder = is_founder
         self.on_change: Callable[[], None] = lambda: None
         self._runtime = runtime
         self._voters = voters
@@ -73,7 +82,13 @@ class RaftPeer:
 
     async def start(self, host: str, port: int) -> str:
         """Read the files, listen and take part; ``"host:port"``. Raises ``DiskFault``, ``AddressInUse``."""
-        self._store = RaftStore(self._runtime.disk, self.applied_index)
+        numbers = self._runtime.random_for("raft joining")
+        self._store = RaftStore(
+            self._runtime.disk,
+            self.applied_index,
+            draw_number=lambda: numbers.randrange(1, JOINING_MAX),
+            is_founder=self.is_founder,
+        )
         generator = self._runtime.random_for("raft elections")
         self.core = RaftCore(
             self.name, self._voters, self.rules, self.config, generator, self._now_ms(), self._store.saved
@@ -128,13 +143,27 @@ class RaftPeer:
             connection.close()
             return
         if not self.failure:
-            self.core.receive(message, self._now_ms())
-            self._look()
+            self._decide(lambda: self.core.receive(message, self._now_ms()))
 
     # --- rounds ------------------------------------------------------------------------------------------------------
 
     def _now_ms(self) -> int:
         return self._runtime.clock.monotonic_us() // 1_000
+
+    def _decide(self, decide: Callable[[], None]) -> None:
+        """Let the core decide something; what it cannot go on with ends this peer."""
+        try:
+            decide()
+        except (DiskFault, CommittedEntryConflict) as fault:
+            self._fail(fault)
+        else:
+            self._look()
+
+    def _fail(self, fault: DiskFault | CommittedEntryConflict) -> None:
+        self.fault, self.failure = fault, str(fault)
+        _log.error("%s leaves its group: %s", self.name, fault)
+        self._tasks.spawn(self.shutdown(), "leaves the group")
+        self.on_change()
 
     def _look(self) -> None:
         """The core has changed."""
@@ -147,7 +176,11 @@ class RaftPeer:
     def _take(self, take: Callable[[], RaftEntry]) -> RaftEntry:
         if self.failure:
             raise ProposalRefused(f"{self.name} has left its group: {self.failure}")
-        entry = take()
+        try:
+            entry = take()
+        except DiskFault as fault:
+            self._fail(fault)
+            raise ProposalRefused(f"{self.name} has left its group: {fault}") from fault
         self._look()
         return entry
 
@@ -169,7 +202,7 @@ class RaftPeer:
                 waiting.set_exception(OutcomeUnknown(f"{self.name} leads no longer"))
 
     async def _keep_time(self) -> None:
-        while True:
+        while not self.failure:
             self._is_rearmed.clear()
             due_ms = self.core.due_ms
             try:
@@ -178,8 +211,7 @@ class RaftPeer:
                         await self._is_rearmed.wait()
                         self._is_rearmed.clear()
             except TimeoutError:
-                self.core.tick(self._now_ms())
-                self._look()
+                self._decide(lambda: self.core.tick(self._now_ms()))
 
     async def _carry_out(self, store: RaftStore) -> None:
         while True:
@@ -190,10 +222,7 @@ class RaftPeer:
                 await store.write(output, flushes_state=self.rules.persists_vote_before_answering)
             except DiskFault as error:
                 # What is on the disk now, nobody knows: a peer that cannot write has nothing more to say.
-                self.failure = str(error)
-                _log.error("%s leaves its group: %s", self.name, error)
-                self._tasks.spawn(self.shutdown(), "leaves the group")
-                self.on_change()
+                self._fail(error)
                 return
             for target, message in output.messages:
                 if target in self._links:
