@@ -101,7 +101,7 @@ class RaftLog:
                 if entry.index <= self.commit_index:
                     raise CommittedEntryConflict(
                         f"entry {entry.index} is committed here, of term {self.term_at(entry.index)}, and a leader "
-                        f"sends another one, of term {entry.term}: a majority of the group has lost its log"
+                        f"sends another one, of term {entry.term}: one of the two has lost its log"
                     )
                 new = tuple(entries[number:])
                 self.entries[entry.index - 1 :] = new
