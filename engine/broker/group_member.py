@@ -34,7 +34,7 @@ from engine.store.files.store_config import MessageStoreConfig
 from engine.store.message_store import MessageStore
 from engine.store.recovery.store_recovery import KnownBounds
 from engine.store.services.replica_log import ReplicaLog, WrongPiece
-from engine.texts import Text
+from engine.texts import LANGUAGES, Text
 
 _log = logging.getLogger("glassmq.replication")
 
@@ -192,12 +192,12 @@ class GroupMember:
         return MemberStanding(self.peer.core.role.value)
 
     @property
-    def why(self) -> Text | str:
-        """Why it joins or is stopped; else empty."""
+    def why(self) -> Mapping[str, str]:
+        """Why it joins or is stopped, by language; else empty."""
         if self.failure:
-            return self.failure
+            return dict.fromkeys(LANGUAGES, self.failure)
         reason = self.peer.core.hard_state.reason
-        return "" if reason is JoinReason.NONE else Text(f"raft.joins.{reason.name.lower()}")
+        return {} if reason is JoinReason.NONE else Text(f"raft.joins.{reason.name.lower()}")
 
     def _change(self, event: MemberEvent) -> None:
         self.state = STATE_CHANGES[self.state, event]

@@ -87,8 +87,8 @@ class RaftPeerRole(LabDiskNodeRole):
             self.applied.append,
             RaftConfig(**of_class(RaftConfig, self.settings)),
             RaftRules(**of_class(RaftRules, self.settings)),
-            # The scenario is the word that its group is new; a disk that is empty later has been lost.
-            is_founder=self.spec.is_voter and self.incarnation == 0,
+            # A disk that is empty later has been lost.
+            is_first_start=self.incarnation == 0,
         )
         await self.peer.start(host, PEER_PORT)
         tasks = self._tasks = BackgroundTasks(f"{self.name}/commands")

@@ -11,6 +11,7 @@ import logging
 import zlib
 from dataclasses import asdict, dataclass, fields
 
+from engine.protocol.errors import MalformedBody
 from engine.protocol.json_form.json_text import dumps_pretty_json, loads_json
 from engine.replication.majority.errors import NotOfThisGroup
 from engine.runtime.port import Disk
@@ -44,17 +45,17 @@ def load_mark(disk: Disk) -> AppliedMark:
                 "this folder holds messages that did not come through a group's log: begin with an empty one"
             )
         save_mark(disk, AppliedMark())
-    mark = _parsed(disk.read_whole(PATH))
+    mark = parse_mark(disk.read_whole(PATH))
     if mark is None:
         _log.warning("%s is damaged: the commit log is rebuilt from raft/log", PATH)
     return mark or AppliedMark()
 
 
-def _parsed(content: bytes) -> AppliedMark | None:
+def parse_mark(content: bytes) -> AppliedMark | None:
     """None: it is not what :func:`save_mark` writes. Older versions wrote no checksum."""
     try:
         found = loads_json(content)
-    except ValueError:
+    except MalformedBody:
         return None
     if not isinstance(found, dict):
         return None

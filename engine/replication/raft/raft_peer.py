@@ -35,7 +35,7 @@ class RaftPeer:
     :param voters: see :class:`RaftCore`.
     :param apply: called with every committed entry behind ``applied_index``, in order.
     :ivar applied_index: so much is applied when it is started.
-    :param is_founder: see ``RaftStore``.
+    :param is_first_start: see ``RaftStore``.
     :ivar failure: why it stopped by itself; empty: it did not.
     :ivar fault: the same as it was raised: ``DiskFault``, or ``CommittedEntryConflict``.
     :ivar on_change: called when the core has heard or decided something, or the peer has failed.
@@ -53,7 +53,7 @@ class RaftPeer:
         config: RaftConfig | None = None,
         rules: RaftRules | None = None,
         *,
-        is_founder: bool = False,
+        is_first_start: bool = False,
     ) -> None:
         self.name = name
         self.config = config or RaftConfig()
@@ -61,7 +61,7 @@ class RaftPeer:
         self.failure = ""
         self.fault: DiskFault | CommittedEntryConflict | None = None
         self.applied_index = 0
-        self.is_founder = is_founder
+        self.is_first_start = is_first_start
         self.on_change: Callable[[], None] = lambda: None
         self._runtime = runtime
         self._voters = voters
@@ -87,7 +87,7 @@ class RaftPeer:
             self._runtime.disk,
             self.applied_index,
             draw_number=lambda: numbers.randrange(1, JOINING_MAX),
-            is_founder=self.is_founder,
+            is_first_start=self.is_first_start,
         )
         generator = self._runtime.random_for("raft elections")
         self.core = RaftCore(

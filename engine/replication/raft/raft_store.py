@@ -17,7 +17,7 @@ from engine.texts import Text
 
 LOG_PATH = "raft/log"
 #: Index, term, kind.
-_ENTRY = struct.Struct(">QQB")
+ENTRY_LAYOUT = struct.Struct(">QQB")
 #: Of older versions, which kept all states one after the other: term, and the vote as data.
 _OLD_STATE = struct.Struct(">Q")
 
@@ -130,9 +130,33 @@ def entries_in(content: bytes) -> list[RaftEntry]:
     return [
         RaftEntry(index, term, EntryKind(kind), data)
         for (index, term, kind), data, _, _ in whole_records(
-            lambda at, count: content[at : at + count], len(content), _ENTRY
+            lambda at, count: content[at : at + count], len(content), ENTRY_LAYOUT
         )
     ]
+
+
+def old_state(content: bytes, end: int, checksum_at: Callable[[int], int]) -> SavedState | None:
+    """What ``raft/state`` of an older version says last: its log had no end written down, and is taken as it is."""
+    states = list(whole_records(lambda at, count: content[at : at + count], len(content), _OLD_STATE))
+    if not states:
+        return None
+    (term,), name, _, _ = states[-1]
+    return SavedState(HardState(term, name.decode()), end, checksum_at(end))
+
+
+def join_reason(found: SavedState | None, count: int, checksum: int, last_term: int, applied_index: int) -> JoinReason:
+    """Why a member with these files cannot know all that it has voted and acknowledged; NONE: it can.
+
+    :param count: whole entries in the log; ``checksum`` is that of the one where the log ended, as ``found`` says.
+    :param last_term: of the last whole entry.
+    """
+    if found is None and not count and not applied_index:
+        return JoinReason.NEW
+    if found is None or last_term > found.hard_state.term:
+        return JoinReason.LOST_STATE
+    if count < max(found.log_end, applied_index) or checksum != found.log_checksum:
+        return JoinReason.DAMAGED_LOG
+    return JoinReason.NONE
 
 
 class RaftStore:
@@ -142,54 +166,34 @@ class RaftStore:
 
     :param applied_index: the data of entries up to there stays on the disk.
     :param draw_number: the number of a joining, at least 1.
-    :param is_founder: an operator's word that this group is new; otherwise an empty folder is one that was lost.
+    :param is_first_start: an operator's word that this peer has never run; otherwise an empty folder was lost.
     :ivar saved: what was found.
     """
 
     def __init__(
-        self, disk: Disk, applied_index: int = 0, *, draw_number: Callable[[], int], is_founder: bool = False
+        self, disk: Disk, applied_index: int = 0, *, draw_number: Callable[[], int], is_first_start: bool = False
     ) -> None:
         content = disk.read_whole(STATE_PATH) if disk.exists(STATE_PATH) else b""
         self._entries = ChainedFile(
-            disk, LOG_PATH, _ENTRY, lambda numbers: numbers[0] > applied_index or numbers[2] != EntryKind.DATA
+            disk, LOG_PATH, ENTRY_LAYOUT, lambda numbers: numbers[0] > applied_index or numbers[2] != EntryKind.DATA
         )
         entries = [RaftEntry(index, term, EntryKind(kind), data) for (index, term, kind), data in self._entries.found]
         last_term = entries[-1].term if entries else 0
-        number, found = read_state(content) or (0, self._old_state(content))
+        number, found = read_state(content) or (0, old_state(content, self._entries.count, self._entries.checksum_at))
         state = found.hard_state if found is not None else HardState()
-        reason = JoinReason.NONE
-        if found is None and not entries and not applied_index:
-            reason = JoinReason.NONE if is_founder else JoinReason.NEW
-        elif found is None or last_term > state.term:
-            reason = JoinReason.LOST_STATE
-        elif self._lacks(found, applied_index):
-            reason = JoinReason.DAMAGED_LOG
-        if reason is not JoinReason.NONE:
+        log_end = min(found.log_end if found is not None else 0, self._entries.count)
+        reason = join_reason(found, self._entries.count, self._entries.checksum_at(log_end), last_term, applied_index)
+        if reason is not JoinReason.NONE and not (is_first_start and reason is JoinReason.NEW):
             state = HardState(max(last_term, state.term), "", draw_number(), reason)
             level = logging.INFO if reason is JoinReason.NEW else logging.WARNING
             why = Text(f"raft.joins.{reason.name.lower()}")
             _log.log(level, "this member joins its group, and does not vote until it is admitted: %s", why)
         if found is not None:
             # Whether what follows was flushed, nobody knows; that it was acknowledged, is out of the question.
-            self._entries.rewrite_from(min(found.log_end, self._entries.count))
+            self._entries.rewrite_from(log_end)
         self._state = state
         self._states = StateFile(disk, number, self._with_end(self._entries.count))
         self.saved = (state, entries)
-
-    def _old_state(self, content: bytes) -> SavedState | None:
-        """What a file of an older version says last: its log had no end written down, and is taken as it is."""
-        states = list(whole_records(lambda at, count: content[at : at + count], len(content), _OLD_STATE))
-        if not states:
-            return None
-        (term,), name, _, _ = states[-1]
-        end = self._entries.count
-        return SavedState(HardState(term, name.decode()), end, self._entries.checksum_at(end))
-
-    def _lacks(self, saved: SavedState, applied_index: int) -> bool:
-        """Whether something is gone of what was durable."""
-        if self._entries.count < max(saved.log_end, applied_index):
-            return True
-        return self._entries.checksum_at(saved.log_end) != saved.log_checksum
 
     def _with_end(self, end: int) -> SavedState:
         return SavedState(self._state, end, self._entries.checksum_at(end))

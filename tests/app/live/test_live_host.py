@@ -9,7 +9,7 @@ import random
 
 import pytest
 
-from app.foundation.live_source import EngineUnavailable, MemberFollows
+from app.foundation.live_source import EngineUnavailable, MemberWithoutBroker
 from app.foundation.patch import apply_patch, difference
 from app.live.live_host import LiveHost
 from app.live.live_machines import LiveHostSettings, StartFailed
@@ -407,7 +407,7 @@ def group_host(folder, peers, name):
 
 def state_of(host):
     """None while another leads."""
-    with contextlib.suppress(MemberFollows):
+    with contextlib.suppress(MemberWithoutBroker):
         return host.state()
     return None
 
@@ -426,7 +426,7 @@ def test_of_a_group_the_leader_shows_its_followers_and_the_others_say_who_leads(
         assert (view["role"], view["needed"]) == ("LEADER", 1)
         assert sorted(slave["address"] for slave in view["slaves"]) == [name for name in names if name != leader]
         follower = next(host for name, host in hosts.items() if name != leader)
-        with pytest.raises(MemberFollows) as absence:
+        with pytest.raises(MemberWithoutBroker) as absence:
             follower.state()
         assert absence.value.told["leader"] == leader
         assert absence.value.told["term"] == view["term"]

@@ -33,9 +33,9 @@ def outputs(*outputs_: RaftOutput) -> Callable[[RaftStore], Awaitable[None]]:
     return write
 
 
-def opened(runtime: LabRuntime, applied_index: int = 0, *, is_founder: bool = False) -> RaftStore:
+def opened(runtime: LabRuntime, applied_index: int = 0, *, is_first_start: bool = False) -> RaftStore:
     numbers = iter(range(7, 100))
-    return RaftStore(runtime.disk, applied_index, draw_number=lambda: next(numbers), is_founder=is_founder)
+    return RaftStore(runtime.disk, applied_index, draw_number=lambda: next(numbers), is_first_start=is_first_start)
 
 
 def kept(
@@ -46,7 +46,7 @@ def kept(
     """What is there after ``work``, a power cut, and ``spoil``."""
 
     async def run(runtime: LabRuntime) -> None:
-        await work(opened(runtime, is_founder=True))
+        await work(opened(runtime, is_first_start=True))
 
     with LabMachines(seed=1) as world:
         world.run(run(world.node("A")), node="A")
@@ -105,7 +105,7 @@ WRITES = outputs(RaftOutput(HardState(5, "B"), WRITTEN))
 
 def test_an_empty_folder_is_a_new_members_unless_an_operator_says_that_its_group_is_new():
     with LabMachines(seed=1) as world:
-        assert opened(world.node("A"), is_founder=True).saved == (HardState(), [])
+        assert opened(world.node("A"), is_first_start=True).saved == (HardState(), [])
         assert opened(world.node("B")).saved == (HardState(0, "", 7, JoinReason.NEW), [])
         assert opened(world.restart("B")).saved[0].joining == 7, "a restart is no other joining"
 
@@ -194,7 +194,7 @@ def test_a_state_older_than_the_log_makes_a_joining_member():
 
 def test_a_log_shorter_than_what_was_applied_makes_a_joining_member():
     with LabMachines(seed=1) as world:
-        world.run(WRITES(opened(world.node("A"), is_founder=True)), node="A")
+        world.run(WRITES(opened(world.node("A"), is_first_start=True)), node="A")
         assert opened(world.restart("A"), applied_index=7).saved[0].reason is JoinReason.DAMAGED_LOG
 
 
@@ -203,7 +203,7 @@ def test_a_log_shorter_than_what_was_applied_makes_a_joining_member():
 def test_a_power_cut_in_the_middle_of_a_write_is_no_damage(seed: int, after_us: int):
     """A vote and entries that conflict are being written; chance sectors of them reach the disk."""
     with LabMachines(seed=seed) as world:
-        store = opened(world.node("A"), is_founder=True)
+        store = opened(world.node("A"), is_first_start=True)
         world.run(WRITES(store), node="A")
         acknowledged: list[bool] = []
 
@@ -237,7 +237,7 @@ def test_the_files_of_an_older_version_are_taken_over():
 
 def test_damaged_data_of_an_entry_is_not_sent_to_anybody():
     with LabMachines(seed=1) as world:
-        store = opened(world.node("A"), is_founder=True)
+        store = opened(world.node("A"), is_first_start=True)
         world.run(WRITES(store), node="A")
         assert store.data_of(2) == WRITTEN[1].data
         flip("raft/log", 8 * (store._entries._ends[2][0] - 1))(world)
@@ -248,7 +248,7 @@ def test_damaged_data_of_an_entry_is_not_sent_to_anybody():
 def test_a_full_disk_is_said():
     with LabMachines(seed=1) as world:
         node = world.node("A")
-        store = opened(node, is_founder=True)
+        store = opened(node, is_first_start=True)
         world.storages["A"].flush_error = "broken"
         with pytest.raises(DiskFault, match="broken"):
             world.run(store.write(RaftOutput(None, entries(1, 1))), node="A")
