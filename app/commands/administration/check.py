@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from app.commands.tool import print_table
+
+if TYPE_CHECKING:
+    from engine.replication.majority.folder_check import MemberFolder
+    from engine.replication.raft.hard_state import JoinReason
 
 
 @click.command("check")
@@ -59,8 +65,29 @@ def command(data: Path, quiet: bool) -> None:
             click.echo(f"{kind.value}: {place}")
         if one.damaged > len(one.places):
             click.echo(f"{kind.value}: and {one.damaged - len(one.places)} more")
-    for line in member.lines() if member is not None else ():
+    for line in _of_member(member) if member is not None else ():
         click.echo(line)
     if not check.is_whole or (member is not None and not member.is_whole):
         raise click.exceptions.Exit(1)
     click.echo("Everything is whole.")
+
+
+def _of_member(member: MemberFolder) -> Iterator[str]:
+    """What its files say of a member of a group."""
+    state = member.state
+    if member.joins:
+        said = f"will join when it is started, and not vote until it is admitted: {_why(member.joins)}"
+    elif state is not None and state.joining:
+        said = f"joins, and does not vote until it is admitted: {_why(state.reason)}"
+    else:
+        said = "votes"
+    vote = f"; term {state.term}, voted for {state.voted_for or 'nobody'}" if state is not None else ""
+    yield f"member of a group: {said}{vote}; entries in raft/log: {member.entry_count}"
+    if not member.is_mark_whole:
+        yield "member of a group: raft/applied is damaged; the commit log will be rebuilt from raft/log"
+
+
+def _why(reason: JoinReason) -> str:
+    from engine.texts import Text
+
+    return str(Text(f"raft.joins.{reason.name.lower()}"))

@@ -99,9 +99,7 @@ class FaultKind(StrEnum):
     REORDER = "reorder"
     CLOCK_SKEW = "clock-skew"
     DISK = "disk"
-    #: A peer of a Raft group ends and has lost its disk, ...
-    WIPE = "wipe"
-    #: ... or a bit of its files has flipped, or its log ends where it ended a second ago.
+    WIPE = "wipe"  #: A peer of a Raft group has lost its disk, a bit of it, or its log's last second.
     FLIP = "flip"
     LAST_SECOND = "last-second"
     #: A listener is slow, fails or hangs for a while.

@@ -16,7 +16,6 @@ from engine.lab.nodes.broker_role import BrokerRole
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.lab.nodes.history import CommandApplied
 from engine.lab.nodes.node_role import LabNodeRole
-from engine.lab.raft.raft_peer_role import RaftPeerRole
 from engine.lab.scenario.command import COMMANDS, Target
 from engine.lab.scenario.errors import CommandRefused, SettingRefused
 from engine.lab.scenario.listener_spec import ListenerResult
@@ -33,7 +32,7 @@ from engine.lab.world.administrator_deeds import (
 from engine.lab.world.broker_faults import BROKER_ACTIONS
 from engine.lab.world.disk_faults import DISK_ACTIONS
 from engine.lab.world.link_faults import NextFrameFault
-from engine.lab.world.peer_damage import PEER_DAMAGES
+from engine.lab.world.peer_damage import PEER_DAMAGES, damage
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_topic
@@ -105,14 +104,6 @@ def _broker(world: ScenarioWorld, command: Command) -> BrokerRole:
     if not isinstance(role, BrokerRole):
         names = ", ".join(broker.name for broker in world.brokers())
         raise NoSuchTarget("refusal.needs_broker", kind=command.kind, name=role.name, role=role.role, known=names)
-    return role
-
-
-def _peer(world: ScenarioWorld, command: Command) -> RaftPeerRole:
-    role = find_node(world, command.target)
-    if not isinstance(role, RaftPeerRole):
-        names = ", ".join(peer.name for peer in world.roles(RaftPeerRole))
-        raise NoSuchTarget("refusal.needs_peer", kind=command.kind, name=role.name, role=role.role, known=names)
     return role
 
 
@@ -377,13 +368,6 @@ def _at_disk(act: Callable[[LabStorage, Command], None], world: ScenarioWorld, c
     act(_storage(world, command), command)
 
 
-def _damage(world: ScenarioWorld, command: Command) -> None:
-    peer = _peer(world, command)
-    PEER_DAMAGES[command.kind](peer.storage, command, world.now_us)
-    if peer.status in ("running", "paused"):
-        _crash(world, command)
-
-
 def _at_broker(
     act: Callable[[ScenarioWorld, BrokerRole, Command], None], world: ScenarioWorld, command: Command
 ) -> None:
@@ -417,7 +401,6 @@ def _integer(command: Command, field: str) -> int:
 #: What a target must be before anything else is asked. What it is, an action asks again, to have it by its type.
 _OF_TARGET: Mapping[Target, Callable[[ScenarioWorld, Command], object]] = {
     Target.BROKER: _broker,
-    Target.PEER: _peer,
     Target.CONSUMER: lambda world, command: _consumer(world, command.target, command.kind),
 }
 
@@ -430,7 +413,7 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "crash-power": _crash_power,
     "delay-next": _next_frame,
     **{kind: partial(_at_disk, act) for kind, act in DISK_ACTIONS.items()},
-    **dict.fromkeys(PEER_DAMAGES, _damage),
+    **dict.fromkeys(PEER_DAMAGES, lambda world, command: damage(world, find_node(world, command.target), command)),
     "drop-frame": _drop_frame,
     "drop-next": _next_frame,
     "duplicate-next": _next_frame,

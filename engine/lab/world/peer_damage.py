@@ -7,14 +7,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.raft.raft_peer_role import RaftPeerRole
 from engine.lab.scenario.errors import CommandRefused
 from engine.lab.scenario.scenario import Command
+from engine.lab.world.world import ScenarioWorld
 from engine.replication.raft.raft_state_file import STATE_PATH
 from engine.replication.raft.raft_store import LOG_PATH
 from engine.runtime.lab.lab_file_content import LabFileContent
 from engine.runtime.lab.lab_storage import LabStorage
 
 _SECOND_US = 1_000_000
+
+
+def damage(world: ScenarioWorld, role: LabNodeRole, command: Command) -> None:
+    """Carry out one of :data:`PEER_DAMAGES`. Raises ``CommandRefused``: then nothing has happened."""
+    if not isinstance(role, RaftPeerRole):
+        names = ", ".join(peer.name for peer in world.roles(RaftPeerRole))
+        raise CommandRefused("refusal.needs_peer", kind=command.kind, name=role.name, role=role.role, known=names)
+    PEER_DAMAGES[command.kind](role.storage, command, world.now_us)
+    if role.status in ("running", "paused"):
+        world.lab.crash(role.name)
+        role.crashed()
 
 
 def _wipe(storage: LabStorage, command: Command, now_us: int) -> None:

@@ -10,7 +10,6 @@ from engine.replication.raft.hard_state import HardState, JoinReason
 from engine.replication.raft.raft_state_file import STATE_PATH, read_state
 from engine.replication.raft.raft_store import ENTRY_LAYOUT, LOG_PATH, join_reason, old_state, whole_records
 from engine.runtime.port import Disk
-from engine.texts import Text
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,25 +30,6 @@ class MemberFolder:
     def is_whole(self) -> bool:
         """Whether nothing of what the member had is missing: one that joins already is whole as that."""
         return self.joins in (JoinReason.NONE, JoinReason.NEW) and self.is_mark_whole
-
-    def lines(self) -> list[str]:
-        """For people."""
-        if self.joins is not JoinReason.NONE:
-            said = f"will join when it is started, and not vote until it is admitted: {_why(self.joins)}"
-        elif self.state is None or not self.state.joining:
-            said = "is a member that votes"
-        else:
-            said = f"joins, and does not vote until it is admitted: {_why(self.state.reason)}"
-        if self.state is not None:
-            said += f"; term {self.state.term}, voted for {self.state.voted_for or 'nobody'}"
-        lines = [f"group: {said}; entries in its log: {self.entry_count}"]
-        if not self.is_mark_whole:
-            lines.append(f"group: {APPLIED_PATH} is damaged; the commit log will be rebuilt from {LOG_PATH}")
-        return lines
-
-
-def _why(reason: JoinReason) -> str:
-    return str(Text(f"raft.joins.{reason.name.lower()}"))
 
 
 def look_at_member(disk: Disk) -> MemberFolder | None:

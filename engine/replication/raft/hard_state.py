@@ -17,6 +17,11 @@ class JoinReason(IntEnum):
     #: ``raft/state`` is missing, damaged, or older than the log.
     LOST_STATE = 3
 
+    @property
+    def words(self) -> str:
+        """For the log; people get ``raft.joins`` of the texts."""
+        return self.name.lower().replace("_", " ")
+
 
 @dataclass(frozen=True, slots=True)
 class HardState:

@@ -13,7 +13,6 @@ from engine.replication.raft.raft_core import RaftOutput
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
 from engine.replication.raft.raft_state_file import STATE_PATH, SavedState, StateFile, read_state
 from engine.runtime.port import AppendFile, Disk, DiskFault
-from engine.texts import Text
 
 LOG_PATH = "raft/log"
 #: Index, term, kind.
@@ -186,8 +185,7 @@ class RaftStore:
         if reason is not JoinReason.NONE and not (is_first_start and reason is JoinReason.NEW):
             state = HardState(max(last_term, state.term), "", draw_number(), reason)
             level = logging.INFO if reason is JoinReason.NEW else logging.WARNING
-            why = Text(f"raft.joins.{reason.name.lower()}")
-            _log.log(level, "this member joins its group, and does not vote until it is admitted: %s", why)
+            _log.log(level, "this member joins its group, and does not vote until it is admitted: %s", reason.words)
         if found is not None:
             # Whether what follows was flushed, nobody knows; that it was acknowledged, is out of the question.
             self._entries.rewrite_from(log_end)
