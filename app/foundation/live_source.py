@@ -21,13 +21,27 @@ class EngineUnavailable(Exception):
     """The engine did not answer in time, or it is stopped; the message says which."""
 
 
-class MemberFollows(EngineUnavailable):
-    """This process is the member ``name`` of a group of brokers, and another leads: ``leader``, or "" for not known."""
+class MemberWithoutBroker(EngineUnavailable):
+    """This process is the member ``name`` of a group of brokers, and does not lead it.
 
-    def __init__(self, name: str, leader: str, term: int) -> None:
+    :param standing: a value of ``MemberStanding``.
+    :param leader: empty: not known.
+    :param why: it joins or is stopped, by language.
+    """
+
+    def __init__(self, name: str, standing: str, leader: str, term: int, why: Mapping[str, str]) -> None:
         known = f"{leader} leads" if leader else "no leader is known"
-        super().__init__(f"{name} follows in its group ({known}, term {term}): only the leader has the broker")
-        self.told: JsonObject = {"name": name, "leader": leader, "term": term}
+        reason = f": {why['en']}" if why else ""
+        super().__init__(
+            f"{name} is {standing} in its group{reason} ({known}, term {term}); only the leader has the broker"
+        )
+        self.told: JsonObject = {
+            "name": name,
+            "standing": standing,
+            "leader": leader,
+            "term": term,
+            "why": dict(why),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.foundation.live_source import EngineUnavailable, MemberFollows
+from app.foundation.live_source import EngineUnavailable, MemberWithoutBroker
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.errors import ConfigRefused
 from engine.faults.errors import FaultRefused
@@ -203,11 +203,14 @@ class LiveMachines:
             return EngineUnavailable(
                 "a fault has killed the broker; restart it on the live page, or with glassmq faults"
             )
-        if self.member.failure:
-            return EngineUnavailable(f"{self.member.group.name} has left its group: {self.member.failure}")
-        core = self.member.peer.core
+        member = self.member
+        name = member.group.name
+        if member.failure:
+            return MemberWithoutBroker(name, member.standing, "", 0, member.why)
+        core = member.peer.core
         # Just elected, it has no broker yet.
-        return MemberFollows(core.name, "" if core.leader == core.name else core.leader, core.term)
+        leader = "" if core.leader == name else core.leader
+        return MemberWithoutBroker(name, member.standing, leader, core.term, member.why)
 
     async def _configured(self, runtime: LiveRuntime) -> tuple[BrokerConfig, MessageStoreConfig]:
         """The settings, with what a slave has to have in common with its master. Raises :class:`StartFailed`."""

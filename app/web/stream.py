@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.live_source import EngineUnavailable, MemberFollows
+from app.foundation.live_source import EngineUnavailable, MemberWithoutBroker
 from app.foundation.patch import Operation, difference
 from app.foundation.viewer import Viewer
 
@@ -142,7 +142,7 @@ class LiveStream:
                 {"sequence": self._sequence, "state": state, "history": self._source.history()},
             )
 
-    def _tell_absence(self, absence: MemberFollows) -> None:
+    def _tell_absence(self, absence: MemberWithoutBroker) -> None:
         with self._lock:
             viewers = list(self._viewers)
         if viewers:
@@ -178,7 +178,7 @@ class LiveStream:
             try:
                 self.publish_once()
                 rest = max(INTERVAL_S, REST_FACTOR * (self._clock() - started))
-            except MemberFollows as absence:
+            except MemberWithoutBroker as absence:
                 self._tell_absence(absence)
                 rest = 1.0
             except EngineUnavailable as error:

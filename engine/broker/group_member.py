@@ -25,6 +25,8 @@ from engine.replication.majority.group_config import GroupConfig
 from engine.replication.majority.majority_entry import LogPiece, TableEntry, TopicsDeleted, decode_entry
 from engine.replication.majority.majority_log import MajorityLog
 from engine.replication.majority.shared_tables import FollowedTables
+from engine.replication.raft.errors import CommittedEntryConflict
+from engine.replication.raft.hard_state import JoinReason
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
 from engine.replication.raft.raft_peer import RaftPeer
 from engine.replication.raft.raft_role import RaftRole
@@ -36,10 +38,13 @@ from engine.store.files.store_config import MessageStoreConfig
 from engine.store.message_store import MessageStore
 from engine.store.recovery.store_recovery import KnownBounds
 from engine.store.services.replica_log import ReplicaLog, WrongPiece
+from engine.texts import LANGUAGES, Text
 
 _log = logging.getLogger("glassmq.replication")
 
 MARK_INTERVAL_MS = 1_000
+#: Who had to leave because of its disk or its port, tries again so often: what it needs for that is on the disk.
+REJOIN_INTERVAL_MS = 5_000
 #: A minute: far longer than a leader takes to write that a half message was committed, or how far delayed messages are
 #: delivered. Who leads next looks through what is younger.
 MARKS_KEPT = 60
@@ -72,12 +77,23 @@ STATE_CHANGES: Mapping[tuple[MemberState, MemberEvent], MemberState] = {
 }
 
 
+class MemberStanding(StrEnum):
+    """What a member is in its group: a role of its peer's, or stopped."""
+
+    FOLLOWER = RaftRole.FOLLOWER.value
+    JOINING = RaftRole.JOINING.value
+    PRE_CANDIDATE = RaftRole.PRE_CANDIDATE.value
+    CANDIDATE = RaftRole.CANDIDATE.value
+    LEADER = RaftRole.LEADER.value
+    STOPPED = "stopped"
+
+
 class GroupMember:
     """Use: ``await start()``, ``await shutdown()``.
 
     :param broker_changed: called when ``broker`` is another one, or none.
     :ivar broker: while this member leads; else None.
-    :ivar failure: why it has left its group; empty: it has not.
+    :ivar failure: why it has left its group; empty: it has not. After a fault of the disk it comes back by itself.
     """
 
     def __init__(
@@ -92,14 +108,9 @@ class GroupMember:
         self.broker: Broker | None = None
         self.failure = ""
         self.state = MemberState.RESTS
-        times = RaftConfig(
-            heartbeat_ms=broker_config.group_heartbeat_interval_ms,
-            election_timeout_min_ms=broker_config.group_election_timeout_min_ms,
-            election_timeout_max_ms=broker_config.group_election_timeout_max_ms,
-        )
-        self.peer = RaftPeer(runtime, group.name, group.addresses, list(group.addresses), self._committed, times)
         self._runtime = runtime
         self._broker_config = broker_config
+        self.peer = self._new_peer()
         self._store_config = store_config
         self._broker_changed = broker_changed
         self._tasks = BackgroundTasks(f"{runtime.node_name}/member")
@@ -126,18 +137,35 @@ class GroupMember:
         :class:`~engine.replication.majority.errors.NotOfThisGroup`.
         """
         async with self._parts.starting():
-            self._applied = self._saved = load_mark(self._runtime.disk)
-            self._log_ends.append(self._applied.settled_offset)
-            self._parts.add(partial(self._end_state, Broker.shutdown, MessageStore.shutdown))
-            await self._follow()
-            self.peer.applied_index = self._applied.index
-            self._parts.add(self.peer.shutdown)
-            await self.peer.start(*self.group.own_address)
-            self.peer.on_change = self._changed.set
+            self._parts.add(partial(self._leave, Broker.shutdown, MessageStore.shutdown))
+            await self._enter()
             self._parts.add(self._tasks.stop)
             self._parts.add(self._mark)
             self._tasks.spawn(self._run(), "group member")
             self._tasks.every(MARK_INTERVAL_MS, self._mark, "mark what is applied")
+
+    def _new_peer(self) -> RaftPeer:
+        group, config = self.group, self._broker_config
+        times = RaftConfig(
+            heartbeat_ms=config.group_heartbeat_interval_ms,
+            election_timeout_min_ms=config.group_election_timeout_min_ms,
+            election_timeout_max_ms=config.group_election_timeout_max_ms,
+        )
+        return RaftPeer(self._runtime, group.name, group.addresses, list(group.addresses), self._committed, times)
+
+    async def _enter(self) -> None:
+        """Take part with what the files hold."""
+        self._applied = self._saved = load_mark(self._runtime.disk)
+        self._log_ends.append(self._applied.settled_offset)
+        await self._follow()
+        self.peer.applied_index = self._applied.index
+        try:
+            await self.peer.start(*self.group.own_address)
+        except BaseException:
+            self._change(MemberEvent.STOP)
+            await self._store.abandon()
+            raise
+        self.peer.on_change = self._changed.set
 
     async def shutdown(self) -> None:
         """Leave in order: what is applied is on the disk, and marked."""
@@ -145,14 +173,14 @@ class GroupMember:
 
     async def abandon(self) -> None:
         """End as a killed process does."""
-        end_state = partial(self._end_state, Broker.abandon, MessageStore.abandon)
-        await self._parts.end((self._tasks.stop, self.peer.shutdown, end_state))
+        await self._parts.end((self._tasks.stop, partial(self._leave, Broker.abandon, MessageStore.abandon)))
 
-    async def _end_state(
+    async def _leave(
         self,
         end_broker: Callable[[Broker], Coroutine[object, object, None]],
         end_store: Callable[[MessageStore], Coroutine[object, object, None]],
     ) -> None:
+        await self.peer.shutdown()
         if self.broker is not None:
             broker, self.broker = self.broker, None
             self._broker_changed()
@@ -163,23 +191,59 @@ class GroupMember:
         if self.state is not MemberState.RESTS:
             self._change(MemberEvent.STOP)
 
+    @property
+    def standing(self) -> MemberStanding:
+        """What it is in its group, for people."""
+        if self.failure:
+            return MemberStanding.STOPPED
+        return MemberStanding(self.peer.core.role.value)
+
+    @property
+    def why(self) -> Mapping[str, str]:
+        """Why it joins or is stopped, by language; else empty."""
+        if self.failure:
+            return dict.fromkeys(LANGUAGES, self.failure)
+        reason = self.peer.core.hard_state.reason
+        return {} if reason is JoinReason.NONE else Text(f"raft.joins.{reason.name.lower()}")
+
     def _change(self, event: MemberEvent) -> None:
         self.state = STATE_CHANGES[self.state, event]
 
     async def _run(self) -> None:
-        try:
-            while True:
-                await self._changed.wait()
-                self._changed.clear()
-                await self._go_on()
-        except (RuntimeFault, EntryRefused, WrongPiece) as fault:
-            self.failure = str(fault)
-            _log.error("%s leaves its group: %s", self.group.name, fault)
-            self._tasks.spawn(self.abandon(), "leave the group")
+        while True:
+            try:
+                while True:
+                    await self._changed.wait()
+                    self._changed.clear()
+                    await self._go_on()
+            except (RuntimeFault, EntryRefused, WrongPiece, CommittedEntryConflict) as fault:
+                self.failure = str(fault)
+                _log.error("%s leaves its group: %s", self.group.name, fault)
+                await self._leave(Broker.abandon, MessageStore.abandon)
+                if not isinstance(fault, RuntimeFault):
+                    return  # Its log is not the group's: only a person can tell which of the two is right.
+            await self._come_back()
+
+    async def _come_back(self) -> None:
+        """Take part again as soon as the disk allows it."""
+        while self.failure:
+            await asyncio.sleep(REJOIN_INTERVAL_MS / 1_000)
+            self.peer = self._new_peer()
+            self._waiting.clear()
+            self._log_ends.clear()
+            self._term = self._begun_term = 0
+            try:
+                await self._enter()
+            except RuntimeFault as fault:
+                self.failure = str(fault)
+            else:
+                self.failure = ""
+        _log.info("%s takes part in its group again", self.group.name)
+        self._changed.set()
 
     async def _go_on(self) -> None:
-        if self.peer.failure:
-            raise DiskFault(self.peer.failure)
+        if self.peer.fault is not None:
+            raise self.peer.fault
         core = self.peer.core
         leads_term = core.term if core.role is RaftRole.LEADER else 0
         if self.state is MemberState.LEADS and leads_term != self._term:
@@ -262,7 +326,14 @@ class GroupMember:
             self._majority.committed(index, piece)
         else:
             # The first pieces again, after a disk has lost some.
-            known = max(0, self._replica.end_offset - piece.offset)
+            known = min(len(piece.data), max(0, self._replica.end_offset - piece.offset))
+            # What is older than the oldest file was deleted, and is not compared.
+            old = min(known, max(0, self._store.commit_log.min_offset - piece.offset))
+            if self._store.commit_log.files.read(piece.offset + old, known - old) != piece.data[old:known]:
+                raise WrongPiece(
+                    f"entry {index} is another one than the commit log holds at byte {piece.offset}: this folder has "
+                    "followed another log than the group's; begin with an empty one"
+                )
             if known < len(piece.data):
                 self._replica.append(piece.offset + known, piece.data[known:])
 
@@ -289,6 +360,7 @@ class GroupMember:
                 await disk.off_loop(lambda: save_mark(disk, mark))
                 self._saved = mark
                 # Whoever is that far behind gets it from the disk.
-                self.peer.core.log.release(mark.index)
+                log = self.peer.core.log
+                log.release(min(mark.index, log.commit_index))
         except DiskFault as fault:
             _log.warning("%s: what is applied could not be marked: %s", self.group.name, fault)

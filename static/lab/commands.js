@@ -35,6 +35,10 @@ const ORDER = [
   "disk-full",
   "disk-free",
   "drop-caches",
+  "wipe",
+  "lose-last-second",
+  "flip-in-log",
+  "flip-in-state",
   "slow-fsync",
   "fail-fsync",
   "fault",
@@ -63,10 +67,15 @@ const STATES = {
   "resume-node": ["paused"],
   "pause-node": ["running"],
   "clock-skew": ["running", "paused", "crashed"],
+  wipe: ["running", "paused", "crashed", "off"],
+  "lose-last-second": ["running", "paused", "crashed", "off"],
+  "flip-in-log": ["running", "paused", "crashed", "off"],
+  "flip-in-state": ["running", "paused", "crashed", "off"],
 };
 const ROLES = {
   broker: ["broker"],
   "broker or bank": ["broker", "database", "kafka_broker", "kafka_controller", "raft_peer"],
+  "raft peer": ["raft_peer"],
   consumer: ["consumer"],
   node: [
     "broker",

@@ -87,6 +87,8 @@ class RaftPeerRole(LabDiskNodeRole):
             self.applied.append,
             RaftConfig(**of_class(RaftConfig, self.settings)),
             RaftRules(**of_class(RaftRules, self.settings)),
+            # A disk that is empty later has been lost.
+            is_first_start=self.incarnation == 0,
         )
         await self.peer.start(host, PEER_PORT)
         tasks = self._tasks = BackgroundTasks(f"{self.name}/commands")

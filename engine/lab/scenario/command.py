@@ -48,6 +48,8 @@ class Target(StrEnum):
     CONSUMER = "consumer"
     #: One that has something on a disk: a broker, a bank.
     DISK = "broker or bank"
+    #: Of a Raft group.
+    PEER = "raft peer"
     #: A name that no node has yet.
     NEW_NODE = "new node"
     #: ``P1->B1`` for one direction, ``P1<->B1`` for both.
@@ -93,6 +95,8 @@ _RATIO = CommandField("ratio", "number", low=0, high=1)
 _DUE = CommandField("due_us", "integer", high=MS_MAX * 1_000)
 #: Of those that are due at the very same time: 0 is the one that was sent or set first.
 _INDEX = CommandField("index", "integer", 0, high=10_000)
+#: Which one, from the file's end, of the bytes that are not zero; a file that has fewer is counted round.
+_BIT = CommandField("bit", "integer", 0, high=1 << 40)
 #: Unique id or key: what a half message keeps when it is stored again.
 _MESSAGE = CommandField("message", "text")
 
@@ -140,6 +144,10 @@ _KINDS: Mapping[str, tuple[Target, *tuple[CommandField, ...]]] = {
     "disk-free": (Target.DISK,),
     "drop-caches": (Target.DISK,),
     "slow-fsync": (Target.DISK, CommandField("ms", "integer")),
+    "wipe": (Target.PEER,),
+    "flip-in-log": (Target.PEER, _BIT),
+    "flip-in-state": (Target.PEER, _BIT),
+    "lose-last-second": (Target.PEER,),
     "fail-fsync": (Target.BROKER, CommandField("on", "switch", False)),
     "fault": (Target.BROKER, *RULE_FIELDS),
     "clear-faults": (Target.BROKER,),

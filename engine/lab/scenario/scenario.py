@@ -99,6 +99,9 @@ class FaultKind(StrEnum):
     REORDER = "reorder"
     CLOCK_SKEW = "clock-skew"
     DISK = "disk"
+    WIPE = "wipe"  #: A peer of a Raft group has lost its disk, a bit of it, or its log's last second.
+    FLIP = "flip"
+    LAST_SECOND = "last-second"
     #: A listener is slow, fails or hangs for a while.
     LISTENER = "listener"
     #: Consumers join, leave and are killed; a topic gets more queues.

@@ -54,7 +54,7 @@ ORDER_MAX = 10_000
 _Spec = TypeVar("_Spec")
 
 #: What can only mean a node of the scenario.
-_NODE_TARGETS = (Target.NODE, Target.BROKER, Target.CONSUMER, Target.DISK)
+_NODE_TARGETS = (Target.NODE, Target.BROKER, Target.CONSUMER, Target.DISK, Target.PEER)
 
 #: A space between two Chinese characters or their punctuation.
 _FOLD_IN_CHINESE = re.compile(r"(?<=[\u3001-\u9fff\uff01-\uffee]) (?=[\u3001-\u9fff\uff01-\uffee])")

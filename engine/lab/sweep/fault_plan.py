@@ -287,6 +287,26 @@ def _disk(chance: random.Random, scenario: Scenario) -> _Fault:
     )
 
 
+def _damaged(chance: random.Random, scenario: Scenario, kind: str, **fields: Any) -> _Fault:
+    # One peer keeps its disk: what nobody has any more, nobody can find.
+    peer = chance.choice(scenario.of_role(Role.RAFT_PEER)[1:]).name
+    return {"kind": kind, "target": peer, **fields}, {"kind": "restart", "target": peer}
+
+
+def _wipe(chance: random.Random, scenario: Scenario) -> _Fault:
+    return _damaged(chance, scenario, "wipe")
+
+
+def _flip(chance: random.Random, scenario: Scenario) -> _Fault:
+    # As often near the end as anywhere before.
+    bit = round(8 * 2_000 ** chance.random()) + chance.randrange(8)
+    return _damaged(chance, scenario, chance.choice(("flip-in-log", "flip-in-state")), bit=bit)
+
+
+def _last_second(chance: random.Random, scenario: Scenario) -> _Fault:
+    return _damaged(chance, scenario, "lose-last-second")
+
+
 def _listener(chance: random.Random, scenario: Scenario) -> _Fault:
     spec = chance.choice(scenario.of_role(Role.CONSUMER) or scenario.nodes)
     result = chance.choice(("success", "success", "later", "throws", "hangs"))
@@ -322,6 +342,9 @@ _FAULTS: Mapping[FaultKind, Callable[[random.Random, Scenario], _Fault]] = {
     FaultKind.REORDER: _reorder,
     FaultKind.CLOCK_SKEW: _clock_skew,
     FaultKind.DISK: _disk,
+    FaultKind.WIPE: _wipe,
+    FaultKind.FLIP: _flip,
+    FaultKind.LAST_SECOND: _last_second,
     FaultKind.LISTENER: _listener,
     FaultKind.GROUP: _group,
 }

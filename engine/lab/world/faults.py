@@ -32,6 +32,7 @@ from engine.lab.world.administrator_deeds import (
 from engine.lab.world.broker_faults import BROKER_ACTIONS
 from engine.lab.world.disk_faults import DISK_ACTIONS
 from engine.lab.world.link_faults import NextFrameFault
+from engine.lab.world.peer_damage import PEER_DAMAGES, damage
 from engine.lab.world.world import ScenarioWorld
 from engine.protocol.errors import ProtocolError
 from engine.protocol.names import validate_topic
@@ -412,6 +413,7 @@ _ACTIONS: Mapping[str, Callable[[ScenarioWorld, Command], Any]] = {
     "crash-power": _crash_power,
     "delay-next": _next_frame,
     **{kind: partial(_at_disk, act) for kind, act in DISK_ACTIONS.items()},
+    **dict.fromkeys(PEER_DAMAGES, lambda world, command: damage(world, find_node(world, command.target), command)),
     "drop-frame": _drop_frame,
     "drop-next": _next_frame,
     "duplicate-next": _next_frame,

@@ -15,6 +15,10 @@ class RaftFrameRefused(RaftError):
     """A frame that is none of this protocol, or lies about what is in it."""
 
 
+class CommittedEntryConflict(RaftError):
+    """A leader sends another entry in the place of one that is committed here: one of the two has lost its log."""
+
+
 class NotLeader(RaftError):
     """Only the leader takes proposals.
 

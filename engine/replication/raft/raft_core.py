@@ -9,13 +9,18 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from engine.replication.raft.errors import NotLeader, ProposalRefused
+from engine.replication.raft.hard_state import HardState, JoinReason
 from engine.replication.raft.raft_log import EntryKind, RaftEntry, RaftLog
 from engine.replication.raft.raft_messages import (
+    Admission,
     AppendAnswer,
     AppendEntries,
+    FoundingAnswer,
+    FoundingQuestion,
+    JoiningAnswer,
     RaftMessage,
     RequestVote,
     VoteAnswer,
@@ -23,14 +28,6 @@ from engine.replication.raft.raft_messages import (
 )
 from engine.replication.raft.raft_role import RaftRole, RoleEvent, next_role
 from engine.replication.raft.raft_rules import RaftConfig, RaftRules
-
-
-@dataclass(frozen=True, slots=True)
-class HardState:
-    """What a peer must remember over a crash, besides its log. ``voted_for``: empty: nobody in this term."""
-
-    term: int = 0
-    voted_for: str = ""
 
 
 @dataclass(slots=True)
@@ -51,11 +48,17 @@ class RaftOutput:
 
 @dataclass(slots=True)
 class Progress:
-    """What the leader knows of a follower: ``next_index`` runs ahead of its answers, ``match_index`` does not."""
+    """What the leader knows of a follower: ``next_index`` runs ahead of its answers, ``match_index`` does not.
+
+    :ivar joining: the number of its joining; 0: it is a member, and counts.
+    :ivar admission_index: of the entry with which it is to count again; 0: there is none yet.
+    """
 
     next_index: int
     match_index: int = 0
     heard_ms: int = 0
+    joining: int = 0
+    admission_index: int = 0
 
 
 class RaftCore:
@@ -84,11 +87,13 @@ class RaftCore:
         self.config = config
         self.hard_state, entries = saved
         self.log = RaftLog(entries)
-        self.role = RaftRole.FOLLOWER
+        self.role = RaftRole.JOINING if self.hard_state.joining else RaftRole.FOLLOWER
         self.leader = ""
         self.answers: dict[str, VoteVerdict] = {}
         self.followers: dict[str, Progress] = {}
         self._first_voters = tuple(voters)
+        #: Who has said, of those that were asked while this peer joins, that it is new, too.
+        self._new_peers: dict[str, None] = {}
         self._random = generator
         self._output = RaftOutput()
         self._heard_leader_ms: int | None = None
@@ -100,6 +105,8 @@ class RaftCore:
         self._has_waited = False
         self._read_membership()
         self._rearm(now_ms)
+        if self.role is RaftRole.JOINING:
+            self.due_ms = now_ms
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
@@ -119,7 +126,8 @@ class RaftCore:
     # --- inputs ------------------------------------------------------------------------------------------------------
 
     def tick(self, now_ms: int, late_ms: int = 0) -> None:
-        """The timer is over, since ``late_ms``: a leader sends heartbeats, another that votes stands for election.
+        """The timer is over, since ``late_ms``: a leader sends heartbeats, one that joins asks whether all are new,
+        another that votes stands for election.
 
         One that comes much too late stood still itself, on a busy machine: what others said meanwhile has arrived and
         is not read yet. So a leader does not count that time as their silence, and others read first.
@@ -133,6 +141,8 @@ class RaftCore:
                 for follower in self.followers:
                     self._replicate(follower, heartbeat=True)
                 self._rearm(now_ms)
+        elif self.role is RaftRole.JOINING:
+            self._ask_whether_all_are_new(now_ms)
         elif stood_still and not self._has_waited and self.name in self.voters:
             self._has_waited = True
             self.due_ms = now_ms + self.config.heartbeat_ms
@@ -148,12 +158,20 @@ class RaftCore:
             self.name, self.term, matched, self.log.term_at(matched), min(self.log.commit_index, matched)
         )
 
+    def answer_of_life(self) -> AppendAnswer | JoiningAnswer:
+        """An answer to a leader that acknowledges nothing."""
+        return self._append_answer(matched=True, index=0)
+
     def receive(self, message: RaftMessage, now_ms: int) -> None:
-        """A message has come; from whom does not matter, nor how often or in which order."""
-        is_about_a_vote_only = (isinstance(message, RequestVote) and message.pre_vote) or (
-            isinstance(message, VoteAnswer) and message.pre_vote and message.verdict == VoteVerdict.GRANTED
+        """A message has come; from whom does not matter, nor how often or in which order. Raises
+        :class:`~engine.replication.raft.errors.CommittedEntryConflict`.
+        """
+        is_question = (
+            isinstance(message, FoundingQuestion)
+            or (isinstance(message, RequestVote) and message.pre_vote)
+            or (isinstance(message, VoteAnswer) and message.pre_vote and message.verdict == VoteVerdict.GRANTED)
         )
-        if message.term > self.term and not is_about_a_vote_only:
+        if message.term > self.term and not is_question:
             self._step_down(message.term, now_ms, why=f"{message.sender} is in term {message.term}")
         match message:
             case RequestVote():
@@ -162,8 +180,14 @@ class RaftCore:
                 self._count_vote(message, now_ms)
             case AppendEntries():
                 self._append(message, now_ms)
-            case AppendAnswer():
+            case AppendAnswer() | JoiningAnswer():
                 self._note_progress(message, now_ms)
+            case Admission():
+                self._take_admission(message, now_ms)
+            case FoundingQuestion():
+                self._answer_newcomer(message)
+            case FoundingAnswer():
+                self._note_newcomer(message, now_ms)
 
     def propose(self, data: bytes, kind: EntryKind = EntryKind.DATA) -> RaftEntry:
         """Put ``data`` into the log; it counts when it is committed. Raises :class:`NotLeader`,
@@ -197,11 +221,13 @@ class RaftCore:
         self._has_waited = False
         if self.role is RaftRole.LEADER:
             self.due_ms = now_ms + config.heartbeat_ms
+        elif self.role is RaftRole.JOINING:
+            self.due_ms = now_ms + config.election_timeout_min_ms
         else:
             self.due_ms = now_ms + self._random.randint(config.election_timeout_min_ms, config.election_timeout_max_ms)
 
     def _remember(self, term: int, voted_for: str) -> None:
-        self.hard_state = self._output.hard_state = HardState(term, voted_for)
+        self.hard_state = self._output.hard_state = replace(self.hard_state, term=term, voted_for=voted_for)
 
     def _campaign(self, now_ms: int, *, is_pre_vote: bool) -> None:
         self.role = next_role(self.role, RoleEvent.ASK_FIRST if is_pre_vote else RoleEvent.STAND)
@@ -225,6 +251,8 @@ class RaftCore:
     def _verdict(self, request: RequestVote, now_ms: int) -> VoteVerdict:
         if request.term < self.term:
             return VoteVerdict.OLD_TERM
+        if self.role is RaftRole.JOINING:
+            return VoteVerdict.JOINING
         heard_ms = now_ms if self.role is RaftRole.LEADER else self._heard_leader_ms
         is_heard = heard_ms is not None and now_ms - heard_ms < self.config.election_timeout_min_ms
         if request.pre_vote and is_heard:
@@ -274,7 +302,9 @@ class RaftCore:
         return self._is_heard_since(since_ms - self._stood_still_ms)
 
     def _is_heard_since(self, since_ms: int) -> bool:
-        heard = [name for name, progress in self.followers.items() if progress.heard_ms > since_ms]
+        heard = [
+            name for name, progress in self.followers.items() if progress.heard_ms > since_ms and not progress.joining
+        ]
         return self._elected_ms > since_ms or self._is_majority([self.name, *heard])
 
     def _silence(self, now_ms: int) -> str:
@@ -330,9 +360,9 @@ class RaftCore:
 
     def _append(self, request: AppendEntries, now_ms: int) -> None:
         if request.term < self.term:
-            self._output.messages.append((request.sender, AppendAnswer(self.name, self.term, 0, 0)))
+            self._answer_leader(request.sender, matched=False, index=0)
             return
-        if self.role is not RaftRole.FOLLOWER or self.leader != request.sender:
+        if self.role not in (RaftRole.FOLLOWER, RaftRole.JOINING) or self.leader != request.sender:
             self._step_down(request.term, now_ms, request.sender)
         self._heard_leader_ms = now_ms
         self._rearm(now_ms)
@@ -347,13 +377,24 @@ class RaftCore:
         else:
             # What conflicts there, does so with its whole term: one answer skips it (paper, end of 5.3).
             index = log.last_index if previous > log.last_index else log.first_index_of_term_at(previous) - 1
-        self._output.messages.append((request.sender, AppendAnswer(self.name, self.term, int(is_matched), index)))
+        self._answer_leader(request.sender, matched=is_matched, index=index)
 
-    def _note_progress(self, answer: AppendAnswer, now_ms: int) -> None:
+    def _answer_leader(self, leader: str, *, matched: bool, index: int) -> None:
+        self._output.messages.append((leader, self._append_answer(matched=matched, index=index)))
+
+    def _append_answer(self, *, matched: bool, index: int) -> AppendAnswer | JoiningAnswer:
+        said = (self.name, self.term, int(matched), index)
+        joining = self.hard_state.joining
+        return JoiningAnswer(*said, joining) if joining else AppendAnswer(*said)
+
+    def _note_progress(self, answer: AppendAnswer | JoiningAnswer, now_ms: int) -> None:
         progress = self.followers.get(answer.sender)
         if progress is None or answer.term < self.term:
             return
         progress.heard_ms = now_ms
+        joining = answer.joining if isinstance(answer, JoiningAnswer) else 0
+        if joining != progress.joining:
+            progress.joining, progress.match_index, progress.admission_index = joining, 0, 0
         if answer.matched:
             progress.match_index = max(progress.match_index, min(answer.index, self.log.last_index))
             progress.next_index = max(progress.next_index, progress.match_index + 1)
@@ -362,12 +403,15 @@ class RaftCore:
             # Less than it had: it has come back with an empty folder, or the answer is an old one, and others follow.
             progress.match_index = min(progress.match_index, answer.index)
             progress.next_index = min(answer.index + 1, progress.next_index)
+        if progress.joining:
+            self._admit(answer.sender, progress)
         if answer.sender in self.followers:
             self._replicate(answer.sender)
 
     def _advance_commit(self) -> None:
         own = [self.log.last_index] if self.name in self.voters else []
-        copies = sorted([*(progress.match_index for progress in self.followers.values()), *own], reverse=True)
+        theirs = [0 if progress.joining else progress.match_index for progress in self.followers.values()]
+        copies = sorted([*theirs, *own], reverse=True)
         index = copies[len(self.voters) // 2]
         if index > self.log.commit_index and (
             not self.rules.commits_only_own_term or self.log.term_at(index) == self.term
@@ -379,3 +423,51 @@ class RaftCore:
 
     def _commit(self, index: int) -> None:
         self._output.committed += self.log.commit(index)
+
+    # --- joining -----------------------------------------------------------------------------------------------------
+    #
+    # A member that lost its state has forgotten votes and acknowledgements. It counts again with an entry that a
+    # leader began after it had heard so, and that a majority *without* it has: each of these then had no newer term,
+    # so no vote that was forgotten elects anybody any more; and what had been committed before, this leader has.
+
+    def _admit(self, name: str, progress: Progress) -> None:
+        if not progress.admission_index:
+            progress.admission_index = self._append_own(EntryKind.NO_OP, b"").index
+        elif min(progress.match_index, self.log.commit_index) >= progress.admission_index:
+            self._output.messages.append((name, Admission(self.name, self.term, progress.joining)))
+
+    def _take_admission(self, admission: Admission, now_ms: int) -> None:
+        known = (self.hard_state.joining, self.term)
+        if self.role is RaftRole.JOINING and known == (admission.joining, admission.term):
+            # Its vote of this term is given: whom it gave it to before, it does not know.
+            self._become_member(admission.sender, now_ms)
+
+    def _become_member(self, voted_for: str, now_ms: int) -> None:
+        self.role = next_role(self.role, RoleEvent.BE_ADMITTED)
+        self.hard_state = self._output.hard_state = HardState(self.term, voted_for)
+        self._rearm(now_ms)
+
+    def _is_new(self) -> bool:
+        """Whether it has no entry, and has lost none."""
+        state = self.hard_state
+        return not self.log.entries and (state.reason is JoinReason.NEW if state.joining else state.term == 0)
+
+    def _ask_whether_all_are_new(self, now_ms: int) -> None:
+        if self._is_new() and self.name in self._first_voters:
+            question = FoundingQuestion(self.name, self.term, self.hard_state.joining)
+            others = [voter for voter in self._first_voters if voter != self.name]
+            self._output.messages += [(voter, question) for voter in others if voter not in self._new_peers]
+            if len(self._new_peers) == len(others):
+                # Nobody has anything: there was no group before this one.
+                self._become_member(self.name if self.term else "", now_ms)
+        self._rearm(now_ms)
+
+    def _answer_newcomer(self, question: FoundingQuestion) -> None:
+        answer = FoundingAnswer(self.name, self.term, question.joining, int(self._is_new()))
+        self._output.messages.append((question.sender, answer))
+
+    def _note_newcomer(self, answer: FoundingAnswer, now_ms: int) -> None:
+        if self.role is RaftRole.JOINING and answer.joining == self.hard_state.joining and answer.is_new:
+            self._new_peers[answer.sender] = None
+            if len(self._new_peers) == len(self._first_voters) - 1:
+                self._ask_whether_all_are_new(now_ms)

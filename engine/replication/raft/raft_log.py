@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
 
+from engine.replication.raft.errors import CommittedEntryConflict
+
 
 class EntryKind(IntEnum):
     """What an entry is for."""
@@ -91,10 +93,16 @@ class RaftLog:
     def merge(self, entries: Sequence[RaftEntry]) -> tuple[RaftEntry, ...]:
         """The follower's way: entries that follow on one that both have. Returns those that are new here.
 
-        What is there already stays; from the first conflict on, all of this log gives way.
+        What is there already stays; from the first conflict on, all of this log gives way. Raises
+        :class:`CommittedEntryConflict`, and changes nothing, where a committed entry would have to.
         """
         for number, entry in enumerate(entries):
             if self.term_at(entry.index) != entry.term:
+                if entry.index <= self.commit_index:
+                    raise CommittedEntryConflict(
+                        f"entry {entry.index} is committed here, of term {self.term_at(entry.index)}, and a leader "
+                        f"sends another one, of term {entry.term}: one of the two has lost its log"
+                    )
                 new = tuple(entries[number:])
                 self.entries[entry.index - 1 :] = new
                 return new

@@ -12,7 +12,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, fields
 from enum import IntEnum
-from typing import ClassVar
+from typing import ClassVar, get_args
 
 from engine.replication.raft.errors import RaftFrameRefused
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
@@ -35,6 +35,8 @@ class VoteVerdict(IntEnum):
     VOTED_FOR_ANOTHER = 3
     #: The candidate's log lacks something.
     LOG_BEHIND = 4
+    #: The voter joins: it may have forgotten a vote, or what it acknowledged.
+    JOINING = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,13 +89,73 @@ class AppendAnswer:
     index: int
 
 
-#: What frames are called.
-FRAME_NAMES = ("REQUEST_PRE_VOTE", "REQUEST_VOTE", "PRE_VOTE", "VOTE", "HEARTBEAT", "APPEND_ENTRIES", "APPEND_ANSWER")
+@dataclass(frozen=True, slots=True)
+class JoiningAnswer:
+    """The same from a member that joins, and does not count. ``joining``: see ``HardState``."""
 
-RaftMessage = RequestVote | VoteAnswer | AppendEntries | AppendAnswer
-_KINDS: dict[int, type[RaftMessage]] = {
-    message.kind: message for message in (RequestVote, VoteAnswer, AppendEntries, AppendAnswer)
+    kind: ClassVar[int] = 5
+    sender: str
+    term: int
+    matched: int
+    index: int
+    joining: int
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """The leader to a member that joins: it has all that may have been committed before, and counts again."""
+
+    kind: ClassVar[int] = 6
+    sender: str
+    term: int
+    joining: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundingQuestion:
+    """A member whose folder was empty asks whether the receiver is new, too."""
+
+    kind: ClassVar[int] = 7
+    sender: str
+    term: int
+    joining: int
+
+
+@dataclass(frozen=True, slots=True)
+class FoundingAnswer:
+    """``is_new``: the sender has no entry and has lost none; ``joining`` is that of the question."""
+
+    kind: ClassVar[int] = 8
+    sender: str
+    term: int
+    joining: int
+    is_new: int
+
+
+RaftMessage = (
+    RequestVote
+    | VoteAnswer
+    | AppendEntries
+    | AppendAnswer
+    | JoiningAnswer
+    | Admission
+    | FoundingQuestion
+    | FoundingAnswer
+)
+_KINDS: dict[int, type[RaftMessage]] = {message.kind: message for message in get_args(RaftMessage)}
+#: What the frames of those kinds are called that have one name each.
+_NAMES: dict[type[RaftMessage], str] = {
+    AppendAnswer: "APPEND_ANSWER",
+    JoiningAnswer: "JOINING_ANSWER",
+    Admission: "ADMISSION",
+    FoundingQuestion: "FOUNDING_QUESTION",
+    FoundingAnswer: "FOUNDING_ANSWER",
 }
+#: What frames are called.
+FRAME_NAMES = (
+    *("REQUEST_PRE_VOTE", "REQUEST_VOTE", "PRE_VOTE", "VOTE", "HEARTBEAT", "APPEND_ENTRIES"),
+    *_NAMES.values(),
+)
 
 
 def frame_name(message: RaftMessage) -> str:
@@ -105,8 +167,8 @@ def frame_name(message: RaftMessage) -> str:
             return "PRE_VOTE" if message.pre_vote else "VOTE"
         case AppendEntries():
             return "APPEND_ENTRIES" if message.entries else "HEARTBEAT"
-        case AppendAnswer():
-            return "APPEND_ANSWER"
+        case _:
+            return _NAMES[type(message)]
 
 
 def _number_names(kind: type[RaftMessage]) -> list[str]:

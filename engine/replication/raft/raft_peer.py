@@ -13,11 +13,11 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 
-from engine.replication.raft.errors import OutcomeUnknown, ProposalRefused, RaftFrameRefused
+from engine.replication.raft.errors import CommittedEntryConflict, OutcomeUnknown, ProposalRefused, RaftFrameRefused
 from engine.replication.raft.raft_core import RaftCore
 from engine.replication.raft.raft_link import RaftLink
 from engine.replication.raft.raft_log import RaftEntry
-from engine.replication.raft.raft_messages import AppendAnswer, AppendEntries, decode_message
+from engine.replication.raft.raft_messages import AppendEntries, decode_message
 from engine.replication.raft.raft_role import RaftRole
 from engine.replication.raft.raft_rules import RaftConfig, RaftRules
 from engine.replication.raft.raft_store import RaftStore
@@ -25,6 +25,9 @@ from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.frame_splitter import FrameSplitter
 from engine.runtime.port import Connection, DiskFault, Runtime
 from engine.runtime.started_parts import StartedParts
+
+#: A number of a joining fits into a message.
+JOINING_MAX = 1 << 63
 
 _log = logging.getLogger("glassmq.raft")
 
@@ -36,7 +39,9 @@ class RaftPeer:
     :param voters: see :class:`RaftCore`.
     :param apply: called with every committed entry behind ``applied_index``, in order.
     :ivar applied_index: so much is applied when it is started.
-    :ivar failure: why it stopped by itself, for its disk failed; empty: it did not.
+    :param is_first_start: see ``RaftStore``.
+    :ivar failure: why it stopped by itself; empty: it did not.
+    :ivar fault: the same as it was raised: ``DiskFault``, or ``CommittedEntryConflict``.
     :ivar on_change: called when the core has heard or decided something, or the peer has failed.
     """
 
@@ -51,12 +56,16 @@ class RaftPeer:
         apply: Callable[[RaftEntry], None],
         config: RaftConfig | None = None,
         rules: RaftRules | None = None,
+        *,
+        is_first_start: bool = False,
     ) -> None:
         self.name = name
         self.config = config or RaftConfig()
         self.rules = rules or RaftRules()
         self.failure = ""
+        self.fault: DiskFault | CommittedEntryConflict | None = None
         self.applied_index = 0
+        self.is_first_start = is_first_start
         self.on_change: Callable[[], None] = lambda: None
         self._runtime = runtime
         self._voters = voters
@@ -79,8 +88,14 @@ class RaftPeer:
 
     async def start(self, host: str, port: int) -> str:
         """Read the files, listen and take part; ``"host:port"``. Raises ``DiskFault``, ``AddressInUse``."""
+        numbers = self._runtime.random_for("raft joining")
         async with self._parts.starting():
-            store = RaftStore(self._runtime.disk, self.applied_index)
+            store = RaftStore(
+                self._runtime.disk,
+                self.applied_index,
+                draw_number=lambda: numbers.randrange(1, JOINING_MAX),
+                is_first_start=self.is_first_start,
+            )
             self._parts.add(store.close)
             generator = self._runtime.random_for("raft elections")
             self.core = RaftCore(
@@ -135,10 +150,9 @@ class RaftPeer:
             connection.close()
             return
         if not self.failure:
-            self.core.receive(message, self._now_ms())
-            self._look()
+            self._decide(lambda: self.core.receive(message, self._now_ms()))
             if isinstance(message, AppendEntries) and message.sender == self.core.leader and self._is_disk_slow:
-                self._links[message.sender].send(AppendAnswer(self.name, self.core.term, 1, 0))
+                self._links[message.sender].send(self.core.answer_of_life())
 
     # --- rounds ------------------------------------------------------------------------------------------------------
 
@@ -151,6 +165,21 @@ class RaftPeer:
         if began_ms is None:
             return False
         return self.config.heartbeat_ms <= self._now_ms() - began_ms < 2 * self.config.election_timeout_max_ms
+
+    def _decide(self, decide: Callable[[], None]) -> None:
+        """Let the core decide something; what it cannot go on with ends this peer."""
+        try:
+            decide()
+        except (DiskFault, CommittedEntryConflict) as fault:
+            self._fail(fault)
+        else:
+            self._look()
+
+    def _fail(self, fault: DiskFault | CommittedEntryConflict) -> None:
+        self.fault, self.failure = fault, str(fault)
+        _log.error("%s leaves its group: %s", self.name, fault)
+        self._tasks.spawn(self.shutdown(), "leaves the group")
+        self.on_change()
 
     def _look(self) -> None:
         """The core has changed."""
@@ -166,7 +195,7 @@ class RaftPeer:
         self._role = core.role
         if before is RaftRole.LEADER and (core.role is not RaftRole.LEADER or core.term != self._led_term):
             _log.warning("%s leads no longer (term %d): %s", self.name, self._led_term, core.why_not_leading)
-        elif before is RaftRole.FOLLOWER and core.role is not RaftRole.FOLLOWER:
+        elif before is RaftRole.FOLLOWER and core.role in (RaftRole.PRE_CANDIDATE, RaftRole.CANDIDATE):
             _log.info("%s hears no leader in term %d, and asks for votes", self.name, core.term)
         if core.role is RaftRole.LEADER:
             self._led_term = core.term
@@ -174,7 +203,11 @@ class RaftPeer:
     def _take(self, take: Callable[[], RaftEntry]) -> RaftEntry:
         if self.failure:
             raise ProposalRefused(f"{self.name} has left its group: {self.failure}")
-        entry = take()
+        try:
+            entry = take()
+        except DiskFault as fault:
+            self._fail(fault)
+            raise ProposalRefused(f"{self.name} has left its group: {fault}") from fault
         self._look()
         return entry
 
@@ -196,7 +229,7 @@ class RaftPeer:
                 waiting.set_exception(OutcomeUnknown(f"{self.name} leads no longer"))
 
     async def _keep_time(self) -> None:
-        while True:
+        while not self.failure:
             self._is_rearmed.clear()
             due_ms = self.core.due_ms
             try:
@@ -206,8 +239,7 @@ class RaftPeer:
                         self._is_rearmed.clear()
             except TimeoutError:
                 now_ms = self._now_ms()
-                self.core.tick(now_ms, now_ms - due_ms)
-                self._look()
+                self._decide(partial(self.core.tick, now_ms, now_ms - due_ms))
                 if self._is_disk_slow:
                     for follower in self.core.followers:
                         self._links[follower].send(self.core.sign_of_life(follower))
@@ -222,10 +254,7 @@ class RaftPeer:
                 await store.write(output, flushes_state=self.rules.persists_vote_before_answering)
             except DiskFault as error:
                 # What is on the disk now, nobody knows: a peer that cannot write has nothing more to say.
-                self.failure = str(error)
-                _log.error("%s leaves its group: %s", self.name, error)
-                self._tasks.spawn(self.shutdown(), "leaves the group")
-                self.on_change()
+                self._fail(error)
                 return
             finally:
                 self._writes_since_ms = None

@@ -12,6 +12,8 @@ class RaftRole(StrEnum):
     """A candidate that only asks whether it could win (thesis, section 9.6) has a role of its own."""
 
     FOLLOWER = "follower"
+    #: It has no state, or has lost some: it takes entries, but does not vote, and nobody counts it.
+    JOINING = "joining"
     PRE_CANDIDATE = "pre-candidate"
     CANDIDATE = "candidate"
     LEADER = "leader"
@@ -28,12 +30,16 @@ class RoleEvent(StrEnum):
     WIN = "win"
     #: It hears of a newer term, of this term's leader, or as leader from no majority.
     STEP_DOWN = "step down"
+    #: As a joining member, it has all that may have been committed with votes that it has forgotten.
+    BE_ADMITTED = "be admitted"
 
 
 ROLE_CHANGES: Mapping[tuple[RaftRole, RoleEvent], RaftRole] = {
     (RaftRole.FOLLOWER, RoleEvent.ASK_FIRST): RaftRole.PRE_CANDIDATE,
     (RaftRole.FOLLOWER, RoleEvent.STAND): RaftRole.CANDIDATE,
     (RaftRole.FOLLOWER, RoleEvent.STEP_DOWN): RaftRole.FOLLOWER,
+    (RaftRole.JOINING, RoleEvent.STEP_DOWN): RaftRole.JOINING,
+    (RaftRole.JOINING, RoleEvent.BE_ADMITTED): RaftRole.FOLLOWER,
     (RaftRole.PRE_CANDIDATE, RoleEvent.ASK_FIRST): RaftRole.PRE_CANDIDATE,
     (RaftRole.PRE_CANDIDATE, RoleEvent.STAND): RaftRole.CANDIDATE,
     (RaftRole.PRE_CANDIDATE, RoleEvent.STEP_DOWN): RaftRole.FOLLOWER,

@@ -8,16 +8,17 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from engine.replication.raft.raft_core import HardState, RaftOutput
+from engine.replication.raft.hard_state import HardState, JoinReason
+from engine.replication.raft.raft_core import RaftOutput
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
+from engine.replication.raft.raft_state_file import STATE_PATH, SavedState, StateFile, read_state
 from engine.runtime.port import AppendFile, Disk, DiskFault
 
 LOG_PATH = "raft/log"
-#: Index, term, kind; term.
-_ENTRY = struct.Struct(">QQB")
-_STATE = struct.Struct(">Q")
-#: A longer file of terms and votes is begun anew.
-STATE_MAX_BYTES = 65_536
+#: Index, term, kind.
+ENTRY_LAYOUT = struct.Struct(">QQB")
+#: Of older versions, which kept all states one after the other: term, and the vote as data.
+_OLD_STATE = struct.Struct(">Q")
 
 _CHECKSUM = struct.Struct(">I")
 _SIZE = struct.Struct(">I")
@@ -33,8 +34,6 @@ class ChainedFile:
     A checksum is of its record *and* of the checksum before it: what a lost tail leaves behind never fits to what is
     written over it. The file ends at the first record that is not whole; the rest is cut off.
 
-    :param least: so many records are certainly durable: with fewer the file is damaged, and left as it is
-        (``DiskFault``).
     :ivar found: (numbers, data) of each record that was there; the data of those that are not kept is empty.
     """
 
@@ -44,14 +43,13 @@ class ChainedFile:
         path: str,
         layout: struct.Struct,
         keeps: Callable[[tuple[Any, ...]], bool] = lambda numbers: True,
-        least: int = 0,
     ) -> None:
         self.file: AppendFile = disk.open_append(path)
         self._layout = layout
         #: Where each record ends, and its checksum.
         self._ends: list[tuple[int, int]] = [(0, 0)]
         self.found: list[tuple[tuple[Any, ...], bytes]] = []
-        self._read(keeps, least)
+        self._read(keeps)
 
     def append(self, records: Iterable[tuple[tuple[Any, ...], bytes]], after: int | None = None) -> None:
         """Add ``records`` behind the first ``after`` ones (None: all). Raises ``DiskFull``, ``DiskFault``."""
@@ -68,23 +66,38 @@ class ChainedFile:
             self._ends.append((end + len(written), checksum))
         self.file.append(written)
 
-    def data_of(self, number: int) -> bytes:
-        """Of the record ``number``, the first is 1. Raises ``DiskFault``."""
-        begin = self._ends[number - 1][0] + _CHECKSUM.size + self._layout.size + _SIZE.size
-        return self.file.read_at(begin, self._ends[number][0] - begin)
+    @property
+    def count(self) -> int:
+        """How many records there are."""
+        return len(self._ends) - 1
 
-    def _read(self, keeps: Callable[[tuple[Any, ...]], bool], least: int) -> None:
+    def checksum_at(self, number: int) -> int:
+        """Of the record ``number``, and by the chain of all before it; 0 before the first."""
+        return self._ends[number][1]
+
+    def data_of(self, number: int) -> bytes:
+        """Of the record ``number``, the first is 1. Raises ``DiskFault``, also when it is damaged."""
+        (begin, before), (end, checksum) = self._ends[number - 1 : number + 1]
+        record = self.file.read_at(begin + _CHECKSUM.size, end - begin - _CHECKSUM.size)
+        if zlib.crc32(record, before) != checksum:
+            raise DiskFault(f"{self.file.path} is damaged between its bytes {begin} and {end}")
+        return record[self._layout.size + _SIZE.size :]
+
+    def rewrite_from(self, number: int) -> None:
+        """Write the records behind the first ``number`` once more, durably: it is not known whether they were."""
+        begin, end = self._ends[number][0], self._ends[-1][0]
+        if begin < end:
+            data = self.file.read_at(begin, end - begin)
+            self.file.truncate(begin)
+            self.file.append(data)
+            self.file.flush_now()
+
+    def _read(self, keeps: Callable[[tuple[Any, ...]], bool]) -> None:
         size = self.file.size_bytes
         for numbers, data, end, checksum in whole_records(self.file.read_at, size, self._layout):
             self.found.append((numbers, data if keeps(numbers) else b""))
             self._ends.append((end, checksum))
         end = self._ends[-1][0]
-        if len(self.found) < least:
-            self.file.close()
-            raise DiskFault(
-                f"{self.file.path} is damaged at byte {end} of {size}: {len(self.found)} records are whole, {least} "
-                "were durable. Who has forgotten what it acknowledged must not vote: begin with an empty folder"
-            )
         if end < size:
             _log.warning("%s: %d bytes behind the last whole record are cut off", self.file.path, size - end)
             self.file.truncate(end)
@@ -116,34 +129,72 @@ def entries_in(content: bytes) -> list[RaftEntry]:
     return [
         RaftEntry(index, term, EntryKind(kind), data)
         for (index, term, kind), data, _, _ in whole_records(
-            lambda at, count: content[at : at + count], len(content), _ENTRY
+            lambda at, count: content[at : at + count], len(content), ENTRY_LAYOUT
         )
     ]
+
+
+def old_state(content: bytes, end: int, checksum_at: Callable[[int], int]) -> SavedState | None:
+    """What ``raft/state`` of an older version says last: its log had no end written down, and is taken as it is."""
+    states = list(whole_records(lambda at, count: content[at : at + count], len(content), _OLD_STATE))
+    if not states:
+        return None
+    (term,), name, _, _ = states[-1]
+    return SavedState(HardState(term, name.decode()), end, checksum_at(end))
+
+
+def join_reason(found: SavedState | None, count: int, checksum: int, last_term: int, applied_index: int) -> JoinReason:
+    """Why a member with these files cannot know all that it has voted and acknowledged; NONE: it can.
+
+    :param count: whole entries in the log; ``checksum`` is that of the one where the log ended, as ``found`` says.
+    :param last_term: of the last whole entry.
+    """
+    if found is None and not count and not applied_index:
+        return JoinReason.NEW
+    if found is None or last_term > found.hard_state.term:
+        return JoinReason.LOST_STATE
+    if count < max(found.log_end, applied_index) or checksum != found.log_checksum:
+        return JoinReason.DAMAGED_LOG
+    return JoinReason.NONE
 
 
 class RaftStore:
     """Opens ``raft/log`` and ``raft/state``, or makes them. Raises ``DiskFault``.
 
+    A member whose files do not say all that it has ever voted and acknowledged joins: see ``RaftCore``.
+
     :param applied_index: the data of entries up to there stays on the disk.
+    :param draw_number: the number of a joining, at least 1.
+    :param is_first_start: an operator's word that this peer has never run; otherwise an empty folder was lost.
     :ivar saved: what was found.
     """
 
-    def __init__(self, disk: Disk, applied_index: int = 0) -> None:
-        self._disk = disk
+    def __init__(
+        self, disk: Disk, applied_index: int = 0, *, draw_number: Callable[[], int], is_first_start: bool = False
+    ) -> None:
+        content = disk.read_whole(STATE_PATH) if disk.exists(STATE_PATH) else b""
         self._entries = ChainedFile(
-            disk,
-            LOG_PATH,
-            _ENTRY,
-            lambda numbers: numbers[0] > applied_index or numbers[2] != EntryKind.DATA,
-            applied_index,
+            disk, LOG_PATH, ENTRY_LAYOUT, lambda numbers: numbers[0] > applied_index or numbers[2] != EntryKind.DATA
         )
-        self._states = ChainedFile(disk, "raft/state", _STATE)
-        state = HardState()
-        if self._states.found:
-            (term,), name = self._states.found[-1]
-            state = HardState(term, name.decode())
         entries = [RaftEntry(index, term, EntryKind(kind), data) for (index, term, kind), data in self._entries.found]
+        last_term = entries[-1].term if entries else 0
+        number, found = read_state(content) or (0, old_state(content, self._entries.count, self._entries.checksum_at))
+        state = found.hard_state if found is not None else HardState()
+        log_end = min(found.log_end if found is not None else 0, self._entries.count)
+        reason = join_reason(found, self._entries.count, self._entries.checksum_at(log_end), last_term, applied_index)
+        if reason is not JoinReason.NONE and not (is_first_start and reason is JoinReason.NEW):
+            state = HardState(max(last_term, state.term), "", draw_number(), reason)
+            level = logging.INFO if reason is JoinReason.NEW else logging.WARNING
+            _log.log(level, "this member joins its group, and does not vote until it is admitted: %s", reason.words)
+        if found is not None:
+            # Whether what follows was flushed, nobody knows; that it was acknowledged, is out of the question.
+            self._entries.rewrite_from(log_end)
+        self._state = state
+        self._states = StateFile(disk, number, self._with_end(self._entries.count))
         self.saved = (state, entries)
+
+    def _with_end(self, end: int) -> SavedState:
+        return SavedState(self._state, end, self._entries.checksum_at(end))
 
     def data_of(self, index: int) -> bytes:
         """Of an entry that was written. Raises ``DiskFault``."""
@@ -152,33 +203,26 @@ class RaftStore:
     async def write(self, output: RaftOutput, *, flushes_state: bool = True) -> None:
         """Write what ``output`` says; durable when this returns. Raises ``DiskFault``, ``DiskFull``.
 
+        Three steps, each flushed: term and vote, without the end of what gives way in the log; the entries; the log's
+        end. So the state is never older than the log, and no entry is acknowledged that the state does not know of.
+
         :param flushes_state: False: term and vote stay in the page cache.
         """
-        if output.hard_state is not None:
-            self._write_state(output.hard_state)
-            if flushes_state:
-                await self._states.file.flush()
+        self._state = output.hard_state or self._state
+        kept = min(self._entries.count, output.entries[0].index - 1 if output.entries else self._entries.count)
+        gives_way = kept < self._entries.count
+        if output.hard_state is not None or gives_way:
+            self._states.write(self._with_end(kept))
+            if flushes_state or gives_way:
+                await self._states.flush()
         if output.entries:
             records = [((entry.index, entry.term, entry.kind), entry.data) for entry in output.entries]
-            self._entries.append(records, after=output.entries[0].index - 1)
+            self._entries.append(records, after=kept)
             await self._entries.file.flush()
-
-    def _write_state(self, state: HardState) -> None:
-        record = ((state.term,), state.voted_for.encode())
-        if self._states.file.size_bytes <= STATE_MAX_BYTES:
-            self._states.append([record])
-            return
-        # A vote that is forgotten may be given twice: the old file stays until the new one is durable.
-        self._disk.remove("raft/state.new")
-        new = ChainedFile(self._disk, "raft/state.new", _STATE)
-        new.append([record])
-        new.file.flush_now()
-        for file in (new.file, self._states.file):
-            file.close()
-        self._disk.rename("raft/state.new", "raft/state")
-        self._states = ChainedFile(self._disk, "raft/state", _STATE)
+            self._states.write(self._with_end(self._entries.count))
+            await self._states.flush()
 
     def close(self) -> None:
         """Let go of the files."""
         self._entries.file.close()
-        self._states.file.close()
+        self._states.close()

@@ -119,6 +119,7 @@ class LabAppendFile(LabOpenFile):
         start = self.size_bytes
         self._check(start, 0)
         self._write(start, data)
+        self._content.appends.append((self._disk.now_us, start))
         self._content.size_bytes += memoryview(data).nbytes
         return start
 
@@ -173,6 +174,11 @@ class LabDisk:
         self._is_off_loop = False
         #: When the disk is done with what was asked off the loop.
         self._off_loop_until_us = 0
+
+    @property
+    def now_us(self) -> int:
+        """Virtual time, whatever the node's clock says."""
+        return self._loop.now_us
 
     # ------------------------------------------------------------------------------ the page cache
 

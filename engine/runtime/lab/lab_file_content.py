@@ -10,6 +10,7 @@ pages are in memory too is the business of :mod:`engine.runtime.lab.lab_page_cac
 from __future__ import annotations
 
 import random
+from collections import deque
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -19,6 +20,8 @@ SECTOR_BYTES = 512
 
 _PAGE_SECTORS = PAGE_BYTES // SECTOR_BYTES
 _ZERO_PAGE = bytes(PAGE_BYTES)
+#: So many of the last writes behind a file's end are remembered.
+_APPENDS_KEPT = 1_000
 
 
 class FlushedPages(NamedTuple):
@@ -41,6 +44,8 @@ class LabFileContent:
     #: How many flushes began, and for each page on the disk, which of them wrote it last.
     flush_count: int = 0
     written_by_flush: dict[int, int] = field(default_factory=dict)
+    #: When something was written behind the end, in virtual microseconds, and where the end was; oldest first.
+    appends: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_APPENDS_KEPT))
 
     def read(self, position: int, length: int) -> bytes:
         """A copy of ``length`` bytes from ``position``."""
@@ -67,6 +72,14 @@ class LabFileContent:
                 cached = self.dirty[page] = bytearray(self.clean.get(page, _ZERO_PAGE))
             cached[start : start + count] = data[done : done + count]
             done += count
+
+    def corrupt(self, position: int, byte: int) -> None:
+        """Let the byte at ``position`` read as another one from now on, in memory and on the disk."""
+        page, at = divmod(position, PAGE_BYTES)
+        if page in self.clean:
+            self.clean[page] = self.clean[page][:at] + bytes([byte]) + self.clean[page][at + 1 :]
+        if page in self.dirty:
+            self.dirty[page][at] = byte
 
     def truncate(self, size_bytes: int) -> int:
         """Cut the file, at once durably; how many pages that frees."""

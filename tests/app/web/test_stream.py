@@ -5,7 +5,7 @@ import queue
 
 import pytest
 
-from app.foundation.live_source import EngineUnavailable, MemberFollows
+from app.foundation.live_source import EngineUnavailable, MemberWithoutBroker
 from app.foundation.patch import apply_patch
 from app.foundation.viewer import BAD_EVENTS_MAX, EVENT_BURST, EVENTS_PER_SECOND, WINDOW
 from app.web.stream import VIEWERS_MAX, LiveStream, TooManyViewers
@@ -270,9 +270,12 @@ def test_the_publisher_thread_survives_an_engine_that_does_not_answer():
         stream.stop()
 
 
-def test_browsers_of_a_member_that_follows_are_told_who_leads(world):
+@pytest.mark.parametrize(
+    ("standing", "leader", "why"), [("follower", "n2", {}), ("joining", "n2", {"en": "no state", "zh": "没有状态"})]
+)
+def test_browsers_of_a_member_that_does_not_lead_are_told_what_it_is_and_who_leads(world, standing, leader, why):
     def state():
-        raise MemberFollows("n0", "n2", 7)
+        raise MemberWithoutBroker("n0", standing, leader, 7, why)
 
     world.source.state = state
     told = queue.SimpleQueue()
@@ -281,6 +284,7 @@ def test_browsers_of_a_member_that_follows_are_told_who_leads(world):
     stream.start()
     stream.add_viewer("a")
     try:
-        assert told.get(timeout=60) == (["a"], "absent", {"name": "n0", "leader": "n2", "term": 7})
+        view = {"name": "n0", "standing": standing, "leader": leader, "term": 7, "why": why}
+        assert told.get(timeout=60) == (["a"], "absent", view)
     finally:
         stream.stop()

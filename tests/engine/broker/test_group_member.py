@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 import random
 from functools import partial
 
 import pytest
 
-from engine.broker.group_member import STATE_CHANGES, GroupMember, MemberEvent, MemberState
+from engine.broker.group_member import STATE_CHANGES, GroupMember, MemberEvent, MemberStanding, MemberState
 from engine.client.callbacks.send_result import SendStatus
 from engine.replication.majority.errors import NotOfThisGroup
 from engine.replication.raft.raft_log import EntryKind
-from engine.runtime.port import DiskFault
 from tests.support.lab.broker_group import MEMBERS, BrokerGroup
 from tests.support.lab.lab_cluster import LAB_STORE
 from tests.support.lab.runtime_handlers import CollectingHandler, frame_of
@@ -145,25 +145,149 @@ def test_who_was_away_for_long_gets_what_others_keep_on_their_disks_only():
         group.wait_until_same()
 
 
-def test_a_member_with_a_damaged_log_does_not_start_and_comes_back_with_an_empty_folder():
+def other_members(group):
+    return [name for name in MEMBERS if name != group.leader.group.name]
+
+
+def flip(content, place):
+    content.corrupt(place, content.read(place, 1)[0] ^ 1)
+
+
+def empty(group, name):
+    for path in sorted(group.world.storages[name].files):
+        group.world.storages[name].discard(path)
+
+
+def lose_end_of_log(group, name):
+    files = group.world.storages[name].files
+    flip(files["raft/log"], files["raft/log"].size_bytes - 20)
+
+
+def lose_beginning_of_log(group, name):
+    flip(group.world.storages[name].files["raft/log"], 100)
+
+
+def lose_state(group, name):
+    group.world.storages[name].discard("raft/state")
+
+
+LOSSES = (empty, lose_end_of_log, lose_beginning_of_log, lose_state)
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+@pytest.mark.parametrize("seed", range(1, 4))
+def test_who_has_lost_what_it_acknowledged_does_not_help_to_lose_it(seed, lose):
+    """A and B acknowledge what C, which is cut off, lacks; both end, and B comes back without what it had."""
+    with BrokerGroup(seed) as group:
+        group.send_until_acknowledged(*bodies(0, 5))
+        a, b, c = group.leader.group.name, *other_members(group)
+        group.cut_off(c)
+        group.send_until_acknowledged(*bodies(5, 20))
+        for name in (a, b):
+            group.crash(name)
+        lose(group, b)
+        group.world.network.faults.clear()
+        joins = group.restart_member(b)
+        group.world.run_for(20_000)
+        assert not group.leaders
+        assert joins.standing is MemberStanding.JOINING
+        assert joins.why["en"]
+        group.restart_member(a)
+        group.wait_until_same()
+        assert all(body.encode() in group.logs()[0] for body in group.acknowledged)
+        group.world.run_until(lambda: joins.standing is MemberStanding.FOLLOWER)
+        # It is a member again, with a vote: the group does without another one.
+        group.crash(c)
+        group.send_until_acknowledged(*bodies(25, 5))
+
+
+@pytest.mark.parametrize("lose", LOSSES)
+def test_a_member_that_lost_something_comes_back_while_the_others_serve(lose):
     with BrokerGroup() as group:
         group.send_until_acknowledged(*bodies(0, 20))
         group.world.run_for(3_000)
-        member = next(name for name in MEMBERS if name != group.leader.group.name)
-        group.crash(member)
-        files = group.world.storages[member].files
-        log = files["raft/log"]
-        log.write(100, memoryview(bytes([log.read(100, 1)[0] ^ 1])))
-        before = log.read(0, log.size_bytes)
-        with pytest.raises(DiskFault, match="must not vote: begin with an empty folder"):
-            group.restart_member(member)
-        assert log.read(0, log.size_bytes) == before
-        group.crash(member)
-        files.clear()
+        name = other_members(group)[0]
+        group.crash(name)
+        lose(group, name)
         term = group.leader.peer.core.term
-        group.restart_member(member)
+        member = group.restart_member(name)
         group.wait_until_same()
+        group.world.run_until(lambda: member.standing is MemberStanding.FOLLOWER)
         assert group.leader.peer.core.term == term
+        assert not member.why
+
+
+def test_a_new_group_waits_for_its_last_member_and_begins_with_it():
+    with BrokerGroup() as group:
+        for name in MEMBERS:
+            group.crash(name)
+            empty(group, name)
+        for name in MEMBERS[:2]:
+            group.restart_member(name)
+        group.world.run_for(20_000)
+        assert [group.members[name].standing for name in MEMBERS[:2]] == [MemberStanding.JOINING] * 2
+        group.restart_member(MEMBERS[2])
+        group.send_until_acknowledged("first")
+
+
+def test_a_member_whose_log_is_another_groups_stops_and_says_so():
+    """Two machines have lost their disks, and somebody has copied the folder of a third, which lacked the newest, to
+    them: what the one that kept its disk has committed does not give way."""
+    with BrokerGroup() as group:
+        group.send_until_acknowledged(*bodies(0, 5))
+        a, b, c = group.leader.group.name, *other_members(group)
+        group.cut_off(c)
+        group.send_until_acknowledged(*bodies(5, 5))
+        group.world.run_for(3_000)
+        for name in MEMBERS:
+            group.crash(name)
+        group.world.network.faults.clear()
+        empty(group, b)
+        for path, content in group.world.storages[c].files.items():
+            group.world.storages[b].add(path, copy.deepcopy(content))
+        for name in (b, c):
+            group.restart_member(name)
+        group.send_until_acknowledged("another story")
+        before = group.world.storages[a].files["raft/log"].size_bytes
+        stopped = group.restart_member(a)
+        group.world.run_until(lambda: stopped.failure)
+        assert "is committed here" in stopped.failure
+        assert stopped.standing is MemberStanding.STOPPED
+        group.world.run_for(30_000)
+        assert stopped.standing is MemberStanding.STOPPED, "it does not try again"
+        assert group.world.storages[a].files["raft/log"].size_bytes == before
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"garbage",
+        b"\xff\xfe",
+        b"null",
+        b"[]",
+        b"{}",
+        b'{"index": 3}',
+        b'{"index": "3", "log_end_offset": 0, "settled_offset": 0}',
+        b'{"index": -3, "log_end_offset": 0, "settled_offset": 0}',
+        b'{"index": true, "log_end_offset": 0, "settled_offset": 0}',
+        b'{"index": 3, "log_end_offset": 0, "settled_offset": 0, "more": 1}',
+        b'{"index": 9, "log_end_offset": 9, "settled_offset": 9, "checksum": 1}',
+    ],
+)
+def test_a_member_with_a_damaged_mark_rebuilds_its_commit_log(content):
+    with BrokerGroup() as group:
+        group.send_until_acknowledged(*bodies(0, 20))
+        group.world.run_for(3_000)
+        name = other_members(group)[0]
+        group.crash(name)
+        mark = group.world.storages[name].files["raft/applied"]
+        mark.truncate(0)
+        mark.write(0, memoryview(content))
+        mark.size_bytes = len(content)
+        group.restart_member(name)
+        group.send_until_acknowledged(*bodies(20, 5))
+        group.wait_until_same()
 
 
 def test_a_leader_whose_disk_fails_leaves_the_group_and_another_goes_on():
@@ -177,18 +301,22 @@ def test_a_leader_whose_disk_fails_leaves_the_group_and_another_goes_on():
         assert group.leader is not first
 
 
-def test_a_follower_whose_disk_is_full_leaves_the_group_and_comes_back_with_room():
+def test_a_member_whose_disk_was_full_comes_back_by_itself():
     with BrokerGroup() as group:
-        full = next(name for name in MEMBERS if name != group.leader.group.name)
-        storage = group.world.storages[full]
+        name = other_members(group)[0]
+        storage, member = group.world.storages[name], group.members[name]
         storage.occupied_bytes = storage.capacity_bytes - storage.used_bytes
         group.send_until_acknowledged(*bodies(0, 30))
-        group.world.run_until(lambda: "the disk is full" in group.members[full].failure)
+        group.world.run_until(lambda: "the disk is full" in member.failure)
+        assert member.standing is MemberStanding.STOPPED
+        assert "the disk is full" in member.why["zh"]
+        group.world.run_for(20_000)
+        assert member.standing is MemberStanding.STOPPED
         storage.occupied_bytes = 0
-        group.crash(full)
-        group.restart_member(full)
+        group.world.run_until(lambda: member.standing is MemberStanding.FOLLOWER)
         group.send_until_acknowledged(*bodies(30, 5))
         group.wait_until_same()
+        assert member.failure == ""
 
 
 def test_a_stranger_at_the_groups_door_is_sent_away_and_harms_nobody():

@@ -7,23 +7,19 @@ scenario in eight minutes of one core.
 
 from __future__ import annotations
 
-import dataclasses
 from collections import Counter
 
 import pytest
 
 from engine.lab.raft.raft_peer_role import RaftPeerRole, key_of
-from engine.lab.run.recording import parse_link
 from engine.lab.run.run import LabRun
-from engine.lab.scenario.scenario import FaultKind, FaultModel
+from engine.lab.scenario.scenario import FaultKind
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.sweep.fault_plan import draw_faults
-from engine.lab.sweep.sweep import run_seed, run_with_faults
+from engine.lab.sweep.sweep import run_with_faults
 
 pytestmark = pytest.mark.seeds(quick=4, full=20)
 RAFT = ("majority-log", "split-brain", "old-term-commit", "membership-change")
-#: Of majority-log, where power is cut and links are: its faults are two power cuts before somebody else is elected.
-SEED_OF_FORGOTTEN_VOTES = 774
 
 
 def newest_log(run: LabRun) -> list[str]:
@@ -59,15 +55,3 @@ def test_nothing_that_was_acknowledged_is_lost(name, seeds):
         figures["events"] += result.events
     assert lost == [], dict(figures)
     assert figures["terms"] >= seeds, "leaders were elected"
-
-
-def test_two_power_cuts_elect_a_second_leader_of_a_term_where_votes_are_not_flushed():
-    scenario = load_scenario("majority-log")
-    model = FaultModel(kinds=(FaultKind.CRASH_POWER, FaultKind.PARTITION), max_faults=scenario.fault_model.max_faults)
-    scenario = dataclasses.replace(scenario, fault_model=model)
-    assert run_seed(scenario, SEED_OF_FORGOTTEN_VOTES).violations == ()
-    rule = [(name, "persists_vote_before_answering", False) for name in ("R1", "R2", "R3")]
-    found = run_seed(scenario, SEED_OF_FORGOTTEN_VOTES, settings=rule)
-    assert "election-safety" in {violation["checker"] for violation in found.violations}
-    with LabRun.replay(parse_link(found.link)) as again:
-        assert [violation.to_dict() for violation in again.violations] == [dict(one) for one in found.violations]

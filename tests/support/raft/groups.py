@@ -5,7 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 
-from engine.replication.raft.raft_core import HardState, RaftCore
+from engine.replication.raft.hard_state import HardState, JoinReason
+from engine.replication.raft.raft_core import RaftCore
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
 from engine.replication.raft.raft_messages import RaftMessage, decode_message, encode_message
 from engine.replication.raft.raft_role import RaftRole
@@ -20,7 +21,7 @@ class Group:
     """
 
     def __init__(self, *names: str, voters: Sequence[str] | None = None, rules: RaftRules | None = None) -> None:
-        self.now_ms = 0
+        self.now_ms = self.joinings = 0
         self.rules = rules or RaftRules()
         self.voters = voters or names
         self.wire: list[tuple[str, str, RaftMessage]] = []
@@ -78,6 +79,13 @@ class Group:
         core = self.cores[name]
         self.applied[name] = []
         self.cores[name] = self._core(name, (core.hard_state, core.log.entries))
+
+    def wipe(self, name: str) -> None:
+        """The process of ``name`` comes back with an empty disk."""
+        self.joinings += 1
+        self.applied[name] = []
+        state = HardState(joining=self.joinings, reason=JoinReason.NEW)
+        self.cores[name] = self._core(name, (state, ()))
 
     def data(self, name: str) -> list[bytes]:
         """What the entries of ``name``'s log hold, without those that leaders begin with."""

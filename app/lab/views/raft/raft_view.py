@@ -87,6 +87,8 @@ def _obstacles(core: RaftCore) -> list[JsonValue]:
         return []
     if core.name not in core.voters:
         return [{"reason": "no_voter", "names": ""}]
+    if core.role is RaftRole.JOINING:
+        return [{"reason": f"joins_{core.hard_state.reason.name.lower()}", "names": ""}]
     if core.role is RaftRole.FOLLOWER:
         return [{"reason": "follows" if core.leader else "waits", "names": core.leader}]
     silent = [name for name in core.voters if name not in core.answers]

@@ -14,7 +14,7 @@ import { Rule } from "../part.js";
 const ENTRIES_MOST = 10;
 /** Neighbouring terms look different; the number says which. */
 const TONES = ["sky", "orange", "green", "yellow", "pink", "blue", "brown", "violet"];
-const OFFICES = { leader: "★", candidate: "?", "pre-candidate": "…", follower: "" };
+const OFFICES = { leader: "★", candidate: "?", "pre-candidate": "…", joining: "＋", follower: "" };
 
 export const RaftPeer = memo(({ name, node }) => {
   const raft = node.raft;
@@ -62,7 +62,7 @@ function Timer({ name, raft }) {
   if (raft.failure) {
     return html`<p class="node-line"><span class="badge badge-bad">${t("lab.raft.failed")}</span> ${raft.failure}</p>`;
   }
-  if (!raft.voters.includes(name)) return null;
+  if (!raft.voters.includes(name) || raft.role === "joining") return null;
   const left = Math.max(0, raft.due_us - view.value.time_us);
   const kind = raft.role === "leader" ? "heartbeat" : "election";
   const text = t(`lab.raft.${kind}`, { time: span(left) });
@@ -111,12 +111,16 @@ function Outlook({ name, raft }) {
   const rafts = raft.voters.filter((one) => one !== name).map((one) => [one, nodes.value[one]?.raft]);
   const isNewer = (other) => other.last_term - raft.last_term || other.last_index - raft.last_index;
   const absent = rafts.filter(([, other]) => !other || other.failure).map(([one]) => one);
-  const newer = rafts.filter(([, other]) => other && !other.failure && other.checks_log && isNewer(other) > 0);
-  const yes = raft.voters.length - absent.length - newer.length;
+  const joining = rafts.filter(([, other]) => other?.role === "joining" && !other.failure).map(([one]) => one);
+  const newer = rafts.filter(
+    ([one, other]) => other && !other.failure && !joining.includes(one) && other.checks_log && isNewer(other) > 0,
+  );
+  const yes = raft.voters.length - absent.length - newer.length - joining.length;
   if (2 * yes > raft.voters.length) return null;
   const reasons = [
     newer.length > 0 && t("lab.raft.newer_logs", { names: newer.map(([one]) => one).join(", ") }),
     absent.length > 0 && t("lab.raft.absent", { names: absent.join(", ") }),
+    joining.length > 0 && t("lab.raft.join", { names: joining.join(", ") }),
   ].filter(Boolean);
   return html`<p class="node-line quiet" data-obstacle="outlook">
     ${t("lab.raft.cannot_win", { reasons: reasons.join(t("lab.raft.and")) })}

@@ -12,7 +12,14 @@ import { Thresholds } from "./thresholds.js";
 const UNIT = /(?<=\d) (?=(?:s|min|h|ms|MB|%|秒|分钟|小时|条)(?!\p{L}))/gu;
 const UNKNOWN = { level: "unknown", text: {}, clauses: [], omitted: 0 };
 
-const absence = (told) => told && t(`live.absent.${told.leader ? "follows" : "leaderless"}`, told);
+/** Why the process has no broker: what its member is in the group. */
+function absence(told) {
+  if (!told) return null;
+  const why = told.why?.[language] ?? "";
+  if (told.standing === "joining" || told.standing === "stopped")
+    return t(`live.absent.${told.standing}`, { ...told, why });
+  return t(`live.absent.${told.leader ? "follows" : "leaderless"}`, told);
+}
 
 export function Verdict() {
   const verdict = useComputed(() => state.value.verdict ?? UNKNOWN);

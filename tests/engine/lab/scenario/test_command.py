@@ -60,6 +60,10 @@ EXAMPLES: dict[str, dict[str, object]] = {
     "start-consumer": {"target": "C1"},
     "stop-consumer": {"target": "C1"},
     "torn-write": {"target": "B1"},
+    "wipe": {"target": "R1"},
+    "flip-in-log": {"target": "R1", "bit": 3},
+    "flip-in-state": {"target": "R1", "bit": 3},
+    "lose-last-second": {"target": "R1"},
 }
 
 
