@@ -3,30 +3,20 @@
 import asyncio
 import contextlib
 import copy
-import dataclasses
 import json
 import random
-import shutil
 from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import pytest
 
-from app.foundation.live_source import EngineUnavailable, MemberWithoutBroker
 from app.foundation.patch import apply_patch, difference
-from app.live.live_host import LiveHost
-from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.bounds import GROUPS_MAX, QUEUES_MAX, QUEUES_PER_TOPIC_MAX, TAIL_RECORDS_MAX, TOPICS_MAX
 from app.watch.facts import facts_of
-from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
-from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.enums import ConsumeFromWhere, MessageModel
-from engine.replication.majority.group_config import parse_group
-from tests.interop.harness.ports import free_port
-from tests.interop.harness.waiting import wait_until
 from tests.support.live.fixture_server import FixtureSource
 from tests.support.live.live_server import LiveServer, message
 from tests.support.live.socket_browser import SocketBrowser
@@ -36,14 +26,6 @@ from tests.support.live.socket_browser import SocketBrowser
 def live(tmp_path):
     with LiveServer(tmp_path / "data") as live:
         yield live
-
-
-def settings_for(folder, name_server_port=0, broker_port=0, **broker):
-    return LiveHostSettings(
-        data_folder=folder,
-        name_server=NameServerConfig(port=name_server_port),
-        broker=BrokerConfig(port=broker_port, **broker),
-    )
 
 
 def test_a_fresh_engine_shows_its_addresses_and_no_message(live):
@@ -398,130 +380,3 @@ def test_the_state_is_plain_json(live):
     live.send(message("plain", b"\xff\xfe\x00"))
     state = live.host.state()
     assert json.loads(json.dumps(state)) == state
-
-
-def test_offsets_and_messages_survive_a_graceful_restart(tmp_path):
-    with LiveServer(tmp_path / "data", page=False) as live:
-        live.send(message("kept", "still here", keys="k"))
-        assert (tmp_path / "data" / "abort").exists()
-    assert not (tmp_path / "data" / "abort").exists()
-    with LiveServer(tmp_path / "data", page=False) as live:
-        (record,) = live.host.state()["commit_log"]["tail"]
-        assert record["body_preview"] == "still here"
-        assert live.host.find_by_key("kept", "k", 10)[0]["offset"] == record["offset"]
-
-
-def test_a_second_broker_on_the_same_data_is_refused_by_name(live, tmp_path):
-    second = LiveHost(settings_for(tmp_path / "data"))
-    with pytest.raises(StartFailed) as refusal:
-        second.start()
-    assert str(tmp_path / "data") in str(refusal.value)
-    assert "--data" in str(refusal.value)
-    assert not second.is_running
-    assert live.host.state()["cluster"]
-
-
-@pytest.mark.parametrize(("part", "option"), [("name_server", "--name-server-port"), ("broker", "--broker-port")])
-def test_a_port_in_use_is_named_with_its_option(live, tmp_path, part, option):
-    port = int(getattr(live.host, f"{part}_address").rpartition(":")[2])
-    with pytest.raises(StartFailed) as refusal:
-        LiveHost(settings_for(tmp_path / "other", **{f"{part}_port": port})).start()
-    assert str(port) in str(refusal.value)
-    assert option in str(refusal.value)
-
-
-def test_a_data_folder_that_is_a_file_is_named(tmp_path):
-    (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(StartFailed) as refusal:
-        LiveHost(settings_for(tmp_path / "file")).start()
-    assert str(tmp_path / "file") in str(refusal.value)
-    assert "--data" in str(refusal.value)
-
-
-def test_a_broker_name_that_cannot_be_is_refused(tmp_path):
-    with pytest.raises(StartFailed, match="name"):
-        LiveHost(settings_for(tmp_path / "data", broker_name="no spaces")).start()
-
-
-def test_after_a_failed_start_the_ports_and_the_folder_are_free(live, tmp_path):
-    port = int(live.host.broker_address.rpartition(":")[2])
-    with pytest.raises(StartFailed):
-        LiveHost(settings_for(tmp_path / "other", broker_port=port)).start()
-    with LiveServer(tmp_path / "other", page=False) as other:
-        assert other.host.state()["cluster"]
-
-
-def test_a_stopped_engine_answers_nothing(tmp_path):
-    with LiveServer(tmp_path / "data", page=False) as live:
-        pass
-    with pytest.raises(EngineUnavailable):
-        live.host.state()
-
-
-def group_host(folder, peers, name):
-    settings = settings_for(folder / name, broker_port=free_port())
-    return LiveHost(dataclasses.replace(settings, group=parse_group(peers, name)))
-
-
-def state_of(host):
-    """None while another leads."""
-    with contextlib.suppress(MemberWithoutBroker):
-        return host.state()
-    return None
-
-
-def test_of_a_group_the_leader_shows_its_followers_and_the_others_say_who_leads(tmp_path):
-    names = ("n0", "n1", "n2")
-    peers = ";".join(f"{name}-127.0.0.1:{free_port()}" for name in names)
-    with contextlib.ExitStack() as stack:
-        hosts = {name: group_host(tmp_path, peers, name) for name in names}
-        for host in hosts.values():
-            host.start()
-            stack.callback(host.stop)
-        wait_until(lambda: any(map(state_of, hosts.values())), "a leader")
-        (leader,) = (name for name, host in hosts.items() if state_of(host))
-        view = state_of(hosts[leader])["replication"]
-        assert (view["role"], view["needed"]) == ("LEADER", 1)
-        assert sorted(slave["address"] for slave in view["slaves"]) == [name for name in names if name != leader]
-        follower = next(host for name, host in hosts.items() if name != leader)
-        with pytest.raises(MemberWithoutBroker) as absence:
-            follower.state()
-        assert absence.value.told["leader"] == leader
-        assert absence.value.told["standing"] == "follower"
-        assert absence.value.told["term"] == view["term"]
-        families = {family.name: family for family in hosts[leader].metrics()}
-        assert len(families["rocketmq_broker_commitlog_diff"].samples) == 2
-
-
-def standing_of(host):
-    """What the page says of a member that has no broker."""
-    try:
-        host.state()
-    except MemberWithoutBroker as absence:
-        return absence.told["standing"], absence.told["why"].get("en", "")
-    return "leader", ""
-
-
-def test_of_a_group_a_member_with_an_empty_folder_joins_and_does_not_help_to_elect(tmp_path):
-    names = ("n0", "n1", "n2")
-    peers = ";".join(f"{name}-127.0.0.1:{free_port()}" for name in names)
-    with contextlib.ExitStack() as stack:
-        hosts = {name: group_host(tmp_path, peers, name) for name in names}
-        for host in hosts.values():
-            host.start()
-            stack.callback(host.stop)
-        wait_until(lambda: any(map(state_of, hosts.values())), "a leader")
-        (leader,) = (name for name, host in hosts.items() if state_of(host))
-        lagging, wiped = (name for name in names if name != leader)
-        for name in (leader, wiped):
-            hosts[name].stop()
-        shutil.rmtree(tmp_path / wiped)
-        again = hosts[wiped] = group_host(tmp_path, peers, wiped)
-        again.start()
-        stack.callback(again.stop)
-        wait_until(lambda: standing_of(hosts[lagging])[0] == "pre-candidate", "that it asks for votes")
-        assert standing_of(again) == ("joining", "its folder was empty")
-        hosts[leader] = group_host(tmp_path, peers, leader)
-        hosts[leader].start()
-        stack.callback(hosts[leader].stop)
-        wait_until(lambda: standing_of(again)[0] in ("follower", "leader"), "that it is a member again")
