@@ -39,7 +39,10 @@ def batch_members(batched: Iterable[BatchedMessage], tail: bytes) -> list[BatchM
         start, end = len(before), len(own) - len(after)
         value = own[start:end] if is_known and start < end else b""
         if value and own.startswith(before) and own.endswith(after) and _SEPARATOR_BYTE not in value:
-            unique_key = java_text(value)
+            try:
+                unique_key = value.decode()
+            except UnicodeDecodeError:
+                unique_key = java_text(value)
         else:
             joint_tail = tail if not own or own.endswith(_SEPARATOR) else _SEPARATOR + tail
             tags_code, keys, unique_key = dispatched_fields(decode_properties(java_text(own + joint_tail)))

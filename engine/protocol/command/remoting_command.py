@@ -343,7 +343,10 @@ def _decode_binary_fields(frame: bytes, at: int, end: int) -> dict[str, str]:
         value_end = value_start + value_length
         if value_length < 0 or value_end > end:
             raise ValueError("a field leads beyond the header")
-        ext_fields[java_text(frame[at + 2 : key_end])] = java_text(frame[value_start:value_end])
+        try:
+            ext_fields[frame[at + 2 : key_end].decode()] = frame[value_start:value_end].decode()
+        except UnicodeDecodeError:
+            ext_fields[java_text(frame[at + 2 : key_end])] = java_text(frame[value_start:value_end])
         at = value_end
     return ext_fields
 
