@@ -6,17 +6,15 @@ import copy
 import json
 import random
 from urllib.parse import urlencode
-from urllib.request import urlopen
 
 import pytest
 
 from app.foundation.patch import apply_patch, difference
 from app.observation.bounds import GROUPS_MAX, QUEUES_MAX, QUEUES_PER_TOPIC_MAX, TAIL_RECORDS_MAX, TOPICS_MAX
-from app.watch.facts import facts_of
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.protocol.body.topic_config import TopicConfig
-from engine.protocol.enums import ConsumeFromWhere, MessageModel
+from engine.protocol.enums import ConsumeFromWhere
 from tests.support.live.fixture_server import FixtureSource
 from tests.support.live.live_server import LiveServer, message
 from tests.support.live.socket_browser import SocketBrowser
@@ -332,48 +330,6 @@ def test_the_backlog_of_all_groups_is_among_the_rates(live):
         thread.call(lambda at=queue_id: manager.commit_offset("", "left-behind", "behind", at, 0))
     state = live.state_when(lambda s: "left-behind" in s["groups"])
     assert state["rates"]["backlog"] == state["groups"]["left-behind"]["lag"] == 7
-
-
-def test_a_group_that_broadcasts_has_no_lag_anywhere_also_while_it_is_offline_and_after_a_restart(tmp_path):
-    def without_lag(live):
-        """Page, plot, verdict, metrics and command say the same."""
-        state = live.host.state()
-        group = state["groups"]["screens"]
-        assert (group["message_model"], group["lag"], state["rates"]["backlog"]) == ("BROADCASTING", None, 0)
-        assert not any("screens" in queue["committed"] for queue in state["topics"]["news"]["queues"].values())
-        assert "screens" not in facts_of(state).groups
-        with urlopen(f"http://{live.server.page_address}/metrics", timeout=10) as page:
-            assert b'rocketmq_group_diff{group="screens"' not in page.read()
-        rows = [line.split() for line in live.tool("groups").output.splitlines()]
-        assert ["screens", "4", "-"] in rows
-        assert [row[-1] for row in map(str.split, live.tool("groups", "screens").output.splitlines()[1:])] == ["-"] * 4
-
-    async def broadcast(live):
-        consumer = DefaultMQPushConsumer(None, "screens", live.name_servers, message_model=MessageModel.BROADCASTING)
-        consumer.subscribe("news", "*")
-
-        async def listen(messages, context):
-            return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
-
-        consumer.register_message_listener(listen)
-        await consumer.start()
-        await asyncio.to_thread(
-            live.state_when, lambda state: state["groups"]["screens"]["message_model"] == "BROADCASTING"
-        )
-        await asyncio.to_thread(without_lag, live)
-        await consumer.shutdown()
-
-    with LiveServer(tmp_path / "data") as live:
-        live.send(*[message("news", "x") for _ in range(8)])
-        # From a time when the group shared its queues out; or a tool stored them.
-        manager, (thread, _) = live.host._machines.broker.consumer_offset_manager, live.host._engine()
-        for queue_id in range(4):
-            thread.call(lambda at=queue_id: manager.commit_offset("", "screens", "news", at, 0))
-        asyncio.run(broadcast(live))
-        assert live.host.state()["groups"]["screens"]["members"] == {}
-        without_lag(live)
-    with LiveServer(tmp_path / "data") as live:
-        without_lag(live)
 
 
 def test_the_state_is_plain_json(live):
