@@ -209,11 +209,11 @@ class StoreCheck:
             return f"has {size} bytes, fewer than its header"
         file = self._disk.open_file(path, size)
         try:
-            begin_ms, end_ms, begin, end, slots, entries = _INDEX_HEADER.unpack(file.read_at(0, HEADER_SIZE_BYTES))
+            begin_ms, _, begin, end, slots, entries = _INDEX_HEADER.unpack(file.read_at(0, HEADER_SIZE_BYTES))
         finally:
             file.close()
         room = (size - HEADER_SIZE_BYTES) // INDEX_ENTRY_SIZE_BYTES
-        fits = 0 <= begin <= end <= self._log.max_offset and begin_ms <= end_ms and 0 <= slots <= entries <= room
+        fits = 0 <= begin <= end <= self._log.max_offset and begin_ms >= 0 and 0 <= slots <= entries <= room
         return None if fits else "has a damaged header"
 
     def _check_tables(self) -> None:

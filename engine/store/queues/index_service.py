@@ -5,7 +5,7 @@ Indexed are the unique id of a message and every word of its KEYS. Files are nam
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Final
 
@@ -140,16 +140,12 @@ class IndexService:
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
-    def find(self, topic: str, key: str, begin_ms: int, end_ms: int, max_count: int) -> list[int]:
-        """Commit-log offsets of messages of ``topic`` that may have ``key``, newest first."""
+    def find(self, topic: str, key: str, begin_ms: int, end_ms: int) -> Iterator[int]:
+        """Commit-log offsets of messages of ``topic`` that may have ``key``, newest first, found one by one."""
         key_hash = index_key_hash(topic, key)
-        offsets: list[int] = []
         for file in self.files[: -_MAX_FILES_PER_QUERY - 1 : -1]:
-            if len(offsets) >= max_count:
-                break
             if file.overlaps(begin_ms, end_ms):
-                offsets += file.find(key_hash, begin_ms, end_ms, max_count - len(offsets))
-        return offsets
+                yield from file.find(key_hash, begin_ms, end_ms)
 
     # --- flush and retention -----------------------------------------------------------------------------------------
 

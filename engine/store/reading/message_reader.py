@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
+from typing import Final
 
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message import MessageExt
@@ -17,6 +19,9 @@ from engine.store.reading.get_message_result import GetMessageResult, GetMessage
 from engine.store.reading.message_collector import MessageCollector
 from engine.store.reading.message_filter import MessageFilter
 from engine.store.services.store_parts import StoreParts
+
+#: Entries of the index that one query follows at most: other keys may share the hash, other times the entry's second.
+_INDEX_ENTRIES_MAX: Final = 1_000
 
 
 class MessageReader:
@@ -159,8 +164,8 @@ class MessageReader:
             result.last_update_physical_offset = self._index.files[-1].end_offset
         wanted = min(max_count, self.config.max_messages_num_batch)
         seen: dict[int, None] = {}
-        # Twice as many, because different keys may share a hash.
-        for commit_log_offset in self._index.find(topic, key, begin_ms, end_ms, wanted * 2):
+        found = self._index.find(topic, key, begin_ms, end_ms)
+        for commit_log_offset in islice(found, max(_INDEX_ENTRIES_MAX, 2 * wanted)):
             if len(result.buffers) >= wanted:
                 break
             record = self.commit_log.record_at(commit_log_offset, is_vouched=True)
@@ -168,6 +173,9 @@ class MessageReader:
             if record is None or message is None or commit_log_offset in seen:
                 continue
             seen[commit_log_offset] = None
+            # The index tells a time to the second, if at all.
+            if not begin_ms - 999 <= message.store_timestamp <= end_ms + 999:
+                continue
             if message.topic == topic and (key == message.unique_id or key in message.keys):
                 result.buffers.append(record)
         return result
