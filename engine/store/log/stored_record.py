@@ -82,7 +82,9 @@ def parse_record(
         validate_topic(topic)
     except IllegalName:
         return None
-    properties = decode_properties(buffer[topic_end + PROPERTIES_LENGTH.size : position + size].decode())
+    # As Java reads them: what is no UTF-8 becomes U+FFFD, here and in no other place; the log keeps the bytes.
+    text = buffer[topic_end + PROPERTIES_LENGTH.size : position + size].decode("utf-8", "replace")
+    properties = decode_properties(text)
     return DispatchRequest(
         topic,
         queue_id,

@@ -8,8 +8,8 @@
 
 A key is ``topic#key``; hashes may collide, so whoever finds a message has to compare the key itself.
 
-After a clock was set back, messages come that are older than the begin timestamp. RocketMQ writes 0 seconds for them and
-no longer finds them by their time. Here the place of entry 0, which the format leaves unused, keeps the oldest time
+After a clock was set back, messages come that are older than the begin timestamp. RocketMQ writes 0 seconds for them
+and no longer finds them by their time. Here the place of entry 0, which the format leaves unused, keeps the oldest time
 (int64); 0 seconds then means any time from there to the end of the first second. The end timestamp is the newest time,
 not the last one.
 

@@ -4,7 +4,7 @@
 The commit log is the truth; consume queues and index can always be made from it. The steps:
 
 1. Was the last exit a normal one? The file ``abort`` exists while a store runs. It is written before anything else, so
-   that a crash during recovery is seen as one.
+   that a crash during recovery is seen as one; after a crash it stays as it is until the recovery is on the disk.
 2. Read what is known to be on disk (:mod:`engine.store.files.recovery_point`). Consume-queue entries behind that are
    forgotten, because after a crash of the machine any of their pages may be lost; a queue that is shorter than it was
    known to be is forgotten as a whole. Index files that are not known to be durable are deleted.
@@ -37,6 +37,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.store.files.abort_file import AbortFile
 from engine.store.files.consume_queue_entry import FILLER_ENTRY, FILLER_SIZE
 from engine.store.files.recovery_point import QueueExtent, RecoveryPoint, load_recovery_point
 from engine.store.files.store_checkpoint import StoreCheckpoint
@@ -48,8 +49,6 @@ from engine.store.recovery.consume_queue_check import why_not_usable
 from engine.store.recovery.recovered_places import RecoveredPlaces
 from engine.store.recovery.recovery_report import RecoveryReport, counted, limited
 from engine.store.services.store_parts import StoreParts
-
-ABORT_PATH = "abort"
 
 #: Messages whose keys are put into the index together while the log is read.
 _BATCH_SIZE = 1_000
@@ -79,6 +78,7 @@ class StoreRecovery:
         self._parts = parts
         self._checkpoint = checkpoint
         self._known = known
+        self._abort_file = AbortFile(parts.disk)
         self._report = RecoveryReport()
         self._places = RecoveredPlaces(parts, self._report, self._is_begun_at_zero)
         self._max_record_size = parts.config.max_message_size + ENVELOPE_MAX_BYTES
@@ -96,8 +96,9 @@ class StoreRecovery:
     def run(self) -> RecoveryReport:
         """Recover. Raises ``DiskFull``, ``DiskFault``."""
         report = self._report
-        report.was_clean = not self._parts.disk.exists(ABORT_PATH)
-        self._parts.disk.write_whole(ABORT_PATH, b"")
+        report.was_clean = not self._abort_file.exists
+        if report.was_clean:
+            self._abort_file.write(0)
         report.lines += self._parts.commit_log.files.load()
         self._give_up_behind(self._known.end_offset)
         point = self._load_point()
@@ -219,7 +220,8 @@ class StoreRecovery:
         report = self._report
         is_quiet = report.was_clean and point is not None and point.is_clean
         quiet_end = max(point.flushed_offset, point.dispatched_offset) if is_quiet and point is not None else None
-        scanner = CommitLogScanner(log.files, self._parts.config.delay_levels_ms, quiet_end)
+        torn_from = self._torn_from(point)
+        scanner = CommitLogScanner(log.files, self._parts.config.delay_levels_ms, quiet_end, torn_from)
         indexed_before = self._parts.index.indexed_offset if self._parts.index is not None else 0
         in_doubt = not report.was_clean
         report.in_doubt_offset = point.flushed_offset if point is not None else 0
@@ -249,6 +251,18 @@ class StoreRecovery:
             self._parts.index.put(batch)
         if not report.was_clean and point is not None:
             self._say_what_was_dispatched_again(indexed_before, scanner.end_offset)
+        self._give_up_damage(scanner)
+        return scanner.end_offset
+
+    def _give_up_damage(self, scanner: CommitLogScanner) -> None:
+        report = self._report
+        for offset in scanner.torn:
+            report.say(
+                f"commit log: the message at {offset} counts as torn: when the machine crashed, it was not known to be "
+                "on the disk, and its properties have zeros where a sector ends"
+            )
+            if offset < scanner.end_offset:
+                self._parts.commit_log.disown(offset)
         for start, end in scanner.damaged_ranges:
             report.damaged_ranges.append((start, end))
             report.say(
@@ -256,7 +270,17 @@ class StoreRecovery:
                 "the messages behind them are kept"
             )
             self._leave_out(start, end)
-        return scanner.end_offset
+
+    def _torn_from(self, point: RecoveryPoint | None) -> int | None:
+        """From where on a crash of the machine may have torn messages; None: nowhere, as far as can be known. A killed
+        process tears nothing, and what a group counts was on the disk.
+        """
+        if self._report.was_clean or self._known.end_offset is not None:
+            return None
+        flushed_offset = self._abort_file.flushed_before_machine_crash()
+        if flushed_offset is None or point is None:
+            return flushed_offset
+        return max(flushed_offset, point.flushed_offset)
 
     def _say_what_was_dispatched_again(self, indexed_before: int, end_offset: int) -> None:
         """After a crash: what had not been recorded as durable was made again. That is no damage, but worth a line."""
