@@ -80,8 +80,10 @@ class IndexFile:
         self.begin_timestamp, self.end_timestamp, self.begin_offset, self.end_offset = header[:4]
         self.used_slots = header[4]
         self.index_count = max(1, header[5])
-        (oldest,) = _OLDEST.unpack(self._pooled.file.read_at(self._entries_at, _OLDEST.size))
-        self.oldest_timestamp = oldest if 0 < oldest < self.begin_timestamp else self.begin_timestamp
+        self.oldest_timestamp = self.begin_timestamp
+        if self.index_count > 1:
+            (oldest,) = _OLDEST.unpack(self._pooled.file.read_at(self._entries_at, _OLDEST.size))
+            self.oldest_timestamp = min(oldest, self.begin_timestamp) if oldest else self.begin_timestamp
         #: The slots, once a key has been put; None while they are read from the file.
         self._slots: array[int] | None = None
         self.is_dirty = False

@@ -48,6 +48,7 @@ from engine.store.queues.dispatch_request import DispatchRequest
 from engine.store.recovery.consume_queue_check import why_not_usable
 from engine.store.recovery.recovered_places import RecoveredPlaces
 from engine.store.recovery.recovery_report import RecoveryReport, counted, limited
+from engine.store.recovery.store_times import StoreTimes
 from engine.store.services.store_parts import StoreParts
 
 #: Messages whose keys are put into the index together while the log is read.
@@ -228,7 +229,7 @@ class StoreRecovery:
         if self._known.in_doubt_offset is not None:
             report.in_doubt_offset = min(report.in_doubt_offset, self._known.in_doubt_offset)
         batch: list[DispatchRequest] = []
-        times = _StoreTimes()
+        times = StoreTimes()
         for request in scanner.scan(self._first_file(point)):
             report.messages_checked += 1
             log.last_store_timestamp = request.store_timestamp
@@ -429,29 +430,6 @@ class StoreRecovery:
         self._checkpoint.consume_queue_timestamp = self._parts.commit_log.last_store_timestamp
         if self._parts.index is not None:
             self._checkpoint.index_timestamp = self._parts.index.last_store_timestamp
-
-
-class _StoreTimes:
-    """Says which messages lie between two others in the log, but not in time. A clock set back moves all behind it."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._before_ms: int | None = None
-        self._last: DispatchRequest | None = None
-
-    def check(self, request: DispatchRequest) -> None:
-        """The next message."""
-        last, before_ms, after_ms = self._last, self._before_ms, request.store_timestamp
-        if last is not None:
-            if before_ms is not None and before_ms <= after_ms and not before_ms <= last.store_timestamp <= after_ms:
-                self.lines.append(
-                    f"commit log: the message at {last.commit_log_offset} says that it was stored at "
-                    f"{last.store_timestamp} ms, those before and behind it at {before_ms} and {after_ms}: it is "
-                    "served, but not found by its time"
-                )
-            else:
-                self._before_ms = last.store_timestamp
-        self._last = request
 
 
 def _name(key: _QueueKey) -> str:

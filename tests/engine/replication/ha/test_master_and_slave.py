@@ -8,6 +8,7 @@ from engine.client.callbacks.send_result import SendStatus
 from engine.client.foundation.errors import MQClientError
 from engine.protocol.body.subscription_group_config import SubscriptionGroupConfig
 from engine.protocol.body.topic_config import TopicConfig
+from engine.protocol.message.message import Message
 from engine.replication.ha.ha_client import FollowerState
 from engine.replication.ha.ha_config import BrokerRole, HaConfig, ReplicaAcks
 from engine.replication.ha.ha_connection import HaConnection
@@ -231,6 +232,20 @@ def test_topics_groups_and_offsets_follow_every_ten_seconds():
         pair.world.restart("slave-1")
         again = pair.start_slave(1)
         assert again.topic_config_manager.select_topic_config("Made") == TopicConfig("Made", 3, 3)
+
+
+def test_a_slave_serves_properties_of_zeros_also_after_it_was_killed():
+    with ReplicaPair() as pair:
+        slave = pair.slave(1)
+        zeros = Message("T", b"zeros", properties={"ORDER": "order-7" + "\0" * 1_017})
+        result = pair.send_message(zeros)
+        pair.wait_until_same(slave)
+        pair.world.crash("slave-1")
+        pair.world.restart("slave-1")
+        again = pair.slave(1)
+        found = again.store.message_in_queue("T", result.message_queue.queue_id, result.queue_offset)
+        assert found is not None
+        assert found.properties["ORDER"] == zeros.properties["ORDER"]
 
 
 def test_a_slave_that_has_more_than_its_master_is_not_served_and_loses_nothing():
