@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from engine.protocol.errors import ProtocolError
 from engine.runtime.background_tasks import BackgroundTasks
@@ -229,17 +229,21 @@ class MessageStore(MessageReader):
         """Why messages are refused; None while they are welcome."""
         return self._flags.refusal
 
-    def delete_topic(self, topic: str) -> int:
-        """Delete the consume queues of ``topic``; returns how many there were. Its messages stay in the commit log
-        until they expire, but nobody finds them through a queue any more.
+    def delete_topics(self, topics: Iterable[str]) -> None:
+        """Delete the consume queues of ``topics``. Their messages stay in the commit log until they expire, but nobody
+        finds them through a queue any more. Raises ``DiskFault``; nothing was deleted then.
         """
         self.dispatcher.drain()
-        return self._table.remove_topic(topic)
+        topics = tuple(topics)
+        with_messages = [topic for topic in topics if self._table.queue_ids(topic)]
+        if with_messages:
+            log = self.commit_log
+            self.parts.deleted_topics.add(with_messages, log.min_offset, log.max_offset)
+        for topic in topics:
+            self._table.remove_topic(topic)
 
     async def make_deletions_last(self) -> None:
-        """Write a recovery point. A crash before it may bring queues back that :meth:`delete_topic` removed, because
-        the log still has their messages; one after it cannot. Raises ``DiskFault``.
-        """
+        """Write a recovery point, which names no queue of a deleted topic any more. Raises ``DiskFault``."""
         if self._queue_flush_service is not None:
             await self._queue_flush_service.flush_everything()
 

@@ -385,7 +385,7 @@ def test_query_finds_by_unique_id_and_by_each_key_newest_first(world):
 def test_a_deleted_topic_is_gone_with_its_files_and_stays_gone(world):
     world.put(topic="Doomed", queue_id=3)
     world.put(topic="Kept")
-    assert world.store.delete_topic("Doomed") == 1
+    world.store.delete_topics(["Doomed"])
     assert world.store.topics() == ["Kept"]
     assert world.disk.list_folder("consumequeue") == ["Kept"]
     world.shutdown()
@@ -398,7 +398,7 @@ def test_a_message_put_in_the_turn_that_deletes_its_topic_does_not_bring_the_top
 
     def put_and_delete():
         world.store.put_message(store_message(topic="Doomed"))
-        world.store.delete_topic("Doomed")
+        world.store.delete_topics(["Doomed"])
 
     world.do(put_and_delete)
     assert world.store.topics() == []
