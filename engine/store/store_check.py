@@ -23,6 +23,7 @@ from engine.store.files.mapping_pool import MappingPool
 from engine.store.files.recovery_point import PATH as RECOVERY_POINT_PATH
 from engine.store.files.recovery_point import RecoveryPoint, load_recovery_point
 from engine.store.files.store_config import MessageStoreConfig
+from engine.store.files.table_shapes import why_not_table
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.commit_log_walk import CommitLogWalk
 from engine.store.log.record_check import damage_of
@@ -222,8 +223,8 @@ class StoreCheck:
             if not name.removesuffix(BACKUP_SUFFIX).endswith(".json"):
                 continue
             try:
-                is_object = isinstance(loads_json(self._disk.read_whole(f"{CONFIG_FOLDER}/{name}")), dict)
-                why = None if is_object else "holds no JSON object"
+                content = loads_json(self._disk.read_whole(f"{CONFIG_FOLDER}/{name}"))
+                why = why_not_table(name.removesuffix(BACKUP_SUFFIX), content)
             except (DiskFault, ProtocolError, ValueError) as error:
                 why = f"cannot be read: {error}"
             if why is None:

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 
 from engine.client.foundation.errors import MQClientError
 from engine.client.queues.offset_table import OffsetTable
-from engine.protocol.body.bodies import ResetOffsetBody
+from engine.protocol.body.bodies import ResetOffsetBody, offsets_of
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.errors import MalformedBody
+from engine.protocol.json_form.json_text import loads_json_object
 from engine.runtime.port import Disk, DiskFault
 from engine.runtime.step import step
 
@@ -70,7 +71,7 @@ class LocalFileOffsetStore(OffsetTable):
                     continue
                 content = self._disk.read_whole(path)
                 if content.strip():
-                    return ResetOffsetBody.from_json(content).offset_table
+                    return _offsets_in(content)
                 failures.append(f"{path} is empty")
             except (MalformedBody, DiskFault) as error:
                 failures.append(f"{path}: {error}")
@@ -85,7 +86,25 @@ class LocalFileOffsetStore(OffsetTable):
             return
         try:
             if self._disk.exists(self.path):
-                self._disk.write_whole(self.path + ".bak", self._disk.read_whole(self.path))
+                self._keep(self._disk.read_whole(self.path))
             self._disk.write_whole(self.path, ResetOffsetBody(offsets).to_json())
         except DiskFault as error:
             _log.warning("the local offsets were not written, the next round tries again: %s", error)
+
+    def _keep(self, content: bytes) -> None:
+        """What the file holds becomes the backup, unless it cannot be read."""
+        try:
+            _offsets_in(content)
+        except MalformedBody as error:
+            _log.error("%s: %s; it is kept as %s.damaged", self.path, error, self.path)
+            self._disk.write_whole(self.path + ".damaged", content)
+        else:
+            self._disk.write_whole(self.path + ".bak", content)
+
+
+def _offsets_in(content: bytes) -> dict[MessageQueue, int]:
+    """Raises :class:`MalformedBody`, also where there is no table: that would be taken for no progress."""
+    table = loads_json_object(content, "the file").get("offsetTable")
+    if table is None:
+        raise MalformedBody("field 'offsetTable' is missing; message queues with offsets are expected")
+    return offsets_of(table, "offsetTable")

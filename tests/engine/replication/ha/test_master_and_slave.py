@@ -234,6 +234,29 @@ def test_topics_groups_and_offsets_follow_every_ten_seconds():
         assert again.topic_config_manager.select_topic_config("Made") == TopicConfig("Made", 3, 3)
 
 
+def test_a_slave_says_once_in_one_line_whose_newer_offsets_it_replaces(caplog):
+    with ReplicaPair() as pair:
+        slave = pair.slave(1)
+        for broker, offset in ((pair.master, 3), (slave, 10)):
+            for group in ("ahead", "also-ahead"):
+                for queue in range(4):
+                    broker.consumer_offset_manager.commit_offset("test", group, "T", queue, offset)
+            broker.consumer_offset_manager.commit_offset("test", "behind", "T", 0, 13 - offset)
+        slave.consumer_offset_manager.commit_offset("test", "only-here", "T", 0, 5)
+        pair.master.schedule_message_service.offset_table[2] = 0
+        slave.schedule_message_service.offset_table[2] = 4
+        pair.world.run_for(30_000)
+        assert slave.consumer_offset_manager.query_offset("ahead", "T", 0) == 3
+        [line] = [text for record in caplog.records if "older than those here" in (text := record.getMessage())]
+        named = "group ahead by 28, group also-ahead by 28, group only-here by 5, delay level 2 by 4"
+        assert line.endswith(f"(messages come again): {named}")
+        for queue in range(4):
+            slave.consumer_offset_manager.commit_offset("test", "ahead", "T", queue, 11)
+        pair.world.run_for(10_000)
+        lines = [text for record in caplog.records if "older than those here" in (text := record.getMessage())]
+        assert lines[1:] == [line.partition(": ")[0] + ": group ahead by 32"]
+
+
 def test_a_slave_serves_properties_of_zeros_also_after_it_was_killed():
     with ReplicaPair() as pair:
         slave = pair.slave(1)
