@@ -43,6 +43,8 @@ class Thresholds:
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
         self._set: dict[str, int | None] = {}
+        #: The file holds something that is not used: it is kept under another name before the next one is written.
+        self._is_unreadable = False
         if file is not None:
             self._read(file)
 
@@ -58,6 +60,9 @@ class Thresholds:
         if self._file is not None:
             beside = self._file.with_suffix(".tmp")
             beside.write_bytes(orjson.dumps(changed, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+            if self._is_unreadable:
+                self._file.replace(self._file.with_suffix(".damaged"))
+                self._is_unreadable = False
             beside.replace(self._file)
         self._set = changed
 
@@ -70,12 +75,14 @@ class Thresholds:
             return
         except (OSError, orjson.JSONDecodeError, AssertionError) as error:
             log.warning("the thresholds in %s cannot be read, the defaults hold: %s", file, error)
+            self._is_unreadable = True
             return
         for name, value in found.items():
             try:
                 self._set[name] = checked(name, value)
             except ThresholdRefused as refused:
                 log.warning("a threshold in %s is left out: %s", file, refused)
+                self._is_unreadable = True
 
 
 def checked(name: str, value: JsonValue) -> int | None:

@@ -374,6 +374,8 @@ class Broker:
         for topic, queue_id, _ in self.store.consume_queues():
             queue_counts[topic] = max(queue_counts.get(topic, 0), queue_id + 1)
         self.topic_config_manager.restore_topics(queue_counts)
+        for topic in report.unfinished_deletions:
+            self.consumer_offset_manager.remove_topic(topic)
         self.consumer_offset_manager.forget_unknown_topics(self.topic_config_manager.topic_config_table)
         if not report.was_clean or report.shortened_queues:
             self.consumer_offset_manager.cut_offsets(self.store.max_offset)

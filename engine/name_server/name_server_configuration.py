@@ -10,15 +10,13 @@ from __future__ import annotations
 import dataclasses
 import logging
 from collections.abc import Mapping
-from typing import Any
 
 from engine.name_server.errors import ConfigRefused
 from engine.name_server.name_server_config import NameServerConfig
-from engine.protocol.errors import ProtocolError
-from engine.protocol.json_form.json_text import dumps_pretty_json, loads_json
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RequestRefused
 from engine.runtime.port import Disk, DiskFault
+from engine.store.files.config_file import ConfigFile
 
 logger = logging.getLogger("glassmq.name_server")
 
@@ -33,7 +31,7 @@ class NameServerConfiguration:
 
     def __init__(self, config: NameServerConfig, disk: Disk) -> None:
         self._config = config
-        self._disk = disk
+        self._file = ConfigFile(disk, PATH)
         self._is_persistent = True
         self._at_start = config.order_message_enable
 
@@ -73,21 +71,19 @@ class NameServerConfiguration:
             return
         change = {"from": self._at_start, "to": value}
         try:
-            self._disk.write_whole(PATH, dumps_pretty_json({"changes": {_ORDER_MESSAGE_ENABLE: change}}))
+            self._file.save({"changes": {_ORDER_MESSAGE_ENABLE: change}})
         except DiskFault as fault:
             raise ConfigRefused(f"the settings could not be saved: {fault}") from fault
 
     def load(self) -> None:
         """Read the file and apply what still holds; see the module."""
         try:
-            content: Any = loads_json(self._disk.read_whole(PATH)) if self._disk.exists(PATH) else {}
-            change = content["changes"][_ORDER_MESSAGE_ENABLE] if content else {}
-            first, last = (change["from"], change["to"]) if change else (None, None)
+            content = self._file.load()
         except DiskFault:
             self._is_persistent = False
             return
-        except (ProtocolError, KeyError, TypeError) as error:
-            logger.warning("%s is left aside: %s", PATH, error)
-            return
+        changes = content.get("changes") if content is not None else None
+        change = changes.get(_ORDER_MESSAGE_ENABLE) if isinstance(changes, dict) else None
+        first, last = (change.get("from"), change.get("to")) if isinstance(change, dict) else (None, None)
         if isinstance(last, bool) and first == self._config.order_message_enable:
             self._config.order_message_enable = last

@@ -264,6 +264,13 @@ class FolderLock(Protocol):
 class Disk(Protocol):
     """One node's files. Paths are ``/``-separated and relative to the node's data folder."""
 
+    @property
+    def boot_id(self) -> str:
+        """Which run of the machine this is: as long as it is the same, the operating system keeps what a process has
+        written, also after that process was killed. Empty where the machine does not tell.
+        """
+        ...
+
     def open_file(self, path: str, size_bytes: int) -> DiskFile:
         """Open (or create, zero-filled and sparse) a mapped file; an existing shorter file is extended.
 

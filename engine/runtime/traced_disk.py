@@ -124,6 +124,10 @@ class TracedDisk:
         self._disk = disk
         self._tell = tell
 
+    @property
+    def boot_id(self) -> str:
+        return self._disk.boot_id
+
     def open_file(self, path: str, size_bytes: int) -> TracedDiskFile:
         return TracedDiskFile(self._disk.open_file(path, size_bytes), self._tell)
 

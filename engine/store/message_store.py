@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from engine.protocol.errors import ProtocolError
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, DiskFull, FolderLock, Runtime
+from engine.store.files.abort_file import AbortFile
 from engine.store.files.running_flags import Refusal
 from engine.store.files.store_checkpoint import StoreCheckpoint
 from engine.store.files.store_config import MessageStoreConfig
@@ -27,7 +28,7 @@ from engine.store.log.store_batch import StoreBatch
 from engine.store.log.store_message import StoreMessage
 from engine.store.reading.message_reader import MessageReader
 from engine.store.recovery.recovery_report import RecoveryReport
-from engine.store.recovery.store_recovery import ABORT_PATH, KnownBounds, StoreRecovery
+from engine.store.recovery.store_recovery import KnownBounds, StoreRecovery
 from engine.store.services.clean_service import CleanService
 from engine.store.services.commit_log_check_service import CommitLogCheckService
 from engine.store.services.commit_log_flush_service import CommitLogFlushService
@@ -52,6 +53,7 @@ class MessageStore(MessageReader):
         parts = StoreParts.make(runtime.disk, runtime.clock, config or MessageStoreConfig(), self._dispatch_failed)
         super().__init__(parts)
         self._disk = runtime.disk
+        self._abort_file = AbortFile(runtime.disk)
         self._tasks = BackgroundTasks(f"{runtime.node_name}/store")
         self._flags = parts.flags
         self._flags.refuse(Refusal.NOT_RUNNING)
@@ -91,6 +93,9 @@ class MessageStore(MessageReader):
             self._queue_flush_service.flush_now(is_clean=False)
         else:
             self._queue_flush_service.flush_after_dispatch()
+        if not report.was_clean:
+            self.commit_log.flush_now()
+            self._abort_file.write(self.commit_log.max_offset)
         # What recovery read need not stay mapped; files are mapped again when they are used.
         self._table.close()
         self.commit_log.files.close()
@@ -105,8 +110,12 @@ class MessageStore(MessageReader):
             report.messages_checked,
             report.messages_dispatched,
         )
+        self.commit_log.on_flushed = self._note_flushed
         self._is_loaded = True
         return report
+
+    async def _note_flushed(self, offset: int) -> None:
+        await self._disk.off_loop(lambda: self._abort_file.write(offset))
 
     async def _before_recovery_point(self) -> None:
         if self.before_recovery_point is not None:
@@ -141,7 +150,7 @@ class MessageStore(MessageReader):
                 raise DiskFault("an earlier flush failed")
             self._queue_flush_service.flush_now(is_clean=self.dispatcher.pending_count == 0)
             if self.dispatcher.pending_count == 0:
-                self._disk.remove(ABORT_PATH)
+                self._abort_file.remove()
         except DiskFault as fault:
             # The abort file stays: the next start checks everything.
             _log.error("the store could not be brought to the disk: %s", fault)
@@ -227,17 +236,21 @@ class MessageStore(MessageReader):
         """Why messages are refused; None while they are welcome."""
         return self._flags.refusal
 
-    def delete_topic(self, topic: str) -> int:
-        """Delete the consume queues of ``topic``; returns how many there were. Its messages stay in the commit log
-        until they expire, but nobody finds them through a queue any more.
+    def delete_topics(self, topics: Iterable[str]) -> None:
+        """Delete the consume queues of ``topics``. Their messages stay in the commit log until they expire, but nobody
+        finds them through a queue any more. Raises ``DiskFault``; nothing was deleted then.
         """
         self.dispatcher.drain()
-        return self._table.remove_topic(topic)
+        topics = tuple(topics)
+        with_messages = [topic for topic in topics if self._table.queue_ids(topic)]
+        if with_messages:
+            log = self.commit_log
+            self.parts.deleted_topics.add(with_messages, log.min_offset, log.max_offset)
+        for topic in topics:
+            self._table.remove_topic(topic)
 
     async def make_deletions_last(self) -> None:
-        """Write a recovery point. A crash before it may bring queues back that :meth:`delete_topic` removed, because
-        the log still has their messages; one after it cannot. Raises ``DiskFault``.
-        """
+        """Write a recovery point, which names no queue of a deleted topic any more. Raises ``DiskFault``."""
         if self._queue_flush_service is not None:
             await self._queue_flush_service.flush_everything()
 

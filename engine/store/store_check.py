@@ -23,6 +23,7 @@ from engine.store.files.mapping_pool import MappingPool
 from engine.store.files.recovery_point import PATH as RECOVERY_POINT_PATH
 from engine.store.files.recovery_point import RecoveryPoint, load_recovery_point
 from engine.store.files.store_config import MessageStoreConfig
+from engine.store.files.table_shapes import why_not_table
 from engine.store.log.commit_log import CommitLog
 from engine.store.log.commit_log_walk import CommitLogWalk
 from engine.store.log.record_check import damage_of
@@ -209,11 +210,11 @@ class StoreCheck:
             return f"has {size} bytes, fewer than its header"
         file = self._disk.open_file(path, size)
         try:
-            begin_ms, end_ms, begin, end, slots, entries = _INDEX_HEADER.unpack(file.read_at(0, HEADER_SIZE_BYTES))
+            begin_ms, _, begin, end, slots, entries = _INDEX_HEADER.unpack(file.read_at(0, HEADER_SIZE_BYTES))
         finally:
             file.close()
         room = (size - HEADER_SIZE_BYTES) // INDEX_ENTRY_SIZE_BYTES
-        fits = 0 <= begin <= end <= self._log.max_offset and begin_ms <= end_ms and 0 <= slots <= entries <= room
+        fits = 0 <= begin <= end <= self._log.max_offset and begin_ms >= 0 and 0 <= slots <= entries <= room
         return None if fits else "has a damaged header"
 
     def _check_tables(self) -> None:
@@ -222,8 +223,8 @@ class StoreCheck:
             if not name.removesuffix(BACKUP_SUFFIX).endswith(".json"):
                 continue
             try:
-                is_object = isinstance(loads_json(self._disk.read_whole(f"{CONFIG_FOLDER}/{name}")), dict)
-                why = None if is_object else "holds no JSON object"
+                content = loads_json(self._disk.read_whole(f"{CONFIG_FOLDER}/{name}"))
+                why = why_not_table(name.removesuffix(BACKUP_SUFFIX), content)
             except (DiskFault, ProtocolError, ValueError) as error:
                 why = f"cannot be read: {error}"
             if why is None:

@@ -233,7 +233,8 @@ class ScheduleMessageService:
             self._read(content)
 
     def take_over(self, content: dict[str, Any]) -> None:
-        """Stand where another broker stands. Raises ``DiskFault``."""
+        """Stand where another broker stands. Raises ``DiskFault``, ``MalformedBody`` for another shape."""
+        self.config_file.check(content)
         known = dict(self.offset_table)
         self._read(content)
         self._is_changed |= self.offset_table != known
@@ -246,6 +247,7 @@ class ScheduleMessageService:
                 self.offset_table[int(level)] = offset
             else:
                 logger.warning("delayOffset.json: level %s is left out: %r", level, offset)
+                self.config_file.keep_aside()
 
     def skip_delivered(self, report: RecoveryReport) -> None:
         """After a crash: go past what the log has the deliveries of. Raises ``DiskFault``."""

@@ -2,19 +2,19 @@
 delayed messages are, every 10 s; and whether the two logs are the same one.
 
 What a group has consumed at the slave alone is overwritten by what the master knows when it is back: as in RocketMQ
-groups may see messages again then.
+groups may see messages again then. Here the log says so.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from engine.broker.delivery.schedule_message_service import ScheduleMessageService
 from engine.broker.foundation.broker_outer_api import BrokerOuterApi
-from engine.broker.tables.consumer_offset_manager import ConsumerOffsetManager
+from engine.broker.tables.consumer_offset_manager import TOPIC_GROUP_SEPARATOR, ConsumerOffsetManager
 from engine.broker.tables.subscription_group_manager import SubscriptionGroupManager
 from engine.broker.tables.topic_config_manager import TopicConfigManager
 from engine.protocol.command.command_header import CommandHeader
@@ -34,6 +34,8 @@ logger = logging.getLogger("glassmq.replication")
 
 #: As ``BrokerOuterAPI`` waits for each of them.
 TIMEOUT_MS = 3_000
+#: Groups and delay levels named in one line of the log.
+_NAMES_MAX = 20
 
 
 @dataclass(eq=False)
@@ -51,12 +53,15 @@ class SlaveSynchronize:
     def __post_init__(self) -> None:
         self.synchronized_ms = 0
         self._problem = ""
+        #: Groups and delay levels that the last copy took back; what is said once need not be said every 10 s.
+        self._taken_back: dict[str, int] = {}
 
     async def sync_all(self) -> None:
         """Take over what the master has; what it does not answer is asked for again next time."""
         if self.outer_api.master_addresses is None:
             return
         master, _ = self.outer_api.master_addresses
+        groups_before, levels_before = self.offsets.offset_table, dict(self.schedule.offset_table)
         try:
             for code, take_over in (
                 (RequestCode.GET_ALL_TOPIC_CONFIG, self._take_topics),
@@ -71,6 +76,31 @@ class SlaveSynchronize:
             self._problem = str(problem)
         else:
             self._problem, self.synchronized_ms = "", self.now_ms()
+            self._report_taken_back(master, groups_before, levels_before)
+
+    def _report_taken_back(
+        self, master: str, groups_before: Mapping[str, Mapping[int, int]], levels_before: Mapping[int, int]
+    ) -> None:
+        """Say once, in one line, which newer offsets the master's older ones have replaced."""
+        taken_back: dict[str, int] = {}
+        for key, before in groups_before.items():
+            after = self.offsets.offset_table.get(key, {})
+            if lost := _fall(before, after):
+                name = f"group {key.partition(TOPIC_GROUP_SEPARATOR)[2]}"
+                taken_back[name] = taken_back.get(name, 0) + lost
+        for level, offset in levels_before.items():
+            if lost := _fall({level: offset}, self.schedule.offset_table):
+                taken_back[f"delay level {level}"] = lost
+        new = [f"{name} by {count}" for name, count in taken_back.items() if name not in self._taken_back]
+        self._taken_back = taken_back
+        if new:
+            named, more = ", ".join(new[:_NAMES_MAX]), len(new) - _NAMES_MAX
+            logger.warning(
+                "offsets of master %s are older than those here and replace them (messages come again): %s%s",
+                master,
+                named,
+                f" and {more} more" if more > 0 else "",
+            )
 
     def _take_topics(self, content: dict[str, Any]) -> None:
         self.topics.take_over(content)
@@ -115,3 +145,8 @@ class SlaveSynchronize:
                 if size != FILLER_SIZE and (last is None or offset > last[0]):
                     last = (offset, size)
         return last
+
+
+def _fall(before: Mapping[int, int], after: Mapping[int, int]) -> int:
+    """By how much offsets are smaller ``after``, all together; one that is gone counts as 0."""
+    return sum(max(0, offset - after.get(number, 0)) for number, offset in before.items())

@@ -8,7 +8,8 @@ expire, and can still be found by offset id or key. More than RocketMQ does:
 * Pulls that wait are answered (TOPIC_NOT_EXIST) instead of waiting for messages that cannot come.
 * When the reply is sent, the deletion survives a crash: the queues do not come back from the commit log. And no
   registration that still names the topic is on its way: a name server that deletes it next (216) has it no more.
-* A crash before it brings the topic back with the offsets of its groups, or neither.
+* A crash before it brings neither messages nor offsets back: where the deleted messages end in the log is on the disk
+  before the queues go.
 
 A producer that still sends makes the topic again where topics are created on demand, in RocketMQ and here.
 """
@@ -65,8 +66,8 @@ class TopicDeletion:
             await self._delete_queues(unused)
 
     async def _delete_queues(self, topics: list[str]) -> None:
-        """The recovery point decides: before it the topics come back, after it the next start drops their offsets."""
         with self.offsets.kept_in_the_file():
+            self.store.delete_topics(topics)
             for topic in topics:
                 self._forget(topic)
             await self.store.make_deletions_last()
@@ -74,7 +75,6 @@ class TopicDeletion:
         await self.offsets.persist()
 
     def _forget(self, topic: str) -> None:
-        self.store.delete_topic(topic)
         self.offsets.remove_topic(topic)
         self.locks.remove_topic(topic)
         self.stats.forget_topic(topic)

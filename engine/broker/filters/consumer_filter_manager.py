@@ -225,12 +225,14 @@ class ConsumerFilterManager:
                 groups = get_object(as_object(by_topic), "groupFilterData")
             except MalformedBody as error:
                 logger.warning("consumerFilter.json: topic %s is left out: %s", topic, error)
+                self._config_file.keep_aside()
                 continue
             for group, fields in groups.items():
                 try:
                     yield ConsumerFilterData.from_dict(as_object(fields))
                 except (MalformedBody, FilterSyntaxError) as error:
                     logger.warning("consumerFilter.json: %s of group %s is left out: %s", topic, group, error)
+                    self._config_file.keep_aside()
 
     async def persist(self) -> None:
         """Forget what is dead for too long, and write ``consumerFilter.json`` if anything changed.

@@ -226,6 +226,7 @@ class BrokerConfiguration:
             first, last = (change.get("from"), change.get("to")) if isinstance(change, dict) else (None, None)
             if name not in CHANGEABLE or not isinstance(first, str) or not isinstance(last, str):
                 logger.warning("brokerConfig.json: %s is left out: it cannot change", name)
+                self.config_file.keep_aside()
             elif now[name] != first:
                 logger.warning(
                     "setting %s: a tool changed it from %s to %s, but the broker is started with %s, which counts",
@@ -242,6 +243,7 @@ class BrokerConfiguration:
             self._apply({name: CHANGEABLE[name].parse(last)})
         except _BadValue as error:
             logger.warning("brokerConfig.json: %s is left out: %s", name, error)
+            self.config_file.keep_aside()
             return
         self._changes[name] = (first, last)
         logger.info("setting %s is %s, as a tool changed it (from %s)", name, last, first)

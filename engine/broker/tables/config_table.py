@@ -213,15 +213,19 @@ class ConfigTable(Generic[_Entry]):
     def load(self, parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
         """Read the file; an entry in it for which ``parse`` raises ``ProtocolError`` is left out with a warning."""
         content = self.file.load()
-        if content is not None:
-            self._read(content, parse)
+        if content is not None and not self._read(content, parse):
+            self.file.keep_aside()
         for line in self._journal.load(self.file.loaded):
             self._read(line, parse)
             for name in line[_GONE]:
                 self.entries.pop(name, None)
 
     def take_over(self, content: dict[str, Any], parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
-        """Be a copy of another broker's table, as its file would be read; nothing happens when it is one already."""
+        """Be a copy of another broker's table, as its file would be read; nothing happens when it is one already.
+
+        Raises ``MalformedBody`` for another shape.
+        """
+        self.file.check(content)
         known = self.data_version
         self._read_version(content)
         if self.data_version != known:
@@ -230,7 +234,9 @@ class ConfigTable(Generic[_Entry]):
             self._is_whole_due = True
             self._follow_with_file()
 
-    def _read(self, content: dict[str, Any], parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
+    def _read(self, content: dict[str, Any], parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> bool:
+        """Take over what is in ``content``; whether that was all of it."""
+        is_whole = True
         self._read_version(content)
         table = content.get(self.field)
         for name, fields in table.items() if isinstance(table, dict) else ():
@@ -238,8 +244,10 @@ class ConfigTable(Generic[_Entry]):
                 known_name, entry = parse(as_object(fields))
             except ProtocolError as error:
                 logger.warning("%s: %s is left out: %s", self.file.path, name, error)
+                is_whole = False
                 continue
             self.entries[known_name] = entry
+        return is_whole
 
     def _read_version(self, content: dict[str, Any]) -> None:
         try:

@@ -184,7 +184,10 @@ class ConsumerOffsetManager:
             self._read(content)
 
     def take_over(self, content: dict[str, Any]) -> None:
-        """Be a copy of another broker's table, as its file would be read."""
+        """Be a copy of another broker's table, as its file would be read. Raises ``MalformedBody``: it has another
+        shape.
+        """
+        self._config_file.check(content)
         known, self.offset_table = self.offset_table, {}
         self._read(content)
         self._is_changed |= self.offset_table != known
@@ -197,6 +200,7 @@ class ConsumerOffsetManager:
                     self.offset_table.setdefault(key, {})[int(queue_id)] = offset
                 else:
                     logger.warning("consumerOffset.json: %s queue %s is left out: %r", key, queue_id, offset)
+                    self._config_file.keep_aside()
 
     async def persist(self) -> None:
         """Have everything in ``consumerOffset.json`` that was changed before. Raises :class:`ConfigNotSaved`.

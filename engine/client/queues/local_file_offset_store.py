@@ -16,9 +16,10 @@ from collections.abc import Iterable
 
 from engine.client.foundation.errors import MQClientError
 from engine.client.queues.offset_table import OffsetTable
-from engine.protocol.body.bodies import ResetOffsetBody
+from engine.protocol.body.bodies import ResetOffsetBody, offsets_of
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.errors import MalformedBody
+from engine.protocol.json_form.json_text import loads_json_object
 from engine.runtime.port import Disk, DiskFault
 from engine.runtime.step import step
 
@@ -43,6 +44,8 @@ class LocalFileOffsetStore(OffsetTable):
         self.failure: str | None = None
         #: The file's last good content: what the next write leaves as the backup.
         self._written: bytes | None = None
+        #: What the file held that cannot be read: it is kept next to it, as ``.damaged``, before the first write.
+        self._damaged: bytes | None = None
         #: What the file holds, or will hold as soon as it can be written. No queue is ever removed: a queue that is
         #: given up for a moment, or whose broker is away, goes on where it was.
         self._kept: dict[MessageQueue, int] = {}
@@ -78,11 +81,15 @@ class LocalFileOffsetStore(OffsetTable):
                     continue
                 content = self._disk.read_whole(path)
                 if content.strip():
-                    offsets = ResetOffsetBody.from_json(content).offset_table
+                    offsets = _offsets_in(content)
                     self._written = content
                     return offsets
                 failures.append(f"{path} is empty")
-            except (MalformedBody, DiskFault) as error:
+            except MalformedBody as error:
+                _log.error("%s cannot be read: %s", path, error)
+                self._damaged = content if path == self.path else self._damaged
+                failures.append(f"{path}: {error}")
+            except DiskFault as error:
                 failures.append(f"{path}: {error}")
         if failures:
             raise OffsetFileUnreadable(
@@ -99,6 +106,9 @@ class LocalFileOffsetStore(OffsetTable):
             return
         content = ResetOffsetBody(self._kept).to_json()
         try:
+            if self._damaged is not None:
+                self._disk.write_whole(self.path + ".damaged", self._damaged)
+                self._damaged = None
             if self._written is not None:
                 self._disk.write_whole(self.path + ".bak", self._written)
             self._disk.write_whole(self.path, content)
@@ -110,3 +120,11 @@ class LocalFileOffsetStore(OffsetTable):
         if self.failure is not None:
             _log.info("the local offsets are written again, to %s", self.path)
         self.failure, self._written = None, content
+
+
+def _offsets_in(content: bytes) -> dict[MessageQueue, int]:
+    """Raises :class:`MalformedBody`, also where there is no table: that would be taken for no progress."""
+    table = loads_json_object(content, "the file").get("offsetTable")
+    if table is None:
+        raise MalformedBody("field 'offsetTable' is missing; message queues with offsets are expected")
+    return offsets_of(table, "offsetTable")

@@ -77,9 +77,9 @@ SIZE_AND_MAGIC: Final = fields_at("size", "magic")[0]
 SYSTEM_FLAG: Final = fields_at("sys_flag")[0]
 IDENTITY: Final = fields_at("size", "magic", "queue_id", "queue_offset", "commit_log_offset")[0]
 #: Where fields lie that are searched for or put right.
-MAGIC_POSITION, QUEUE_ID_POSITION, QUEUE_OFFSET_POSITION, COMMIT_LOG_OFFSET_POSITION = (
+MAGIC_POSITION, CRC_POSITION, QUEUE_ID_POSITION, QUEUE_OFFSET_POSITION, COMMIT_LOG_OFFSET_POSITION = (
     fields_at(name)[0].size - struct.calcsize(">" + FIXED_FIELDS[name])
-    for name in ("magic", "queue_id", "queue_offset", "commit_log_offset")
+    for name in ("magic", "crc", "queue_id", "queue_offset", "commit_log_offset")
 )
 
 PROPERTIES_LENGTH: Final = struct.Struct(">H")

@@ -210,6 +210,10 @@ class LabDisk:
 
     # ------------------------------------------------------------------------------ the port
 
+    @property
+    def boot_id(self) -> str:
+        return f"boot {self.storage.power_cuts}"
+
     def open_file(self, path: str, size_bytes: int) -> LabDiskFile:
         assert size_bytes > 0, f"{path} cannot be mapped with {size_bytes} bytes"
         content = self.storage.files.get(checked_path(path))

@@ -41,6 +41,8 @@ class LabStorage:
         self.lock: HeldLock | None = None
         #: None: memory without end, and a disk that reads in no time.
         self.page_cache: LabPageCache | None = None
+        #: How often the power was cut: which run of the machine this is.
+        self.power_cuts = 0
         self._used_pages = 0
 
     @property
@@ -103,6 +105,7 @@ class LabStorage:
 
     def cut_power(self, torn: random.Random | None) -> None:
         """Lose what was in memory, see :meth:`LabFileContent.cut_power`."""
+        self.power_cuts += 1
         if self.page_cache is not None:
             self.page_cache.forget_all()
         for path in sorted(self.files):

@@ -22,6 +22,7 @@ _T = TypeVar("_T")
 
 #: Flushes of different files may overlap; the disk orders them anyway.
 _FLUSH_THREADS = 4
+_BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
 
 
 class LiveFolderLock:
@@ -55,6 +56,14 @@ class LiveDisk:
             _make_folder(self._folder)
             if not os.access(self._folder, os.W_OK | os.X_OK):
                 raise DiskFault(f"data folder {self._folder} is not writable")
+
+    @property
+    def boot_id(self) -> str:
+        """See the port: Linux tells it."""
+        try:
+            return _BOOT_ID_PATH.read_text("ascii").strip()
+        except OSError:
+            return ""
 
     def open_file(self, path: str, size_bytes: int) -> LiveDiskFile:
         return LiveDiskFile(path, self._place_for(path), size_bytes, self._flusher, self.condition)

@@ -7,6 +7,7 @@ engine that runs on one thread needs nothing. Simplified: no write buffer outsid
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Final
 
 from engine.protocol.byte_strings import BytesWriter
@@ -17,6 +18,7 @@ from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES
 from engine.protocol.message.record_layout import (
     BLANK_MAGIC,
     BLANK_MIN_SIZE_BYTES,
+    CRC_POSITION,
     MESSAGE_MAGIC,
     QUEUE_ID_POSITION,
     QUEUE_OFFSET_POSITION,
@@ -61,6 +63,10 @@ class CommitLog:
     :ivar last_store_timestamp: of the newest message, ms.
     :ivar damaged_records: messages that were asked for and cannot be vouched for.
     :ivar sums: of what was appended or walked through since the start.
+    :ivar nul_end: end of the newest message whose properties have a NUL. After a crash of the machine it may look as if
+        a sector of it were lost, so it must be known by then that it was on the disk.
+    :ivar on_flushed: awaited with an offset when the log is on the disk up to there and that has to be known, before it
+        counts as flushed. May raise ``DiskFault``.
     :ivar max_batch_size: what a batch may take when it is stored, bytes: it lies in one file. The late RocketMQ 4.9 has
         no other bound either, but its files are 1 GiB. Small messages grow: each one gets an envelope of 91 bytes, its
         topic, and the properties of the batch.
@@ -73,6 +79,8 @@ class CommitLog:
         self.max_offset = 0
         self.flushed_offset = 0
         self.last_store_timestamp = 0
+        self.nul_end = 0
+        self.on_flushed: Callable[[int], Awaitable[None]] | None = None
         self.damaged_records = DamagedRecords()
         self.sums = BlockSums()
         self._now_ms = clock.now_ms
@@ -135,6 +143,8 @@ class CommitLog:
         self.sums.add(file, offset, data)
         self.max_offset = offset + size
         self.last_store_timestamp = now_ms
+        if 0 in properties:
+            self.nul_end = self.max_offset
         if in_queue:
             queue.next_offset = queue_offset + 1
         result = PutMessageResult(PutMessageStatus.PUT_OK, "", offset, queue_offset, now_ms, size, store_host)
@@ -183,6 +193,10 @@ class CommitLog:
         self.sums.add(file, start, data, len(requests))
         self.max_offset = start + size
         self.last_store_timestamp = now_ms
+        for _, _, properties, _, _, _ in batch.members:
+            if 0 in properties:
+                self.nul_end = self.max_offset
+                break
         queue_offset = queue.next_offset
         queue.next_offset += len(requests)
         offsets = [request.commit_log_offset for request in requests]
@@ -327,6 +341,13 @@ class CommitLog:
         self.files.write(offset + QUEUE_ID_POSITION, queue_id.to_bytes(4, "big"))
         self.files.write(offset + QUEUE_OFFSET_POSITION, queue_offset.to_bytes(8, "big"))
 
+    def disown(self, offset: int) -> None:
+        """Let the message at ``offset`` be damaged from now on, for whoever reads it: its CRC gets the sign bit, which
+        none has. Raises ``DiskFault``.
+        """
+        place = offset + CRC_POSITION
+        self.files.write(place, bytes((self.files.read(place, 1)[0] | 0x80,)))
+
     # --- flushing ----------------------------------------------------------------------------------------------------
 
     async def flush(self) -> None:
@@ -334,7 +355,10 @@ class CommitLog:
         end = self.max_offset
         for file, first, last in self.files.parts(self.flushed_offset, end):
             await file.file.flush(first, last)
-            self.flushed_offset = max(self.flushed_offset, file.start_offset + last)
+            reached = file.start_offset + last
+            if self.on_flushed is not None and self.nul_end > self.flushed_offset:
+                await self.on_flushed(reached)
+            self.flushed_offset = max(self.flushed_offset, reached)
 
     def flush_now(self) -> None:
         """As :meth:`flush`, but blocks."""

@@ -21,6 +21,7 @@ from engine.protocol.message.record_layout import (
 )
 from engine.store.files.mapped_file import MappedFile
 from engine.store.files.mapped_file_queue import BLOCK_SIZE_BYTES, MappedFileQueue
+from engine.store.log.record_check import may_lack_sector, rest_of_sector
 from engine.store.log.stored_record import parse_record, predecessor_of
 from engine.store.queues.dispatch_request import DispatchRequest
 
@@ -31,15 +32,24 @@ class CommitLogScanner:
     :ivar end_offset: behind the last whole message.
     :ivar damaged_ranges: ``(start, end)`` that hold no message but lie before one.
     :ivar damaged_bytes: how long these are together. Both grow while the walk goes on.
+    :ivar torn: places of messages that are part of the damage because a sector of them may be lost.
     """
 
-    def __init__(self, files: MappedFileQueue, delay_levels_ms: tuple[int, ...], quiet_end: int | None) -> None:
+    def __init__(
+        self,
+        files: MappedFileQueue,
+        delay_levels_ms: tuple[int, ...],
+        quiet_end: int | None,
+        torn_from: int | None = None,
+    ) -> None:
         """:param quiet_end: position from which on zeros are the end of the log, as after a normal shutdown. None:
         a crash may have lost pages anywhere, so everything behind zeros is searched too.
+        :param torn_from: position from which on a crash of the machine may have lost sectors. None: nowhere.
         """
         self._files = files
         self._delay_levels_ms = delay_levels_ms
         self._quiet_end = quiet_end
+        self._torn_from = torn_from
         self._block = b""
         self._block_offset = 0
         #: Where the next message or blank has to begin if nothing is damaged.
@@ -47,6 +57,7 @@ class CommitLogScanner:
         self.end_offset = 0
         self.damaged_ranges: list[tuple[int, int]] = []
         self.damaged_bytes = 0
+        self.torn: list[int] = []
 
     def scan(self, start_file: int) -> Iterator[DispatchRequest]:
         """All whole messages from the file with number ``start_file`` on, in order."""
@@ -105,7 +116,15 @@ class CommitLogScanner:
         if size < FIXED_SIZE_BYTES or offset + size > file.found_end_offset:
             return None
         at = self._cover(file, offset, size)
-        return parse_record(self._block, at, offset, self._delay_levels_ms)
+        request = parse_record(self._block, at, offset, self._delay_levels_ms)
+        if request is not None and self._torn_from is not None and offset >= self._torn_from:
+            position = offset - file.start_offset
+            length = min(size + rest_of_sector(position + size), file.end_offset - offset)
+            at = self._cover(file, offset, length)
+            if may_lack_sector(self._block[at : at + size], position, self._block[at + size : at + length]):
+                self.torn.append(offset)
+                return None
+        return request
 
     def _search(self, file: MappedFile, offset: int) -> int | None:
         """Where in ``file`` the next whole message begins, at or after ``offset``; None when there is none."""

@@ -2,9 +2,8 @@
 
 RocketMQ checks a message when it recovers and sends later whatever its consume queues point to. Here each one is
 checked on its way out: that it lies where it says, that it is the one asked for, that its lengths add up to its size,
-that its body has its CRC, and that no disk sector of its properties is lost, which reads as zeros. Properties that are
-not UTF-8 are the sender's. What the format has no check for (a time stamp, a flag, a letter of a property) may still
-have changed.
+and that its body has its CRC. What the format has no check for (a time stamp, a flag, the properties) may still have
+changed: a property may hold any bytes, so nothing can be said of them by what they look like.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import zlib
 from enum import Enum
 from typing import Final
 
-from engine.protocol.message.record_layout import HOST_FLAGS, MESSAGE_MAGIC, PROPERTIES_LENGTH, fields_at
+from engine.protocol.message.record_layout import HOST_FLAGS, MESSAGE_MAGIC, PROPERTIES_LENGTH, SYSTEM_FLAG, fields_at
 from engine.store.queues.consume_queue import ConsumeQueue
 
 _FRAMES: Final = fields_at(
@@ -33,7 +32,7 @@ class Damage(Enum):
     )
     LENGTHS = "its lengths do not add up to its size"
     BODY = "its body does not have its CRC"
-    PROPERTIES = "its topic cannot be read, or a disk sector of its properties is lost"
+    TOPIC = "its topic cannot be read"
 
 
 def damage_of(
@@ -67,34 +66,39 @@ def damage_of(
         return Damage.LENGTHS
     if check_crc and zlib.crc32(view[body_at:topic_at]) & 0x7FFFFFFF != crc:
         return Damage.BODY
-    rest = bytes(view[topic_at:end])
-    return _damage_behind_body(rest, queue.topic_block if queue is not None else None, commit_log_offset + size)
+    return _damage_behind_body(bytes(view[topic_at:end]), queue.topic_block if queue is not None else None)
 
 
-def _damage_behind_body(rest: bytes, topic_block: bytes | None, end_offset: int) -> Damage | None:
-    """The same of the topic, the length of the properties and the properties, which end at ``end_offset``."""
+def _damage_behind_body(rest: bytes, topic_block: bytes | None) -> Damage | None:
+    """The same of the topic and the length of the properties."""
     topic_size = 1 + rest[0]
     properties_at = topic_size + PROPERTIES_LENGTH.size
     if len(rest) < properties_at or int.from_bytes(rest[topic_size:properties_at], "big") != len(rest) - properties_at:
         return Damage.LENGTHS
     if topic_block is None:
-        if not rest[1:topic_size].isascii():
-            return Damage.PROPERTIES
-    elif not rest.startswith(topic_block):
-        return Damage.ANOTHER_MESSAGE
-    properties = rest[properties_at:]
-    is_lost = 0 in properties and _lacks_sector(properties, end_offset - len(properties))
-    return Damage.PROPERTIES if is_lost else None
+        return None if rest[1:topic_size].isascii() else Damage.TOPIC
+    return None if rest.startswith(topic_block) else Damage.ANOTHER_MESSAGE
 
 
-def _lacks_sector(data: bytes, offset: int) -> bool:
-    """True when ``data``, which begins at ``offset`` of the log, is all zeros within one disk sector."""
-    position = 0
-    while position < len(data):
-        sector_end = position + _SECTOR_BYTES - (offset + position) % _SECTOR_BYTES
-        piece = data[position:sector_end]
-        # A sector that begins inside the data; one that began before it was judged by what lies there.
-        if (offset + position) % _SECTOR_BYTES == 0 and piece.count(0) == len(piece):
-            return True
-        position = sector_end
-    return False
+def may_lack_sector(record: bytes, position: int, following: bytes = b"") -> bool:
+    """Whether a crash of the machine may have taken a part of the properties of ``record``, a good message that begins
+    at ``position`` of its file; ``following`` comes after it in its last sector.
+
+    A disk writes a sector whole or not at all, and what it has not written reads as zeros up to the sector's end. So
+    that end is looked at in each sector. Properties may hold zeros as well: where anything else tells that the message
+    was on the disk, that counts.
+    """
+    (sys_flag,) = SYSTEM_FLAG.unpack_from(record)
+    frame = _FRAMES[sys_flag & HOST_FLAGS]
+    topic_at = frame.size + frame.unpack_from(record)[-1]
+    properties_at = topic_at + 1 + record[topic_at] + PROPERTIES_LENGTH.size
+    properties = record[properties_at:]
+    if 0 not in properties:
+        return False
+    first_end = -(position + properties_at + 1) % _SECTOR_BYTES
+    return (properties[-1] == 0 and not following.strip(b"\0")) or 0 in properties[first_end::_SECTOR_BYTES]
+
+
+def rest_of_sector(position: int) -> int:
+    """How many bytes lie between ``position`` of a file and the end of the sector that the byte before it lies in."""
+    return -position % _SECTOR_BYTES

@@ -8,6 +8,11 @@
 
 A key is ``topic#key``; hashes may collide, so whoever finds a message has to compare the key itself.
 
+After a clock was set back, messages come that are older than the begin timestamp. RocketMQ writes 0 seconds for them
+and no longer finds them by their time. Here the place of entry 0, which the format leaves unused, keeps the oldest time
+(int64); 0 seconds then means any time from there to the end of the first second. The end timestamp is the newest time,
+not the last one.
+
 The file that is being written keeps its header and slots in memory and writes them when it is flushed. A scattered
 write per key would cost more than all the rest, and nothing is lost by it: after a crash the newest file is built
 again from the commit log in any case, because nobody can tell which of its pages reached the disk.
@@ -34,13 +39,15 @@ HEADER_SIZE_BYTES: Final = HEADER.size
 ENTRY_SIZE_BYTES: Final = ENTRY.size
 assert (HEADER_SIZE_BYTES, ENTRY_SIZE_BYTES) == (40, 20)
 _MAX_SECONDS: Final = 0x7FFFFFFF
+_OLDEST: Final = struct.Struct(">q")
 
 
 class IndexFile:
     """A hash table of fixed size.
 
-    :ivar begin_timestamp, end_timestamp: store time of the first and last message in it, ms.
-    :ivar begin_offset, end_offset: their commit-log offsets (of their first byte).
+    :ivar begin_timestamp: store time of the first message in it, ms; the entries count from there.
+    :ivar oldest_timestamp, end_timestamp: store times of the oldest and the newest message in it, ms.
+    :ivar begin_offset, end_offset: commit-log offsets of the first and the last message (of their first byte).
     :ivar index_count: number that the next entry gets.
     """
 
@@ -57,6 +64,7 @@ class IndexFile:
         "index_count",
         "is_dirty",
         "name",
+        "oldest_timestamp",
         "path",
         "used_slots",
     )
@@ -72,6 +80,10 @@ class IndexFile:
         self.begin_timestamp, self.end_timestamp, self.begin_offset, self.end_offset = header[:4]
         self.used_slots = header[4]
         self.index_count = max(1, header[5])
+        self.oldest_timestamp = self.begin_timestamp
+        if self.index_count > 1:
+            (oldest,) = _OLDEST.unpack(self._pooled.file.read_at(self._entries_at, _OLDEST.size))
+            self.oldest_timestamp = min(oldest, self.begin_timestamp) if oldest else self.begin_timestamp
         #: The slots, once a key has been put; None while they are read from the file.
         self._slots: array[int] | None = None
         self.is_dirty = False
@@ -108,7 +120,8 @@ class IndexFile:
             slots = self._slots = self._read_slots()
         number = first = self.index_count
         if number == 1:
-            self.begin_offset, self.begin_timestamp = offsets[0], timestamps[0]
+            self.begin_offset = offsets[0]
+            self.begin_timestamp = self.oldest_timestamp = self.end_timestamp = timestamps[0]
         slot_num, begin_ms, used_slots = self._slot_num, self.begin_timestamp, self.used_slots
         writer = BytesWriter()
         for key_hash, offset, timestamp in zip(hashes, offsets, timestamps, strict=True):
@@ -126,7 +139,9 @@ class IndexFile:
         self._pooled.file.write_at(self._entries_at + first * ENTRY_SIZE_BYTES, writer.getvalue())
         self.used_slots = used_slots
         self.index_count = number
-        self.end_offset, self.end_timestamp = offsets[-1], timestamps[-1]
+        self.end_offset = offsets[-1]
+        self.oldest_timestamp = min(self.oldest_timestamp, *timestamps)
+        self.end_timestamp = max(self.end_timestamp, *timestamps)
         self.is_dirty = True
 
     def _read_slots(self) -> array[int]:
@@ -153,21 +168,25 @@ class IndexFile:
                 slots.byteswap()
             file.write_at(HEADER_SIZE_BYTES, slots.tobytes())
         file.write_at(0, header)
+        if self.oldest_timestamp < self.begin_timestamp:
+            file.write_at(self._entries_at, _OLDEST.pack(self.oldest_timestamp))
         if self.is_full:
             self._slots = None  # it will not change any more: no need to keep it in memory
 
     def find(self, key_hash: int, begin_ms: int, end_ms: int) -> Iterator[int]:
         """Commit-log offsets of entries with this hash, stored from ``begin_ms`` to ``end_ms``, newest first.
 
-        An entry's time is known to the second only; it counts when any moment of its second lies in the range.
+        An entry's time is known to the second only, and that of an entry from before the begin timestamp not at all; it
+        counts when any moment that it may stand for lies in the range.
         """
         number = self._slot(key_hash % self._slot_num)
         bound = self.index_count
         while 0 < number < bound:
             entry = self._pooled.file.read_at(self._entries_at + number * ENTRY_SIZE_BYTES, ENTRY_SIZE_BYTES)
             found_hash, commit_log_offset, seconds, previous = ENTRY.unpack(entry)
-            stored_ms = self.begin_timestamp + seconds * 1000
-            if found_hash == key_hash and stored_ms <= end_ms and stored_ms + 999 >= begin_ms:
+            latest_ms = self.begin_timestamp + seconds * 1000 + 999
+            earliest_ms = latest_ms - 999 if seconds else self.oldest_timestamp
+            if found_hash == key_hash and earliest_ms <= end_ms and latest_ms >= begin_ms:
                 yield commit_log_offset
             bound = number  # a chain only leads to older entries; a broken one must not lead in circles
             number = previous
@@ -180,7 +199,9 @@ class IndexFile:
 
     def overlaps(self, begin_ms: int, end_ms: int) -> bool:
         """True when it may hold messages stored from ``begin_ms`` to ``end_ms``."""
-        return self.index_count > 1 and self.begin_timestamp <= end_ms and self.end_timestamp >= begin_ms
+        # RocketMQ keeps the last time, which a clock that was set back leaves before the first one.
+        newest_ms = max(self.begin_timestamp, self.end_timestamp)
+        return self.index_count > 1 and self.oldest_timestamp <= end_ms and newest_ms >= begin_ms
 
     async def flush(self) -> None:
         """Make it durable. Raises ``DiskFault``."""

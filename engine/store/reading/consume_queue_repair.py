@@ -160,7 +160,7 @@ class ConsumeQueueRepair:
             return False
         record = self._commit_log.read_bytes(commit_log_offset, size)
         damage = damage_of(record, 0, size, commit_log_offset, queue, queue_offset)
-        return damage in (None, Damage.BODY, Damage.PROPERTIES)
+        return damage in (None, Damage.BODY)
 
     def _advance(self, queue: ConsumeQueue, search: _Search) -> bool:
         """Read one slice; whether the search is over."""

@@ -179,6 +179,9 @@ class MessageReader:
             message = _decode(record) if record is not None else None
             if record is None or message is None or message.topic != topic:
                 continue
+            # The index tells a time to the second, if at all.
+            if not begin_ms - 999 <= message.store_timestamp <= end_ms + 999:
+                continue
             if key == message.unique_id or (key in message.keys and not is_unique_id):
                 result.buffers.append(record)
         return result

@@ -1,21 +1,24 @@
 """Where in its consume queue does a message belong that recovery finds in the log? RocketMQ 4.9.8 believes the message.
 
-No checksum covers a message's logical offset, queue id or topic, so one message's word is not enough: a flipped bit
-would hide a whole queue behind a topic "made again". What else tells the place:
+No checksum covers a message's logical offset, queue id or topic, so its word is not enough: a flipped bit, or what an
+earlier life of the file left after the end of the log, would hide a whole queue. What else tells the place:
 
 * **Neighbours.** The messages of a queue have consecutive offsets in the order of the log. So a message that does not
   follow the one before it waits for the one behind it::
 
       7 8 3 10          3 is damaged, it is 9                    put right in the log
       7 8 3 9           3 belongs to another queue               left out
-      7 8 0 1           the topic was deleted and made again     7 and 8 are not served any more
+      7 8 3 4           what is served already does not yield    3 and 4 left out
       7 8 [damage] 11   9 and 10 were in the damage              fillers
       7 8 11 12         9 and 10 are nowhere                     fillers
 
 * **The old entries.** What the queues held before this recovery may be torn or out of date, so it proves nothing about
-  the log; but an entry that points to a message in doubt, at its very size, was not made by chance.
+  the log; but an entry that points to a message in doubt, at its very size, was not made by chance. One that says
+  offset 0 tells that the topic was deleted and made again; other deletions are known
+  (:mod:`engine.store.files.deleted_topics`).
 
-A message whose place stays uncertain is left out. It can still be found by its key and by its place in the log.
+A message whose place stays uncertain is left out. It can still be found by its key and by its place in the log. Where
+all messages at the end are left out, and are older than the last one that is not, the log ends before them.
 """
 
 from __future__ import annotations
@@ -61,6 +64,7 @@ class RecoveredPlaces:
     :ivar damaged_bytes: how much of the log was skipped so far. For whoever reads the log.
     :ivar made_again: queues whose topic was deleted and made again.
     :ivar first_change: the first position in the log at which a message was put right; None when none was.
+    :ivar stale_from: once all messages have come: where those of an earlier life of the file begin; None: nowhere.
     """
 
     parts: StoreParts
@@ -69,9 +73,13 @@ class RecoveredPlaces:
     damaged_bytes: int = 0
     made_again: dict[QueueKey, None] = field(default_factory=dict)
     first_change: int | None = None
+    stale_from: int | None = None
     _runs: dict[QueueKey, _Run] = field(default_factory=dict)
     _ready: list[DispatchRequest] = field(default_factory=list)
     _remarks: list[str] = field(default_factory=list)
+    #: The last message of the log that has its place, and those after it that have none, each with a remark.
+    _last: DispatchRequest | None = None
+    _strays: list[tuple[DispatchRequest, str]] = field(default_factory=list)
     #: Pieces of the old queues: (queue, its first offset, entries).
     _old_entries: list[tuple[QueueKey, int, bytes]] = field(default_factory=list)
     _old_bytes: int = 0
@@ -92,6 +100,10 @@ class RecoveredPlaces:
         if not belongs_in_consume_queue(request.sys_flag):
             if request.queue_offset:  # those that get no place say 0
                 self._leave_out(self._run_of((request.topic, request.queue_id)), request)
+            elif self._last is not None and request.store_timestamp < self._last.store_timestamp:
+                self._strays.append((request, ""))
+            else:
+                self.has_place(request)
             return
         run = self._run_of((request.topic, request.queue_id))
         if run.pending is not None:
@@ -116,13 +128,34 @@ class RecoveredPlaces:
             run.pending = None
             if end is None or end < request.queue_offset <= end + missing:
                 self._accept(run, request)
-            elif request.queue_offset == 0 or (request.queue_offset ^ end).bit_count() == 1:
-                # One changed bit explains it; or it is the only message of a topic made again, and nothing gets lost.
+            elif self._is_explained(request, end):
                 self._accept(run, self._put_right(request, request.queue_id, end))
             else:
                 self._leave_out(run, request)
         self._write()
+        self._judge_end()
         self.report.lines += limited(self._remarks, "messages or queues")
+
+    def _is_explained(self, request: DispatchRequest, end: int) -> bool:
+        """By one changed bit; or it is the only message of a topic made again, and nothing gets lost."""
+        if (request.queue_offset ^ end).bit_count() == 1:
+            return True
+        last = self._last
+        return request.queue_offset == 0 and (last is None or request.store_timestamp >= last.store_timestamp)
+
+    def _judge_end(self) -> None:
+        """Are the messages without a place that end the log of an earlier life of the file?"""
+        strays, last = self._strays, self._last
+        if last is not None and strays and all(stray.store_timestamp < last.store_timestamp for stray, _ in strays):
+            self.stale_from = min(stray.commit_log_offset for stray, _ in strays)
+            self.report.messages_left_out -= sum(bool(remark) for _, remark in strays)
+            self._remarks.append(
+                f"commit log: {counted(len(strays), 'message', 'messages')} from {self.stale_from} on say places that "
+                "are taken, and older times than the message before: an earlier life of the file left them, and the "
+                "log ends there"
+            )
+        else:
+            self._remarks += [remark for _, remark in strays if remark]
 
     # --- judging -----------------------------------------------------------------------------------------------------
 
@@ -147,9 +180,7 @@ class RecoveredPlaces:
         elif following == end + 1:
             is_right, request = True, self._put_right(request, request.queue_id, end)
         else:
-            is_right = following == claimed + 1 and (following != end or claimed == 0)
-            if is_right and claimed < end:
-                self._begin_anew(run, request)
+            is_right = following == claimed + 1 and claimed > end
         if is_right:
             self._accept(run, request)
         else:
@@ -169,7 +200,20 @@ class RecoveredPlaces:
 
     # --- deciding ----------------------------------------------------------------------------------------------------
 
+    def has_place(self, request: DispatchRequest) -> None:
+        """What lies before ``request`` is part of the log: its place is known."""
+        if self._last is None or request.commit_log_offset > self._last.commit_log_offset:
+            self._last = request
+        if self._strays:
+            strays, self._strays = self._strays, []
+            for stray, remark in strays:
+                if stray.commit_log_offset > request.commit_log_offset:
+                    self._strays.append((stray, remark))
+                elif remark:
+                    self._remarks.append(remark)
+
     def _accept(self, run: _Run, request: DispatchRequest) -> None:
+        self.has_place(request)
         end = run.end
         if end is not None and request.queue_offset > end:
             self._remarks.append(
@@ -196,6 +240,7 @@ class RecoveredPlaces:
             self._begin_anew(run, request)
             self._accept(run, request)
         else:
+            self.has_place(request)
             self._write()
             self._ready.append(request)
             self._say_who_had_the_place(request)
@@ -212,9 +257,7 @@ class RecoveredPlaces:
             )
 
     def _begin_anew(self, run: _Run, request: DispatchRequest) -> None:
-        """The topic was deleted and made again, and a crash came before the recovery point that says so. All that its
-        queue holds is of the deleted topic then.
-        """
+        """The topic was deleted and made again. All that its queue holds is of the deleted topic then."""
         self._write()
         self._remarks.append(
             f"topic {request.topic} was deleted and made again: consume queue {name_of(request)} begins anew at "
@@ -225,7 +268,7 @@ class RecoveredPlaces:
         queue = self.parts.consume_queues.get_or_create(request.topic, request.queue_id)
         queue.files.remove_all()
         queue.clear_from(0)
-        run.end = None if request.queue_offset else 0
+        run.end = 0
 
     def _put_right(self, request: DispatchRequest, queue_id: int, queue_offset: int) -> DispatchRequest:
         """Write the right place into the message: clients go by what is in it."""
@@ -242,12 +285,16 @@ class RecoveredPlaces:
     def _leave_out(self, run: _Run, request: DispatchRequest, place: str = "") -> None:
         run.left_out += 1
         self.report.messages_left_out += 1
-        self._remarks.append(
+        remark = (
             f"commit log: the message at {request.commit_log_offset} says {name_of(request)} offset "
             f"{request.queue_offset}, where it cannot belong"
             + (f" (an entry of consume queue {place} points to it)" if place else "")
             + "; it is left out"
         )
+        if self._last is not None and request.commit_log_offset > self._last.commit_log_offset:
+            self._strays.append((request, remark))
+        else:
+            self._remarks.append(remark)
 
     def _write(self) -> None:
         self.report.messages_dispatched += len(self._ready)

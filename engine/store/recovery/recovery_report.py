@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 #: Lines about things of one kind; a broken disk should not fill the log.
@@ -26,6 +27,7 @@ class RecoveryReport:
     :ivar entries_beyond_log: consume-queue entries whose messages are not in the log: messages accepted, but lost.
     :ivar shortened_queues: (topic, queue id) -> new max offset of the queues that had such entries. Consumer offsets
         beyond it must be set back to it, or the consumer would skip the messages that come next.
+    :ivar unfinished_deletions: topics that a crash interrupted the deletion of: what files still say of them is old.
     :ivar rebuilt_queues: (topic, queue id) of consume queues built again from the log.
     :ivar in_doubt_offset: where in the log begins what a crash may have torn.
     :ivar successors: place of a message -> place of a message from there on that was made of it: the half message that
@@ -46,6 +48,7 @@ class RecoveryReport:
     messages_left_out: int = 0
     entries_beyond_log: int = 0
     shortened_queues: dict[tuple[str, int], int] = field(default_factory=dict)
+    unfinished_deletions: list[str] = field(default_factory=list)
     rebuilt_queues: list[tuple[str, int]] = field(default_factory=list)
     in_doubt_offset: int = 0
     successors: dict[int, int] = field(default_factory=dict)
@@ -72,6 +75,30 @@ class RecoveryReport:
     def say(self, line: str) -> None:
         """Add a sentence."""
         self.lines.append(line)
+
+    def explain_losses(self, lengths_before: Mapping[tuple[str, int], int]) -> None:
+        """Say which queues became shorter than ``lengths_before``, and why."""
+        if not self.shortened_queues:
+            return
+        why = (
+            "the commit log was damaged or cut from outside"
+            if self.was_clean or self.log_bytes_lost
+            else "they had been accepted, but the commit log with them had not reached the disk"
+        )
+        self.say(
+            f"{counted(self.entries_beyond_log, 'entry', 'entries')} of "
+            f"{counted(len(self.shortened_queues), 'consume queue', 'consume queues')} pointed beyond the log; "
+            f"removed: {why}"
+        )
+        lines = []
+        for (topic, queue_id), max_offset in self.shortened_queues.items():
+            before = lengths_before.get((topic, queue_id), 0)
+            lines.append(
+                f"consume queue {topic}/{queue_id} now ends at offset {max_offset}"
+                + (f" (before: {before})" if before > max_offset else "")
+                + "; consumers that were further are set back to it"
+            )
+        self.lines += limited(lines, "consume queues")
 
 
 def counted(number: int, singular: str, plural: str) -> str:

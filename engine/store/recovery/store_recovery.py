@@ -4,7 +4,7 @@
 The commit log is the truth; consume queues and index can always be made from it. The steps:
 
 1. Was the last exit a normal one? The file ``abort`` exists while a store runs. It is written before anything else, so
-   that a crash during recovery is seen as one.
+   that a crash during recovery is seen as one; after a crash it stays as it is until the recovery is on the disk.
 2. Read what is known to be on disk (:mod:`engine.store.files.recovery_point`). Consume-queue entries behind that are
    forgotten, because after a crash of the machine any of their pages may be lost; a queue that is shorter than it was
    known to be is forgotten as a whole. Index files that are not known to be durable are deleted.
@@ -24,9 +24,8 @@ checkpoint missing, damaged, or from the future   RocketMQ trusts its times and 
 damage in the middle of the log                   RocketMQ cuts the log there. Here only what is damaged is left out,
                                                   and its logical offsets get filler entries.
 a topic deleted and made again before the crash   Its old messages come back and hide the new ones, which have the same
-                                                  offsets. Here the new ones count, where more than one of them says
-                                                  that the queue began anew
-                                                  (:mod:`~engine.store.recovery.recovered_places`).
+                                                  offsets. Here it is known where they end
+                                                  (:mod:`~engine.store.files.deleted_topics`).
 a queue all of whose messages have expired        A rebuild would start it at offset 0 again and consumers would skip
                                                   its next messages; its old max offset is kept.
 commit-log file of another size                   RocketMQ refuses to start. Here every file has its own size.
@@ -37,6 +36,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.store.files.abort_file import AbortFile
 from engine.store.files.consume_queue_entry import FILLER_ENTRY, FILLER_SIZE
 from engine.store.files.recovery_point import QueueExtent, RecoveryPoint, load_recovery_point
 from engine.store.files.store_checkpoint import StoreCheckpoint
@@ -47,9 +47,8 @@ from engine.store.queues.dispatch_request import DispatchRequest
 from engine.store.recovery.consume_queue_check import why_not_usable
 from engine.store.recovery.recovered_places import RecoveredPlaces
 from engine.store.recovery.recovery_report import RecoveryReport, counted, limited
+from engine.store.recovery.store_times import StoreTimes
 from engine.store.services.store_parts import StoreParts
-
-ABORT_PATH = "abort"
 
 #: Messages whose keys are put into the index together while the log is read.
 _BATCH_SIZE = 1_000
@@ -81,6 +80,7 @@ class StoreRecovery:
         self._parts = parts
         self._checkpoint = checkpoint
         self._known = known
+        self._abort_file = AbortFile(parts.disk)
         self._report = RecoveryReport()
         self._places = RecoveredPlaces(parts, self._report, self._is_begun_at_zero)
         self._max_record_size = parts.config.max_message_size + ENVELOPE_MAX_BYTES
@@ -94,14 +94,18 @@ class StoreRecovery:
         self._begun: dict[_QueueKey, None] = {}
         #: Messages before this position of the log were dispatched durably.
         self._dispatched_before = 0
+        #: What the recovery point says of the queues that still count.
+        self._extents: dict[_QueueKey, QueueExtent] = {}
 
     def run(self) -> RecoveryReport:
         """Recover. Raises ``DiskFull``, ``DiskFault``."""
         report = self._report
-        report.was_clean = not self._parts.disk.exists(ABORT_PATH)
-        self._parts.disk.write_whole(ABORT_PATH, b"")
+        report.was_clean = not self._abort_file.exists
+        if report.was_clean:
+            self._abort_file.write(0)
         report.lines += self._parts.commit_log.files.load()
         self._give_up_behind(self._known.end_offset)
+        report.lines += self._parts.deleted_topics.load()
         point = self._load_point()
         self._load_queues(point)
         if self._parts.index is not None:
@@ -150,9 +154,9 @@ class StoreRecovery:
 
     def _load_queues(self, point: RecoveryPoint | None) -> None:
         """Each queue is looked at as soon as it is loaded, while its file is open: there may be ten thousand."""
-        known = point.queues if point is not None else {}
-        lines: list[str] = []
         self._dispatched_before = point.dispatched_offset if point is not None else 0
+        known = self._extents = self._extents_in(point)
+        lines: list[str] = []
 
         def look(queue: ConsumeQueue) -> None:
             why = self._forget_what_is_not_durable(queue, known.get((queue.topic, queue.queue_id)))
@@ -166,6 +170,18 @@ class StoreRecovery:
             if queues.get(topic, queue_id) is None:
                 look(queues.get_or_create(topic, queue_id))
         self._report.lines += limited(lines, "consume queues")
+
+    def _extents_in(self, point: RecoveryPoint | None) -> dict[_QueueKey, QueueExtent]:
+        """What ``point`` says of the queues, but for those whose topic was deleted after it."""
+        kept: dict[_QueueKey, QueueExtent] = {}
+        deleted: dict[str, None] = {}
+        for (topic, queue_id), extent in point.queues.items() if point is not None else ():
+            if self._parts.deleted_topics.end_of(topic) >= max(1, self._dispatched_before):
+                deleted[topic] = None
+            else:
+                kept[topic, queue_id] = extent
+        self._report.unfinished_deletions += deleted
+        return kept
 
     def _forget_what_is_not_durable(self, queue: ConsumeQueue, extent: QueueExtent | None) -> str | None:
         """Returns why nothing of ``queue`` can be used, which had ``extent`` at the recovery point."""
@@ -182,7 +198,8 @@ class StoreRecovery:
             length = durable
         self._lengths_before[key] = length
         if why is not None or durable == 0:
-            self._rebuilt[key] = self._first_offset_in_log(queue) if why is None else 0
+            is_of_deleted_topic = self._parts.deleted_topics.end_of(queue.topic) > 0
+            self._rebuilt[key] = 0 if why is not None or is_of_deleted_topic else self._first_offset_in_log(queue)
             queue.files.remove_all()
             queue.clear_from(0)
         else:
@@ -197,11 +214,11 @@ class StoreRecovery:
         """How long ``queue`` was, as far as can be known: behind ``durable`` after a crash, there may be anything."""
         if self._report.was_clean and durable:
             return durable
+        first = max(self._dispatched_before, self._parts.deleted_topics.end_of(queue.topic))
         for queue_offset, (commit_log_offset, size, _) in queue.entries_backward():
             if queue_offset < durable:
                 break
-            farthest = self._dispatched_before + _PLAUSIBLE_LOG_BYTES
-            if self._dispatched_before <= commit_log_offset < farthest and 0 < size <= self._max_record_size:
+            if first <= commit_log_offset < first + _PLAUSIBLE_LOG_BYTES and 0 < size <= self._max_record_size:
                 return queue_offset + 1
         return durable
 
@@ -221,14 +238,15 @@ class StoreRecovery:
         report = self._report
         is_quiet = report.was_clean and point is not None and point.is_clean
         quiet_end = max(point.flushed_offset, point.dispatched_offset) if is_quiet and point is not None else None
-        scanner = CommitLogScanner(log.files, self._parts.config.delay_levels_ms, quiet_end)
+        torn_from = self._torn_from(point)
+        scanner = CommitLogScanner(log.files, self._parts.config.delay_levels_ms, quiet_end, torn_from)
         indexed_before = self._parts.index.indexed_offset if self._parts.index is not None else 0
         in_doubt = not report.was_clean
         report.in_doubt_offset = point.flushed_offset if point is not None else 0
         if self._known.in_doubt_offset is not None:
             report.in_doubt_offset = min(report.in_doubt_offset, self._known.in_doubt_offset)
         batch: list[DispatchRequest] = []
-        times = _StoreTimes()
+        times = StoreTimes()
         for request in scanner.scan(self._first_file(point)):
             report.messages_checked += 1
             log.last_store_timestamp = request.store_timestamp
@@ -240,6 +258,8 @@ class StoreRecovery:
             self._places.damaged_bytes = scanner.damaged_bytes
             if self._lacks_entry(request):
                 self._places.add(request)
+            else:
+                self._places.has_place(request)
             if self._parts.index is not None:
                 batch.append(request)
                 if len(batch) >= _BATCH_SIZE:
@@ -251,14 +271,41 @@ class StoreRecovery:
             self._parts.index.put(batch)
         if not report.was_clean and point is not None:
             self._say_what_was_dispatched_again(indexed_before, scanner.end_offset)
+        end_offset = scanner.end_offset if self._places.stale_from is None else self._places.stale_from
+        self._give_up_damage(scanner, end_offset)
+        report.successors = {place: made for place, made in report.successors.items() if made < end_offset}
+        return end_offset
+
+    def _give_up_damage(self, scanner: CommitLogScanner, end_offset: int) -> None:
+        """Say what is damaged before ``end_offset``, where the log ends, and put fillers where entries point to it."""
+        report = self._report
+        for offset in scanner.torn:
+            report.say(
+                f"commit log: the message at {offset} counts as torn: when the machine crashed, it was not known to be "
+                "on the disk, and its properties have zeros where a sector ends"
+            )
+            if offset < end_offset:
+                self._parts.commit_log.disown(offset)
         for start, end in scanner.damaged_ranges:
+            if start >= end_offset:
+                break
             report.damaged_ranges.append((start, end))
             report.say(
                 f"commit log: bytes {start} to {end} hold no whole message and are left out; "
                 "the messages behind them are kept"
             )
             self._leave_out(start, end)
-        return scanner.end_offset
+
+    def _torn_from(self, point: RecoveryPoint | None) -> int | None:
+        """From where on a crash of the machine may have torn messages; None: nowhere, as far as can be known. A killed
+        process tears nothing, and what a group counts was on the disk.
+        """
+        if self._report.was_clean or self._known.end_offset is not None:
+            return None
+        flushed_offset = self._abort_file.flushed_before_machine_crash()
+        if flushed_offset is None or point is None:
+            return flushed_offset
+        return max(flushed_offset, point.flushed_offset)
 
     def _say_what_was_dispatched_again(self, indexed_before: int, end_offset: int) -> None:
         """After a crash: what had not been recorded as durable was made again. That is no damage, but worth a line."""
@@ -290,9 +337,11 @@ class StoreRecovery:
         return number
 
     def _lacks_entry(self, request: DispatchRequest) -> bool:
-        """Whether its entry is not known to be durable. A message that was dispatched, but whose queue is not known, is
-        of a deleted topic: it must not come back.
+        """Whether its entry is not known to be durable. What is of a deleted topic must not come back: a message from
+        before the deletion, and one that was dispatched but whose queue is not known.
         """
+        if request.commit_log_offset < self._parts.deleted_topics.end_of(request.topic):
+            return False
         key = (request.topic, request.queue_id)
         return request.commit_log_offset >= self._dispatched_before or key in self._damaged_queues
 
@@ -322,7 +371,7 @@ class StoreRecovery:
         flushed = end_offset if report.was_clean else (point.flushed_offset if point is not None else log.min_offset)
         changed = self._places.first_change
         log.continue_at(end_offset, min(flushed, end_offset, flushed if changed is None else changed))
-        if report.bytes_cut:
+        if report.bytes_cut and self._places.stale_from is None:
             report.say(
                 f"commit log: {counted(report.bytes_cut, 'byte', 'bytes')} behind its last whole message made up no "
                 f"whole message and were removed; the log ends at {end_offset}"
@@ -345,7 +394,7 @@ class StoreRecovery:
             is_made_again = key in self._places.made_again
             before = 0 if is_made_again else self._lengths_before.get(key, 0)
             if key in self._rebuilt and not is_made_again:
-                extent = point.queues.get(key) if point is not None and is_log_whole else None
+                extent = self._extents.get(key) if is_log_whole else None
                 queue.skip_to(max(self._rebuilt[key], extent.max_offset if extent is not None else 0))
             lost = before - queue.max_offset
             if lost > 0:
@@ -355,9 +404,10 @@ class StoreRecovery:
             if is_made_again or key not in self._begun or not is_log_whole or self._report.damaged_ranges:
                 queue.correct_min_offset(self._parts.commit_log.min_offset)
         self._parts.dispatcher.dispatched_offset = end_offset
+        self._parts.deleted_topics.limit(self._parts.commit_log.min_offset, end_offset)
         if self._parts.index is not None:
             self._parts.index.indexed_offset = min(self._parts.index.indexed_offset, end_offset)
-        self._explain_losses()
+        self._report.explain_losses(self._lengths_before)
 
     def _cut_behind(self, queue: ConsumeQueue, end_offset: int) -> None:
         """Remove entries of ``queue`` that point behind ``end_offset``, and fillers that only lead up to them."""
@@ -371,30 +421,6 @@ class StoreRecovery:
         if cuts:
             queue.clear_from(keep)
 
-    def _explain_losses(self) -> None:
-        report = self._report
-        if not report.shortened_queues:
-            return
-        why = (
-            "the commit log was damaged or cut from outside"
-            if report.was_clean or report.log_bytes_lost
-            else "they had been accepted, but the commit log with them had not reached the disk"
-        )
-        report.say(
-            f"{counted(report.entries_beyond_log, 'entry', 'entries')} of "
-            f"{counted(len(report.shortened_queues), 'consume queue', 'consume queues')} pointed beyond the log; "
-            f"removed: {why}"
-        )
-        lines = []
-        for key, max_offset in report.shortened_queues.items():
-            before = self._lengths_before.get(key, 0)
-            lines.append(
-                f"consume queue {_name(key)} now ends at offset {max_offset}"
-                + (f" (before: {before})" if before > max_offset else "")
-                + "; consumers that were further are set back to it"
-            )
-        report.lines += limited(lines, "consume queues")
-
     def _check_times(self) -> None:
         if self._checkpoint.was_missing and self._parts.commit_log.files.files:
             self._report.say("file checkpoint was missing; it is written again. Recovery does not need it")
@@ -407,29 +433,6 @@ class StoreRecovery:
         self._checkpoint.consume_queue_timestamp = self._parts.commit_log.last_store_timestamp
         if self._parts.index is not None:
             self._checkpoint.index_timestamp = self._parts.index.last_store_timestamp
-
-
-class _StoreTimes:
-    """Says which messages lie between two others in the log, but not in time. A clock set back moves all behind it."""
-
-    def __init__(self) -> None:
-        self.lines: list[str] = []
-        self._before_ms: int | None = None
-        self._last: DispatchRequest | None = None
-
-    def check(self, request: DispatchRequest) -> None:
-        """The next message."""
-        last, before_ms, after_ms = self._last, self._before_ms, request.store_timestamp
-        if last is not None:
-            if before_ms is not None and before_ms <= after_ms and not before_ms <= last.store_timestamp <= after_ms:
-                self.lines.append(
-                    f"commit log: the message at {last.commit_log_offset} says that it was stored at "
-                    f"{last.store_timestamp} ms, those before and behind it at {before_ms} and {after_ms}: it is "
-                    "served, but not found by its time"
-                )
-            else:
-                self._before_ms = last.store_timestamp
-        self._last = request
 
 
 def _name(key: _QueueKey) -> str:

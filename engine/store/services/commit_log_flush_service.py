@@ -16,7 +16,7 @@ import logging
 from collections.abc import Callable
 
 from engine.runtime.background_tasks import BackgroundTasks
-from engine.runtime.port import Clock, DiskFault
+from engine.runtime.port import Clock, DiskFault, DiskFull
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 from engine.store.log.commit_log import CommitLog
 
@@ -113,6 +113,10 @@ class CommitLogFlushService:
         self._last_flush_ms = self._clock.now_ms()
         try:
             await self._commit_log.flush()
+        except DiskFull as fault:
+            # The log is on the disk, but that could not be noted: it is tried again, and nobody is told so until then.
+            _log.error("what was flushed cannot be called durable: %s", fault)
+            return False
         except DiskFault as fault:
             self._fault = fault
             self._on_fault(fault)

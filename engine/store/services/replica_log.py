@@ -11,6 +11,7 @@ import logging
 
 from engine.protocol.message.record_layout import BLANK_MAGIC, BLANK_MIN_SIZE_BYTES, MESSAGE_MAGIC, SIZE_AND_MAGIC
 from engine.store.log.commit_log import CommitLog
+from engine.store.log.record_check import may_lack_sector
 from engine.store.log.stored_record import parse_record
 from engine.store.queues.dispatch_request import DispatchRequest
 from engine.store.services.message_dispatcher import MessageDispatcher
@@ -85,6 +86,8 @@ class ReplicaLog:
                 data = log.read_bytes(self._read_to, size)
                 request = parse_record(data, 0, self._read_to, self._delay_levels_ms)
                 if request is not None:
+                    if may_lack_sector(data, self._read_to - file.start_offset):
+                        log.nul_end = request.end_offset
                     return request
                 _log.error("the message at byte %d came damaged from the master", self._read_to)
             self._read_to += size

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from engine.runtime.port import Clock, Disk, DiskFault
 from engine.store.files.config_file import ConfigFile
+from engine.store.files.deleted_topics import DeletedTopics
 from engine.store.files.mapping_pool import MappingPool
 from engine.store.files.recovery_point import PATH as RECOVERY_POINT_PATH
 from engine.store.files.running_flags import RunningFlags
@@ -29,6 +30,7 @@ class StoreParts:
     index: IndexService | None
     dispatcher: MessageDispatcher
     recovery_point_file: ConfigFile
+    deleted_topics: DeletedTopics
     flags: RunningFlags = field(default_factory=RunningFlags)
 
     @classmethod
@@ -51,6 +53,7 @@ class StoreParts:
             index,
             MessageDispatcher(table, index, on_dispatch_fault),
             ConfigFile(disk, RECOVERY_POINT_PATH),
+            DeletedTopics(disk),
         )
 
     def close(self) -> None:

@@ -52,6 +52,10 @@ def test_a_file_that_cannot_be_used_does_not_keep_a_broker_from_starting(tmp_pat
     assert thresholds.of(BEHIND) == BEHIND.default
     damaged = next(rule for rule in RULES if rule.name == "damaged")
     assert thresholds.of(damaged) == (4 if b"damaged" in content else 1)
+    for value in (7, 8):
+        thresholds.change({BEHIND.name: value})
+    assert file.with_suffix(".damaged").read_bytes() == content
+    assert Thresholds(file).of(BEHIND) == 8
 
 
 def test_the_document_names_every_rule_with_its_default():

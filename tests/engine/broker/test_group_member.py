@@ -10,6 +10,7 @@ import pytest
 
 from engine.broker.group_member import STATE_CHANGES, GroupMember, MemberEvent, MemberStanding, MemberState
 from engine.client.callbacks.send_result import SendStatus
+from engine.protocol.message.message import Message
 from engine.replication.majority.errors import NotOfThisGroup
 from engine.replication.raft.raft_log import EntryKind
 from tests.support.lab.broker_group import MEMBERS, BrokerGroup
@@ -112,6 +113,21 @@ def test_all_that_was_acknowledged_outlives_a_power_cut_of_all_machines():
             group.restart_member(name)
         group.start_consumer()
         group.world.run_until(lambda: set(group.acknowledged) <= set(group.consumed))
+
+
+def test_a_message_with_properties_of_zeros_outlives_the_killed_processes_of_all_members():
+    with BrokerGroup() as group:
+        zeros = Message("T", b"zeros", properties={"ORDER": "order-7" + "\0" * 1_017})
+        assert group.run(group.sender, group.sender.send(zeros)).status is SendStatus.SEND_OK
+        group.wait_until_same()
+        group.world.run_for(15_000)
+        for name in MEMBERS:
+            group.crash(name)
+        for name in MEMBERS:
+            group.restart_member(name)
+        group.wait_until_same()
+        group.start_consumer()
+        group.world.run_until(lambda: "zeros" in group.consumed)
 
 
 def test_who_goes_in_order_gives_no_message_up_and_comes_back_quickly():

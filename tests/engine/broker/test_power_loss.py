@@ -70,6 +70,8 @@ class Fate:
         #: (queue, offset) -> body of what was acknowledged with SEND_OK.
         self.promised: dict[tuple[int, int], bytes] = {}
         self.sent: set[bytes] = set()
+        #: Body -> its property P: many sectors of letters, or of zeros.
+        self.properties: dict[bytes, str] = {}
         self.refused: set[bytes] = set()
         #: Halves that were acknowledged, and what became of their local transactions; all others are rolled back.
         self.decisions: dict[bytes, int] = {}
@@ -86,7 +88,9 @@ class Fate:
 
     async def send(self, queue_id: int, body: bytes) -> None:
         """One message to its answer, if one comes."""
-        reply = await self._call(self.client.send_request(TOPIC, Message(TOPIC, body), queue_id=queue_id), body)
+        self.properties[body] = self.chance.choice(("", "", "p" * 3_000, "p\0" * 1_500, "\0" * 3_000, "\0"))
+        message = Message(TOPIC, body, properties={"P": self.properties[body]})
+        reply = await self._call(self.client.send_request(TOPIC, message, queue_id=queue_id), body)
         if reply is not None and reply.code == ResponseCode.SUCCESS:
             place = (int(reply.ext_fields["queueId"]), int(reply.ext_fields["queueOffset"]))
             assert place not in self.promised, "two messages were told the same place"
@@ -200,6 +204,8 @@ class Fate:
                 reply = self.client.pull(TOPIC, queue_id, offset)
                 if reply.code == ResponseCode.SUCCESS:
                     for message in _decoded(reply.body):
+                        wanted = self.properties.get(message.body, "")
+                        assert message.properties.get("P", "") == wanted, "properties that nobody sent"
                         yield (queue_id, message.queue_offset), message.body
                 offset = int(reply.ext_fields["nextBeginOffset"])
 

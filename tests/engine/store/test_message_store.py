@@ -404,7 +404,7 @@ def test_query_by_unique_id_finds_its_message_among_newer_ones_with_it_as_key(wo
 def test_a_deleted_topic_is_gone_with_its_files_and_stays_gone(world):
     world.put(topic="Doomed", queue_id=3)
     world.put(topic="Kept")
-    assert world.store.delete_topic("Doomed") == 1
+    world.store.delete_topics(["Doomed"])
     assert world.store.topics() == ["Kept"]
     assert world.disk.list_folder("consumequeue") == ["Kept"]
     world.shutdown()
@@ -417,7 +417,7 @@ def test_a_message_put_in_the_turn_that_deletes_its_topic_does_not_bring_the_top
 
     def put_and_delete():
         world.store.put_message(store_message(topic="Doomed"))
-        world.store.delete_topic("Doomed")
+        world.store.delete_topics(["Doomed"])
 
     world.do(put_and_delete)
     assert world.store.topics() == []

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from engine.protocol.message.message_codec import decode_stored_message
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
 from engine.store.store_check import Kind, Progress, StoreCheck
 from tests.engine.store.recovered_world import world_with
@@ -49,6 +50,26 @@ def test_a_folder_after_a_clean_exit_is_whole():
     assert whole[Kind.MESSAGE] == whole[Kind.ENTRY] == _COUNT
     assert whole[Kind.QUEUE] == 3
     assert min(whole.values()) > 0
+
+
+def test_a_folder_whose_clock_went_back_is_whole_and_answers_queries_by_time():
+    world = StoreWorld()
+    world.start()
+    times_ms = []
+    for minutes in (10, 10, -20, 15):
+        world.runtime.clock.skew_ms += minutes * 60_000
+        times_ms.append(world.put(b"%d" % len(times_ms), keys="k").store_timestamp)
+
+    def found_around(number):
+        moment_ms = times_ms[number]
+        result = world.store.query_message("T", "k", 32, moment_ms - 1_000, moment_ms + 1_000)
+        return [decode_stored_message(record).body for record in result.buffers]
+
+    assert [found_around(number) for number in range(4)] == [[b"0"], [b"1"], [b"2"], [b"3"]]
+    world.shutdown()
+    assert _damaged(_check(world)) == {}
+    world.start_again()
+    assert [found_around(number) for number in range(4)] == [[b"0"], [b"1"], [b"2"], [b"3"]]
 
 
 def test_a_folder_after_a_killed_process_is_whole_too():

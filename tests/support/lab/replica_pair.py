@@ -55,7 +55,10 @@ class ReplicaPair(LabCluster):
 
     def send(self, body: bytes = b"hello", topic: str = "T", delay_level: int = 0) -> SendResult:
         """Send one message and wait for the answer."""
-        message = Message(topic, body, delay_level=delay_level)
+        return self.send_message(Message(topic, body, delay_level=delay_level))
+
+    def send_message(self, message: Message) -> SendResult:
+        """The same with any message."""
         return self.run(self._producer, self._producer.send(message))
 
     def wait_until_same(self, slave: Broker) -> None:

@@ -86,8 +86,9 @@ def test_a_deletion_that_was_answered_survives_a_crash(keep_page_cache):
         assert lab.broker.consumer_offset_manager.query_offset("consumers", "T", 0) == -1
 
 
-def test_without_the_recovery_point_a_crash_would_bring_the_queue_back(monkeypatch):
-    """Shows what the deletion's recovery point is for: the log still has the messages."""
+@pytest.mark.parametrize("is_known", [True, False])
+def test_without_the_record_of_deletions_a_crash_would_bring_the_queue_back(monkeypatch, is_known):
+    """Shows what ``deletedTopics.json`` is for: the log still has the messages."""
     with broker_lab() as lab:
 
         async def nothing() -> None: ...
@@ -97,8 +98,10 @@ def test_without_the_recovery_point_a_crash_would_bring_the_queue_back(monkeypat
         client.send()
         monkeypatch.setattr(lab.broker.store, "make_deletions_last", nothing)
         delete(client, "T")
+        if not is_known:
+            lab.broker.runtime.disk.remove("config/deletedTopics.json")
         lab.restart_broker()
-        assert "T" in lab.broker.store.topics()
+        assert ("T" in lab.broker.store.topics()) is not is_known
 
 
 def test_a_deletion_that_the_disk_has_no_room_to_record_is_no_success_and_the_broker_goes_on(monkeypatch):
@@ -157,6 +160,7 @@ def test_a_crash_inside_a_deletion_loses_no_message_of_the_topic_made_again(monk
             client.send(body=b"old")
         for _ in range(between):
             client.send("U")
+        commit(client, "T", 5)
         lab.run_for(12_000)
 
         async def crashes_before() -> None:
@@ -177,6 +181,9 @@ def test_a_crash_inside_a_deletion_loses_no_message_of_the_topic_made_again(monk
         assert [message.body for message in after.messages()] == [b"new 0", b"new 1"]
         assert len(after.messages("U", max_messages=32)) == min(between, 32)
         assert after.send(body=b"new 2").ext_fields["queueOffset"] == "2"
+        # The group's offset on the old topic would let it skip messages of the new one.
+        known = lab.broker.consumer_offset_manager.query_offset("consumers", "T", 0)
+        assert known == -1 or is_point_lost
 
 
 def test_a_topic_made_again_begins_at_offset_0_and_nobody_skips_its_messages():

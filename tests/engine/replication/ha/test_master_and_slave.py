@@ -8,6 +8,7 @@ from engine.client.callbacks.send_result import SendStatus
 from engine.client.foundation.errors import MQClientError
 from engine.protocol.body.subscription_group_config import SubscriptionGroupConfig
 from engine.protocol.body.topic_config import TopicConfig
+from engine.protocol.message.message import Message
 from engine.replication.ha.ha_client import FollowerState
 from engine.replication.ha.ha_config import BrokerRole, HaConfig, ReplicaAcks
 from engine.replication.ha.ha_connection import HaConnection
@@ -249,6 +250,43 @@ def test_topics_groups_and_offsets_follow_every_ten_seconds():
         pair.world.restart("slave-1")
         again = pair.start_slave(1)
         assert again.topic_config_manager.select_topic_config("Made") == TopicConfig("Made", 3, 3)
+
+
+def test_a_slave_says_once_in_one_line_whose_newer_offsets_it_replaces(caplog):
+    with ReplicaPair() as pair:
+        slave = pair.slave(1)
+        for broker, offset in ((pair.master, 3), (slave, 10)):
+            for group in ("ahead", "also-ahead"):
+                for queue in range(4):
+                    broker.consumer_offset_manager.commit_offset("test", group, "T", queue, offset)
+            broker.consumer_offset_manager.commit_offset("test", "behind", "T", 0, 13 - offset)
+        slave.consumer_offset_manager.commit_offset("test", "only-here", "T", 0, 5)
+        pair.master.schedule_message_service.offset_table[2] = 0
+        slave.schedule_message_service.offset_table[2] = 4
+        pair.world.run_for(30_000)
+        assert slave.consumer_offset_manager.query_offset("ahead", "T", 0) == 3
+        [line] = [text for record in caplog.records if "older than those here" in (text := record.getMessage())]
+        named = "group ahead by 28, group also-ahead by 28, group only-here by 5, delay level 2 by 4"
+        assert line.endswith(f"(messages come again): {named}")
+        for queue in range(4):
+            slave.consumer_offset_manager.commit_offset("test", "ahead", "T", queue, 11)
+        pair.world.run_for(10_000)
+        lines = [text for record in caplog.records if "older than those here" in (text := record.getMessage())]
+        assert lines[1:] == [line.partition(": ")[0] + ": group ahead by 32"]
+
+
+def test_a_slave_serves_properties_of_zeros_also_after_it_was_killed():
+    with ReplicaPair() as pair:
+        slave = pair.slave(1)
+        zeros = Message("T", b"zeros", properties={"ORDER": "order-7" + "\0" * 1_017})
+        result = pair.send_message(zeros)
+        pair.wait_until_same(slave)
+        pair.world.crash("slave-1")
+        pair.world.restart("slave-1")
+        again = pair.slave(1)
+        found = again.store.message_in_queue("T", result.message_queue.queue_id, result.queue_offset)
+        assert found is not None
+        assert found.properties["ORDER"] == zeros.properties["ORDER"]
 
 
 def test_a_slave_that_has_more_than_its_master_is_not_served_and_loses_nothing():

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from engine.runtime.live import live_disk
 from engine.runtime.live.live_disk import LiveDisk
 from engine.runtime.port import DiskFault, DiskFull, FolderLocked
 
@@ -21,9 +22,9 @@ PROJECT = Path(__file__).resolve().parents[4]
 
 @pytest.fixture
 def disk(tmp_path):
-    live_disk = LiveDisk("broker", tmp_path / "data")
-    yield live_disk
-    live_disk.close()
+    opened = LiveDisk("broker", tmp_path / "data")
+    yield opened
+    opened.close()
 
 
 def run_python(program, *arguments):
@@ -324,6 +325,17 @@ def test_a_file_that_was_cut_from_outside_is_a_fault_and_not_the_end_of_the_proc
     with pytest.raises(DiskFault, match=r"cannot read .*data/log: it ends at 5000, not 1048576"):
         file.read_at(4_000, 100_000)
     file.close()
+
+
+def test_the_run_of_the_machine_has_one_name_for_every_process_on_it(disk):
+    program = "from engine.runtime.live.live_disk import LiveDisk; print(LiveDisk('n', None).boot_id)"
+    assert disk.boot_id
+    assert run_python(program).stdout.strip() == disk.boot_id
+
+
+def test_a_machine_that_does_not_tell_its_run_has_no_name_for_it(disk, monkeypatch, tmp_path):
+    monkeypatch.setattr(live_disk, "_BOOT_ID_PATH", tmp_path / "missing")
+    assert disk.boot_id == ""
 
 
 def test_a_sector_that_cannot_be_read_is_a_fault_that_names_the_file(disk, monkeypatch):

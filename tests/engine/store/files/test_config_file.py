@@ -11,7 +11,7 @@ from engine.runtime.lab.lab_runtime import LabMachines
 from engine.runtime.port import DiskFault
 from engine.store.files.config_file import ConfigFile
 
-PATH = "config/topics.json"
+PATH = "config/settings.json"
 
 
 @pytest.fixture

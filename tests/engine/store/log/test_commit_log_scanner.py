@@ -37,13 +37,13 @@ def record(offset, body=b"body", topic=b"T", properties=b"KEYS\x01k", queue_offs
     )
 
 
-def scan(data, file_size=None, quiet_end=None):
+def scan(data, file_size=None, quiet_end=None, torn_from=None):
     with LabMachines() as world:
         disk = world.node("broker-a").disk
         disk.write_whole("commitlog/00000000000000000000", data)
         files = MappedFileQueue(disk, MappingPool(5), "commitlog", file_size or len(data))
         files.load()
-        scanner = CommitLogScanner(files, DELAYS, quiet_end)
+        scanner = CommitLogScanner(files, DELAYS, quiet_end, torn_from)
         return [request.commit_log_offset for request in scanner.scan(0)], scanner
 
 
@@ -90,10 +90,28 @@ def test_a_zero_in_a_property_is_no_damage(properties):
     assert scan(record(0, properties=properties) + bytes(100))[0] == [0]
 
 
-def test_a_lost_sector_of_the_properties_is_damage():
-    data = bytearray(record(0, properties=b"NAME\x01" + b"v" * 2_000))
-    data[1_024:1_536] = bytes(512)
-    assert scan(bytes(data))[0] == []
+@settings(deadline=None)
+@given(st.integers(0, 600), st.integers(600, 3_000), st.data())
+def test_a_lost_sector_of_the_properties_is_damage_only_where_a_machine_crash_may_have_lost_it(
+    body_bytes, properties_bytes, chance
+):
+    first = record(0, body=b"x" * body_bytes)
+    data = bytearray(first + record(len(first), properties=b"v" * properties_bytes))
+    sectors = range(0, len(data), 512)
+    start = chance.draw(st.sampled_from([at for at in sectors if at >= len(data) - properties_bytes]))
+    end = min(start + 512, len(data))
+    data[start:end] = bytes(end - start)
+    data += bytes(1_000)
+    assert scan(bytes(data))[0] == [0, len(first)]
+    found, scanner = scan(bytes(data), torn_from=0)
+    assert (found, scanner.torn) == ([0], [len(first)])
+    assert scan(bytes(data), torn_from=len(first) + 1)[0] == [0, len(first)]
+
+
+def test_a_message_that_ends_with_zeros_is_whole_when_its_sector_holds_more():
+    first = record(0, properties=b"NAME\x01" + bytes(20))
+    assert scan(first + record(len(first)) + bytes(100), torn_from=0)[0] == [0, len(first)]
+    assert scan(first + bytes(100), torn_from=0)[0] == []
 
 
 @pytest.mark.parametrize("topic", [b"", b"a b", b"a/b", b"\xff\xfe", b"x" * 127 + b"."])

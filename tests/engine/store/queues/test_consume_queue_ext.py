@@ -161,7 +161,7 @@ def test_units_are_deleted_with_the_messages_they_belong_to(world):
 def test_deleting_a_topic_deletes_its_units(world):
     world.put(tags="TagA")
     assert world.disk.list_folder("consumequeue_ext") == ["T"]
-    world.store.delete_topic("T")
+    world.store.delete_topics(["T"])
     assert world.disk.list_folder("consumequeue_ext") == []
 
 

@@ -86,6 +86,35 @@ def test_times_limit_the_search_to_the_second(service):
     assert find(service, "k", 1_700_000_020_000, 1_700_000_030_000) == []
 
 
+_START_MS = 1_700_000_000_000
+
+
+@settings(deadline=None, max_examples=200)
+@given(
+    st.lists(st.integers(-40_000, 40_000), min_size=1, max_size=70),
+    st.integers(-50_000, 50_000),
+    st.integers(0, 30_000),
+    st.booleans(),
+)
+def test_a_query_by_time_finds_every_message_however_the_clock_jumped(steps_ms, begin_ms, length_ms, is_reopened):
+    with LabMachines() as world:
+        runtime = world.node("broker-a")
+        service = IndexService(runtime.disk, MappingPool(10), runtime.clock, 4, 30)
+        for number, ms in enumerate(steps_ms):
+            service.put([request(number, keys="k", stored_ms=_START_MS + ms)])
+        if is_reopened:
+            service.flush_now()
+            durable = {file.name: file.index_count for file in service.files}
+            service.close()
+            service = IndexService(runtime.disk, MappingPool(10), runtime.clock, 4, 30)
+            assert service.load(durable, True, 0) == []
+        found = find(service, "k", _START_MS + begin_ms, _START_MS + begin_ms + length_ms)
+        wanted = [number for number, ms in enumerate(steps_ms) if begin_ms <= ms <= begin_ms + length_ms]
+        assert {*wanted} <= {*found}
+        if steps_ms == sorted(steps_ms):  # then no other second is taken for a wanted one
+            assert all(begin_ms - 1_000 < steps_ms[number] < begin_ms + length_ms + 1_000 for number in found)
+
+
 def test_rolled_back_messages_are_not_indexed_and_repeated_ones_once(service):
     service.put([request(0, keys="k"), request(100, keys="k", sys_flag=0xC)])
     service.put([request(0, keys="k"), request(100, keys="k"), request(200, keys="k  k2")])

@@ -81,7 +81,7 @@ def test_reading_backward_and_from_the_middle_finds_them_too():
 
 def test_the_messages_of_a_deleted_topic_of_that_name_are_not_taken():
     world = world_with(100, queues=1)
-    world.do(lambda: world.store.delete_topic("T"))
+    world.do(lambda: world.store.delete_topics(["T"]))
     for number in range(1_000, 1_100):
         world.put(body_of(number))
     world.shutdown()

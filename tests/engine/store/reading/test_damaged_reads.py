@@ -67,10 +67,9 @@ def test_one_flipped_bit_of_a_body_hides_that_message_and_no_other(caplog):
     ],
 )
 def test_damage_to_each_field_that_can_be_checked_is_seen(at, expected):
-    def damage(world, path, position):
-        world.flip(path, position + at)
-
-    world = _damaged_after_clean_exit(80, damage, mapped_file_size_commit_log=4096)
+    world = _damaged_after_clean_exit(
+        80, lambda w, path, position: w.flip(path, position + at), mapped_file_size_commit_log=4096
+    )
     assert _numbers(world) == [number for number in range(80) if number != 20]
     assert [record.damage for record in world.store.commit_log.damaged_records.newest(9)] == [expected]
 

@@ -103,37 +103,61 @@ def test_any_changed_bit_of_a_place_costs_no_other_message_and_is_said(field, nu
 
 
 @pytest.mark.parametrize("how", ENDS)
-@pytest.mark.parametrize("new", [2, 3, 40])
+@pytest.mark.parametrize("new", [0, 1, 2, 3, 40])
 def test_a_topic_made_again_begins_anew_without_any_recovery_point(how, new):
     world = world_with(30, queues=1)
-    world.do(lambda: world.store.delete_topic("T"))
+    world.do(lambda: world.store.delete_topics(["T"]))
     for number in range(new):
         world.put(body_of(number), keys=f"n{number}")
     end(world, how)
     report = world.start_again()
     assert world.bodies() == [body_of(number) for number in range(new)]
-    assert "topic T was deleted and made again" in "\n".join(report.lines)
+    assert report.messages_left_out == 0
     assert_goes_on(world)
 
 
-def test_one_message_of_a_topic_made_again_is_enough_where_its_entry_says_so():
-    world = world_with(30, queues=1)
-    world.do(lambda: world.store.delete_topic("T"))
-    world.put(b"new")
-    end(world, "killed")
+def test_what_is_deleted_in_a_log_that_a_power_cut_shortens_ends_with_the_log():
+    world = world_with(5, queues=1)
+    world.flush()
+    world.put(b"not flushed", topic="U")
+    world.do(lambda: world.store.delete_topics(["T"]))
+    world.cut_power()
     world.start_again()
-    assert [(message.queue_offset, message.body) for message in world.messages()] == [(0, b"new")]
-
-
-def test_one_message_of_a_topic_made_again_is_served_behind_the_old_ones_where_nothing_else_tells():
-    world = world_with(30, queues=1)
-    world.do(lambda: world.store.delete_topic("T"))
+    assert world.bodies() == []
     world.put(b"new")
     end(world, "no entries")
+    world.start_again()
+    assert world.bodies() == [b"new"]
+
+
+@pytest.mark.parametrize("how", ["killed", "clean, no recovery point"])
+@pytest.mark.parametrize("new", [1, 2, 5])
+def test_the_entries_of_a_topic_made_again_tell_where_the_deletion_is_not_known(how, new):
+    """As in a folder of RocketMQ, or of an older version."""
+    world = world_with(30, queues=1)
+    world.do(lambda: world.store.delete_topics(["T"]))
+    for number in range(new):
+        world.put(b"new %d" % number)
+    end(world, how)
+    world.disk.remove("config/deletedTopics.json")
     report = world.start_again()
-    assert world.bodies() == [*(body_of(number) for number in range(30)), b"new"]
-    assert world.messages()[-1].queue_offset == 30
-    assert report.messages_put_right == 1
+    assert [(message.queue_offset, message.body) for message in world.messages()] == [
+        (number, b"new %d" % number) for number in range(new)
+    ]
+    assert "topic T was deleted and made again" in "\n".join(report.lines)
+
+
+@pytest.mark.parametrize("new", [1, 2, 5])
+def test_a_topic_made_again_hides_no_old_message_where_nothing_tells_of_the_deletion(new):
+    world = world_with(30, queues=1)
+    world.do(lambda: world.store.delete_topics(["T"]))
+    for number in range(new):
+        world.put(b"new %d" % number)
+    end(world, "no entries")
+    world.disk.remove("config/deletedTopics.json")
+    report = world.start_again()
+    assert world.bodies()[:30] == [body_of(number) for number in range(30)]
+    assert (report.messages_put_right, report.messages_left_out) == ((1, 0) if new == 1 else (0, new))
 
 
 def test_damage_before_a_changed_offset_takes_no_more_with_it():

@@ -224,7 +224,7 @@ def test_files_deleted_during_a_flush_do_not_come_back():
         queues = [queue for _, _, queue in world.store.consume_queues()]
         flushing = [asyncio.ensure_future(queue.flush()) for queue in queues]
         await asyncio.sleep(0.001)
-        world.store.delete_topic("T")
+        world.store.delete_topics(["T"])
         await asyncio.gather(flush, *flushing)
 
     world.run(scenario())

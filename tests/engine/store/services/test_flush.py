@@ -93,6 +93,24 @@ def test_a_disk_slower_than_the_timeout_answers_false_in_time_and_goes_on(world)
     assert world.store.commit_log.flushed_offset == world.store.commit_log.max_offset
 
 
+def test_zeros_in_properties_are_acknowledged_only_when_it_is_noted_that_they_are_on_the_disk(world):
+    async def acknowledged(is_full=False):
+        message = store_message(b"x", properties_string="NAME\x01" + "\0" * 2_000)
+        result = world.store.put_message(message)
+        if is_full:
+            world.storage.capacity_bytes = world.storage.used_bytes
+        return await world.store.flushed(result.end_offset)
+
+    assert world.run(acknowledged())
+    noted = world.disk.read_whole("abort")
+    assert str(world.store.commit_log.max_offset).encode() in noted
+    assert not world.run(acknowledged(is_full=True))
+    assert world.disk.read_whole("abort") == noted
+    world.storage.capacity_bytes *= 2
+    assert world.run(acknowledged())
+    assert world.store.refusal is None
+
+
 def test_a_message_that_nobody_waits_for_is_flushed_within_milliseconds(world):
     world.put(b"x")
     world.world.run_for(30)
