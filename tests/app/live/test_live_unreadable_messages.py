@@ -32,9 +32,9 @@ def _store(live, *messages):
         for number, (sys_flag, body) in enumerate(messages):
             properties = f"KEYS\x01k-{number}"
             hosts = "10.0.0.9:1", broker.address
-            fields = dispatched_fields(decode_properties(properties))
+            tags_code, keys, unique_key = dispatched_fields(decode_properties(properties))
             assert broker.store.put_message(
-                StoreMessage("raw", 0, body, properties, 1, *hosts, 0, sys_flag, *fields)
+                StoreMessage("raw", 0, body, properties, 1, *hosts, 0, sys_flag, tags_code, keys, unique_key)
             ).is_ok
 
     thread.run(broker.topic_config_manager.update_topic_config(TopicConfig("raw", 1, 1)), timeout_s=10)

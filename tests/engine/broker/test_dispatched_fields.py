@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -104,7 +106,13 @@ def test_what_is_dispatched_live_is_what_the_log_gives(requests) -> None:
         live: list[DispatchRequest] = []
         dispatcher = lab.broker.store.dispatcher
         arrived = dispatcher.on_messages_arrived
-        dispatcher.on_messages_arrived = lambda some: (live.extend(some), arrived(some))
+        assert arrived is not None
+
+        def noted(some: Sequence[DispatchRequest]) -> None:
+            live.extend(some)
+            arrived(some)
+
+        dispatcher.on_messages_arrived = noted
         for request in requests:
             _carry_out(client, request)
         lab.run_for(20_000)

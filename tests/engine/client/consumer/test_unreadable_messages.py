@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import lz4.frame
 import pytest
@@ -65,7 +66,8 @@ def store(cluster: LabCluster, *messages: Stored) -> None:
         for sys_flag, body, properties in messages:
             fields = dispatched_fields(decode_properties(java_text(properties)))
             hosts = "10.0.0.9:1", "10.0.0.2:10911"
-            message = StoreMessage("T", 0, body, properties, 1, *hosts, 0, sys_flag, *fields)
+            tags_code, keys, unique_key = fields
+            message = StoreMessage("T", 0, body, properties, 1, *hosts, 0, sys_flag, tags_code, keys, unique_key)
             assert cluster.broker.store.put_message(message).is_ok
 
     cluster.world.run(put(), node="broker-a")
@@ -176,7 +178,7 @@ class Spoils:
         table = cluster.broker.server.processors._processors
         process = table[RequestCode.PULL_MESSAGE]
 
-        def spoiled(channel: Channel, request: RemotingCommand) -> object:
+        def spoiled(channel: Channel, request: RemotingCommand) -> Any:
             reply = process(channel, request)
             if isinstance(reply, RemotingCommand) and reply.body and request.ext_fields["topic"] == "T":
                 reply.body = spoil(reply.body, int(request.ext_fields["queueOffset"]))
