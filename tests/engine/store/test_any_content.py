@@ -4,6 +4,8 @@ served after every end of the process, and after a power cut if it had been flus
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -54,7 +56,7 @@ def fill(world: StoreWorld, messages: list[Parts], is_batch: bool) -> None:
         assert world.do(lambda: world.store.put_batch(store_batch(made))).is_ok
         return
     for message in made:
-        assert world.do(lambda message=message: world.store.put_message(message)).is_ok
+        assert world.do(partial(world.store.put_message, message)).is_ok
 
 
 def end_and_start(world: StoreWorld, how: str) -> None:
@@ -74,7 +76,7 @@ def end_and_start(world: StoreWorld, how: str) -> None:
         slave.start()
         replica = slave.store.follow()
         for start in range(0, len(data), 700):
-            slave.do(lambda start=start: replica.append(start, data[start : start + 700]))
+            slave.do(partial(replica.append, start, data[start : start + 700]))
         before = served(slave)
         slave.kill()
         slave.start_again()
