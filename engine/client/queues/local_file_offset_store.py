@@ -76,6 +76,7 @@ class LocalFileOffsetStore(OffsetTable):
     def _read(self) -> dict[MessageQueue, int]:
         failures = []
         for path in (self.path, self.path + ".bak"):
+            content = b""
             try:
                 if not self._disk.exists(path):
                     continue

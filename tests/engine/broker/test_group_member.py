@@ -196,7 +196,8 @@ def test_who_has_lost_what_it_acknowledged_does_not_help_to_lose_it(seed, lose):
     """A and B acknowledge what C, which is cut off, lacks; both end, and B comes back without what it had."""
     with BrokerGroup(seed) as group:
         group.send_until_acknowledged(*bodies(0, 5))
-        a, b, c = group.leader.group.name, *other_members(group)
+        a = group.leader.group.name
+        b, c = other_members(group)
         group.cut_off(c)
         group.send_until_acknowledged(*bodies(5, 20))
         for name in (a, b):
@@ -251,7 +252,8 @@ def test_a_member_whose_log_is_another_groups_stops_and_says_so():
     them: what the one that kept its disk has committed does not give way."""
     with BrokerGroup() as group:
         group.send_until_acknowledged(*bodies(0, 5))
-        a, b, c = group.leader.group.name, *other_members(group)
+        a = group.leader.group.name
+        b, c = other_members(group)
         group.cut_off(c)
         group.send_until_acknowledged(*bodies(5, 5))
         group.world.run_for(3_000)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from engine.protocol.json_form.json_text import dumps_json
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.store.files.table_shapes import TABLE_SHAPES
-from tests.engine.broker.filters.filtering_clients import ON, SQL, YOUNG
+from tests.engine.broker.filters.filtering_clients import ON, YOUNG
 from tests.engine.broker.lab_broker import BrokerLab, broker_lab
 
 #: Kept by a name server.
@@ -42,8 +43,8 @@ def use_all_tables(lab: BrokerLab) -> None:
         client.call(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader("Deleted"))
         client.send(delay_level=1)
         client.call(RequestCode.UPDATE_BROKER_CONFIG, body=b"defaultQueryMaxNum=%d" % (40 + number))
-        client.heartbeat("group", {"T": YOUNG}, version=1 + number, **SQL)
-        client.heartbeat(f"group-{number}", {"T": "age > 7"}, **SQL)
+        client.heartbeat("group", {"T": YOUNG}, version=1 + number, expression_type="SQL92")
+        client.heartbeat(f"group-{number}", {"T": "age > 7"}, expression_type="SQL92")
         header = UpdateConsumerOffsetRequestHeader("group", "T", 0, 1 + number)
         assert client.call(RequestCode.UPDATE_CONSUMER_OFFSET, header).code == ResponseCode.SUCCESS
         lab.run_for(20_000)
@@ -54,7 +55,9 @@ def test_a_broker_goes_on_with_the_backup_of_a_table_of_another_shape_and_keeps_
     with broker_lab(ON) as lab:
         use_all_tables(lab)
         path = f"config/{name}"
-        bad = dumps_json(dict.fromkeys(TABLE_SHAPES[name]))
+        shape = TABLE_SHAPES[name]
+        assert isinstance(shape, Mapping)
+        bad = dumps_json(dict.fromkeys(shape))
         before = tables_of(lab.broker)
         assert all(before[other] for other in before if other != "deletedTopics.json")
         lab.world.run(lab.broker.shutdown(), node="broker-a")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -25,7 +26,7 @@ def entries(first: int, *terms: int) -> list[RaftEntry]:
     ]
 
 
-def outputs(*outputs_: RaftOutput) -> Callable[[RaftStore], Awaitable[None]]:
+def outputs(*outputs_: RaftOutput) -> Callable[[RaftStore], Coroutine[Any, Any, None]]:
     async def write(store: RaftStore) -> None:
         for output in outputs_:
             await store.write(output)
@@ -39,7 +40,7 @@ def opened(runtime: LabRuntime, applied_index: int = 0, *, is_first_start: bool 
 
 
 def kept(
-    work: Callable[[RaftStore], Awaitable[None]],
+    work: Callable[[RaftStore], Coroutine[Any, Any, None]],
     spoil: Callable[[LabMachines], None] = lambda world: None,
     applied_index: int = 0,
 ) -> tuple[HardState, Sequence[RaftEntry]]:
@@ -75,7 +76,7 @@ def cut(path: str, size_bytes: int) -> Callable[[LabMachines], None]:
     return lambda world: world.storages["A"].truncate(path, size_bytes)
 
 
-def log_size(work: Callable[[RaftStore], Awaitable[None]]) -> int:
+def log_size(work: Callable[[RaftStore], Coroutine[Any, Any, None]]) -> int:
     sizes: list[int] = []
     kept(work, lambda world: sizes.append(world.storages["A"].files["raft/log"].size_bytes))
     return sizes[0]
