@@ -368,8 +368,11 @@ class Broker:
                 self.permission_manager.load()
             except BadAccessConfig as error:
                 raise ConfigRefused(f"{error} (docs/security.md shows how rules are written)") from error
-        for table in self._persistent_tables:
-            table.load()
+        self.topic_config_manager.load()
+        self.subscription_group_manager.load()
+        self.consumer_offset_manager.load()
+        self.consumer_filter_manager.load()
+        self.schedule_message_service.load()
         queue_counts: dict[str, int] = {}
         for topic, queue_id, _ in self.store.consume_queues():
             queue_counts[topic] = max(queue_counts.get(topic, 0), queue_id + 1)
@@ -381,24 +384,6 @@ class Broker:
             self.consumer_offset_manager.cut_offsets(self.store.max_offset)
         self.schedule_message_service.skip_delivered(report)
         self.transactional_message_service.load(report)
-
-    @property
-    def _persistent_tables(
-        self,
-    ) -> tuple[
-        TopicConfigManager,
-        SubscriptionGroupManager,
-        ConsumerOffsetManager,
-        ConsumerFilterManager,
-        ScheduleMessageService,
-    ]:
-        return (
-            self.topic_config_manager,
-            self.subscription_group_manager,
-            self.consumer_offset_manager,
-            self.consumer_filter_manager,
-            self.schedule_message_service,
-        )
 
     async def _register_broker(self, name_server: str, in_full: bool) -> bool:
         topics = self.topic_config_manager.registration()
