@@ -1,0 +1,83 @@
+"""Live hosts whose brokers are members of a group: what their pages say of them."""
+
+import contextlib
+import dataclasses
+import shutil
+
+import pytest
+
+from app.foundation.live_source import MemberWithoutBroker
+from app.live.live_host import LiveHost
+from engine.replication.majority.group_config import parse_group
+from tests.app.live.test_live_host import settings_for
+from tests.interop.harness.ports import free_port
+from tests.interop.harness.waiting import wait_until
+
+
+def group_host(folder, peers, name):
+    settings = settings_for(folder / name, broker_port=free_port())
+    return LiveHost(dataclasses.replace(settings, group=parse_group(peers, name)))
+
+
+def state_of(host):
+    """None while another leads."""
+    with contextlib.suppress(MemberWithoutBroker):
+        return host.state()
+    return None
+
+
+def test_of_a_group_the_leader_shows_its_followers_and_the_others_say_who_leads(tmp_path):
+    names = ("n0", "n1", "n2")
+    peers = ";".join(f"{name}-127.0.0.1:{free_port()}" for name in names)
+    with contextlib.ExitStack() as stack:
+        hosts = {name: group_host(tmp_path, peers, name) for name in names}
+        for host in hosts.values():
+            host.start()
+            stack.callback(host.stop)
+        wait_until(lambda: any(map(state_of, hosts.values())), "a leader")
+        (leader,) = (name for name, host in hosts.items() if state_of(host))
+        view = state_of(hosts[leader])["replication"]
+        assert (view["role"], view["needed"]) == ("LEADER", 1)
+        assert sorted(slave["address"] for slave in view["slaves"]) == [name for name in names if name != leader]
+        follower = next(host for name, host in hosts.items() if name != leader)
+        with pytest.raises(MemberWithoutBroker) as absence:
+            follower.state()
+        assert absence.value.told["leader"] == leader
+        assert absence.value.told["standing"] == "follower"
+        assert absence.value.told["term"] == view["term"]
+        families = {family.name: family for family in hosts[leader].metrics()}
+        assert len(families["rocketmq_broker_commitlog_diff"].samples) == 2
+
+
+def standing_of(host):
+    """What the page says of a member that has no broker."""
+    try:
+        host.state()
+    except MemberWithoutBroker as absence:
+        return absence.told["standing"], absence.told["why"].get("en", "")
+    return "leader", ""
+
+
+def test_of_a_group_a_member_with_an_empty_folder_joins_and_does_not_help_to_elect(tmp_path):
+    names = ("n0", "n1", "n2")
+    peers = ";".join(f"{name}-127.0.0.1:{free_port()}" for name in names)
+    with contextlib.ExitStack() as stack:
+        hosts = {name: group_host(tmp_path, peers, name) for name in names}
+        for host in hosts.values():
+            host.start()
+            stack.callback(host.stop)
+        wait_until(lambda: any(map(state_of, hosts.values())), "a leader")
+        (leader,) = (name for name, host in hosts.items() if state_of(host))
+        lagging, wiped = (name for name in names if name != leader)
+        for name in (leader, wiped):
+            hosts[name].stop()
+        shutil.rmtree(tmp_path / wiped)
+        again = hosts[wiped] = group_host(tmp_path, peers, wiped)
+        again.start()
+        stack.callback(again.stop)
+        wait_until(lambda: standing_of(hosts[lagging])[0] == "pre-candidate", "that it asks for votes")
+        assert standing_of(again) == ("joining", "its folder was empty")
+        hosts[leader] = group_host(tmp_path, peers, leader)
+        hosts[leader].start()
+        stack.callback(hosts[leader].stop)
+        wait_until(lambda: standing_of(again)[0] in ("follower", "leader"), "that it is a member again")
