@@ -1,22 +1,28 @@
 """Live hosts whose brokers are members of a group: what their pages say of them."""
 
 import contextlib
-import dataclasses
 import shutil
 
 import pytest
 
 from app.foundation.live_source import MemberWithoutBroker
 from app.live.live_host import LiveHost
+from app.live.live_machines import LiveHostSettings
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.name_server.name_server_config import NameServerConfig
 from engine.replication.majority.group_config import parse_group
-from tests.app.live.test_live_host import settings_for
 from tests.interop.harness.ports import free_port
 from tests.interop.harness.waiting import wait_until
 
 
 def group_host(folder, peers, name):
-    settings = settings_for(folder / name, broker_port=free_port())
-    return LiveHost(dataclasses.replace(settings, group=parse_group(peers, name)))
+    settings = LiveHostSettings(
+        data_folder=folder / name,
+        name_server=NameServerConfig(port=0),
+        broker=BrokerConfig(port=free_port()),
+        group=parse_group(peers, name),
+    )
+    return LiveHost(settings)
 
 
 def state_of(host):
