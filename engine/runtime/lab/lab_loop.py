@@ -17,6 +17,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import warnings
 from asyncio import events
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Executor
@@ -423,7 +424,10 @@ class LabLoop(asyncio.AbstractEventLoop):
             coroutine = task.get_coro()
             try:
                 if coroutine is not None:
-                    coroutine.close()
+                    with warnings.catch_warnings():
+                        # A task that never began has awaited nothing of what it was given.
+                        warnings.simplefilter("ignore", RuntimeWarning)
+                        coroutine.close()
             except BaseException as exception:
                 _log.debug("%s while a world was freed: %r", task.get_name(), exception)
             # Frees the cycle of task and awaited future; nothing runs any more.

@@ -380,3 +380,17 @@ def test_the_running_loop_is_restored_after_a_failing_event(loop):
     assert loop.current is None
     with pytest.raises(RuntimeError, match="no running event loop"):
         asyncio.get_running_loop()
+
+
+def test_a_task_that_never_began_is_freed_without_a_word_about_what_it_was_given(recwarn):
+    loop = LabLoop.new()
+
+    async def inner():
+        raise AssertionError("never runs")
+
+    async def outer(given):
+        await given
+
+    loop.create_task(outer(inner()))
+    loop.close()
+    assert [str(warning.message) for warning in recwarn.list] == []
