@@ -33,7 +33,7 @@ from engine.replication.raft.raft_role import RaftRole
 from engine.replication.raft.raft_rules import RaftConfig
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import DiskFault, Runtime, RuntimeFault
-from engine.runtime.started_parts import StartedParts
+from engine.runtime.started_parts import StartedParts, end_all
 from engine.store.files.store_config import MessageStoreConfig
 from engine.store.message_store import MessageStore
 from engine.store.recovery.store_recovery import KnownBounds
@@ -180,7 +180,14 @@ class GroupMember:
         end_broker: Callable[[Broker], Coroutine[object, object, None]],
         end_store: Callable[[MessageStore], Coroutine[object, object, None]],
     ) -> None:
-        await self.peer.shutdown()
+        endings = (self.peer.shutdown, partial(self._end_state, end_broker, end_store))
+        await end_all(endings, f"member {self.group.name}")
+
+    async def _end_state(
+        self,
+        end_broker: Callable[[Broker], Coroutine[object, object, None]],
+        end_store: Callable[[MessageStore], Coroutine[object, object, None]],
+    ) -> None:
         if self.broker is not None:
             broker, self.broker = self.broker, None
             self._broker_changed()

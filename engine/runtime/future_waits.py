@@ -52,7 +52,7 @@ class _AllEnded(asyncio.Future[None]):
     """Waits for the rest also when it is cancelled: only then nothing of them runs any more."""
 
     def __init__(self, waited_for: list[asyncio.Future[Any]]) -> None:
-        super().__init__()
+        super().__init__(loop=waited_for[0].get_loop() if waited_for else asyncio.get_running_loop())
         self._waited_for = waited_for
         self._left = len(waited_for)
         self._is_cancelled = False

@@ -99,7 +99,7 @@ class FaultKind(StrEnum):
     REORDER = "reorder"
     CLOCK_SKEW = "clock-skew"
     DISK = "disk"
-    WIPE = "wipe"  #: A peer of a Raft group has lost its disk, a bit of it, or its log's last second.
+    WIPE = "wipe"  #: A peer of a Raft group has lost its disk, a bit of it, or its log's last second; no other node.
     FLIP = "flip"
     LAST_SECOND = "last-second"
     #: A listener is slow, fails or hangs for a while.

@@ -68,6 +68,8 @@ _SERVERS = (
 )
 
 
+#: What only members of a Raft group must survive: they keep copies for each other.
+_OF_RAFT_PEERS = (FaultKind.WIPE, FaultKind.FLIP, FaultKind.LAST_SECOND)
 #: Whose flushes may take long.
 _SLOW_DISKS = (Role.BROKER, Role.RAFT_PEER)
 
@@ -94,7 +96,9 @@ def draw_faults(scenario: Scenario, seed: int) -> tuple[PlannedFault, ...]:
     """The faults of one seed, in the order in which they were drawn."""
     chance = random.Random(f"{seed}:faults")
     model = scenario.fault_model
-    if not model.kinds or not model.max_faults:
+    has_group = len(scenario.of_role(Role.RAFT_PEER)) > 1
+    kinds = [kind for kind in model.kinds if has_group or kind not in _OF_RAFT_PEERS]
+    if not kinds or not model.max_faults:
         return ()
     over_ms = _over_ms(scenario)
     begin_from_ms, begin_until_ms = _begin_between_ms(scenario, over_ms)
@@ -102,7 +106,7 @@ def draw_faults(scenario: Scenario, seed: int) -> tuple[PlannedFault, ...]:
     for _ in range(chance.randint(1, model.max_faults)):
         begin_ms = chance.randint(begin_from_ms, max(begin_from_ms, begin_until_ms))
         end_ms = min(over_ms, begin_ms + round(_SHORTEST_MS * (_LONGEST_MS / _SHORTEST_MS) ** chance.random()))
-        kind = chance.choice(model.kinds)
+        kind = chance.choice(kinds)
         begin, end = _FAULTS[kind](chance, scenario)
         faults.append(
             PlannedFault(PlannedCommand(begin_ms, begin, kind), None if end is None else PlannedCommand(end_ms, end))

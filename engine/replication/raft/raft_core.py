@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from engine.replication.raft.errors import NotLeader, ProposalRefused
 from engine.replication.raft.hard_state import HardState, JoinReason
@@ -26,39 +26,9 @@ from engine.replication.raft.raft_messages import (
     VoteAnswer,
     VoteVerdict,
 )
+from engine.replication.raft.raft_output import Progress, RaftOutput
 from engine.replication.raft.raft_role import RaftRole, RoleEvent, next_role
 from engine.replication.raft.raft_rules import RaftConfig, RaftRules
-
-
-@dataclass(slots=True)
-class RaftOutput:
-    """What is to be done.
-
-    :ivar hard_state: to be written; None: unchanged.
-    :ivar entries: to be written; the log on the disk ends before the first of them.
-    :ivar messages: (voter, message), to be sent after both are on the disk.
-    :ivar committed: to be applied, in this order.
-    """
-
-    hard_state: HardState | None = None
-    entries: list[RaftEntry] = field(default_factory=list)
-    messages: list[tuple[str, RaftMessage]] = field(default_factory=list)
-    committed: list[RaftEntry] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Progress:
-    """What the leader knows of a follower: ``next_index`` runs ahead of its answers, ``match_index`` does not.
-
-    :ivar joining: the number of its joining; 0: it is a member, and counts.
-    :ivar admission_index: of the entry with which it is to count again; 0: there is none yet.
-    """
-
-    next_index: int
-    match_index: int = 0
-    heard_ms: int = 0
-    joining: int = 0
-    admission_index: int = 0
 
 
 class RaftCore:

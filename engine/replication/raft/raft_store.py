@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from engine.replication.raft.hard_state import HardState, JoinReason
-from engine.replication.raft.raft_core import RaftOutput
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
+from engine.replication.raft.raft_output import RaftOutput
 from engine.replication.raft.raft_state_file import STATE_PATH, SavedState, StateFile, read_state
 from engine.runtime.port import AppendFile, Disk, DiskFault
 

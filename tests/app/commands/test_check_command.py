@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from app.command_line import main
 from engine.replication.majority.applied_mark import AppliedMark, save_mark
 from engine.replication.raft.hard_state import HardState
-from engine.replication.raft.raft_core import RaftOutput
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
+from engine.replication.raft.raft_output import RaftOutput
 from engine.replication.raft.raft_store import RaftStore
 from engine.runtime.live.live_runtime import LiveRuntime
 from engine.store.message_store import MessageStore

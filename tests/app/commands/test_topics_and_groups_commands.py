@@ -12,7 +12,6 @@ from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.client import DefaultMQProducer, Message
 from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
-from engine.client.consumer import client_remoting_processor
 from engine.client.consumer.default_mq_pull_consumer import DefaultMQPullConsumer
 from engine.client.consumer.default_mq_push_consumer import DefaultMQPushConsumer
 from engine.protocol.enums import ConsumeFromWhere
@@ -108,7 +107,7 @@ def test_a_time_leads_to_the_messages_of_that_time(glassmq):
 
 
 def test_a_reset_waits_until_the_members_of_an_online_group_have_begun_there(live, glassmq, monkeypatch):
-    monkeypatch.setattr(client_remoting_processor, "RESET_OFFSET_WAIT_MS", 300)
+    monkeypatch.setattr("engine.client.consumer.offset_resets.RESET_OFFSET_WAIT_MS", 300)
     consumed(glassmq, "busy", "workers")
 
     async def listen(messages, context):

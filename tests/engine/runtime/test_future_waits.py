@@ -99,7 +99,10 @@ def test_all_ended_is_done_with_the_last_however_each_ended(loop):
 
 
 def test_all_of_nothing_has_ended(loop):
-    assert loop.run_until_complete(all_ended([])) is None
+    async def wait():
+        return await all_ended([])
+
+    assert loop.run_until_complete(wait()) is None
 
 
 def test_who_is_cancelled_while_it_waits_cancels_them_and_waits_for_their_end(loop):

@@ -43,7 +43,7 @@ def test_pages_of_the_commit_log_are_clean_then_dirty_and_evicted_when_the_cache
 def test_a_flush_and_a_wait_for_the_disk_are_seen_while_they_last():
     with LabRun(load_scenario("cold-reader")) as run:
         seen, waits = set(), set()
-        for begin_us, end_us in ((12_015_000, 12_035_000), (12_415_000, 12_420_000)):  # a flush; what is read ahead
+        for begin_us, end_us in ((12_015_000, 12_060_000), (12_415_000, 12_420_000)):  # a flush; what is read ahead
             run.run_to_time(begin_us)
             while run.now_us < end_us and run.step():
                 view = cache_view(run)

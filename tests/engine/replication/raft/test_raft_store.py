@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.replication.raft.hard_state import HardState, JoinReason
-from engine.replication.raft.raft_core import RaftOutput
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
+from engine.replication.raft.raft_output import RaftOutput
 from engine.replication.raft.raft_state_file import COPIES_AT, STATE_FILE_BYTES
 from engine.replication.raft.raft_store import ChainedFile, RaftStore
 from engine.runtime.lab.lab_runtime import LabMachines, LabRuntime
