@@ -342,8 +342,7 @@ class GroupMember:
             await self._tables.keep(entry)
         elif self._replica.end_offset <= entry.log_end_offset:
             # Else it was deleted before the log was read from its beginning again, and may have been made again since.
-            for topic in entry.topics:
-                self._store.delete_topic(topic)
+            self._store.delete_topics(entry.topics)
             await self._store.make_deletions_last()
 
     async def _mark(self) -> None:
