@@ -90,8 +90,8 @@ class BrokerGroup(LabCluster):
 
     @property
     def leader(self) -> GroupMember:
-        (leader,) = self.leaders
-        return leader
+        """Of the newest term: one that is cut off does not know of it for a while."""
+        return max(self.leaders, key=lambda member: member.peer.core.term)
 
     def cut_off(self, name: str) -> Partition:
         """Nothing passes between a member and the others; clients and the name server reach all."""
