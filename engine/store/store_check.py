@@ -223,7 +223,7 @@ class StoreCheck:
             if not name.removesuffix(BACKUP_SUFFIX).endswith(".json"):
                 continue
             try:
-                content = loads_json(self._disk.read_whole(f"{CONFIG_FOLDER}/{name}"))
+                content = loads_json(self._disk.read_whole(f"{CONFIG_FOLDER}/{name}"), values_max=None)
                 why = why_not_table(name.removesuffix(BACKUP_SUFFIX), content)
             except (DiskFault, ProtocolError, ValueError) as error:
                 why = f"cannot be read: {error}"

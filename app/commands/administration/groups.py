@@ -82,9 +82,9 @@ def reset_offset(
 ) -> None:
     """Let GROUP go on at another place of a topic: back to consume again, or forward to skip.
 
-    Members that are online drop what they hold and begin anew within 10 s; the command waits until they have, and then
-    prints what is stored. What they confirm until then is lost with the old place, so messages around it may come
-    twice. Members that pull for themselves keep their own offsets: stop them first.
+    Members that are online drop what they hold and begin anew within 10 s; the command waits until they have taken the
+    new place up, and then prints what is stored. What they confirm until then is lost with the old place, so messages
+    around it may come twice. Members that pull for themselves keep their own offsets: stop them first.
 
     \b
     Examples:

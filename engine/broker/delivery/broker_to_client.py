@@ -90,11 +90,14 @@ class BrokerToClient:
     ) -> dict[MessageQueue, int]:
         """Tell all members of ``group`` to go on at the messages of ``timestamp_ms`` (:data:`LATEST`: at the end).
 
-        Without ``is_force`` a queue only goes back. ``language`` of the tool decides the body, as in RocketMQ.
-        Returns where the queues shall begin. Raises :class:`RequestRefused`.
+        Without ``is_force`` a queue only goes back. ``language`` of the tool decides the body, as in RocketMQ. A group
+        whose members have subscribed to the topic needs no stored offset: they store the first one after 10 s. RocketMQ
+        refuses until then, and of several brokers some have reset already. Returns where the queues shall begin. Raises
+        :class:`RequestRefused`.
         """
-        offsets = self._offsets_to_reset(topic, group, timestamp_ms, is_force)
         info = self.consumers.get_consumer_group_info(group)
+        is_subscribed = info is not None and topic in info.subscription_table
+        offsets = self._offsets_to_reset(topic, group, timestamp_ms, is_force, is_subscribed)
         if info is None:
             raise RequestRefused(
                 f"group {group} is not online, so nobody can reset its offsets on {topic}",
@@ -116,21 +119,23 @@ class BrokerToClient:
             logger.info("%s of group %s is told new offsets of %s", member.client_id, group, topic)
         return offsets
 
-    def _offsets_to_reset(self, topic: str, group: str, timestamp_ms: int, is_force: bool) -> dict[MessageQueue, int]:
+    def _offsets_to_reset(
+        self, topic: str, group: str, timestamp_ms: int, is_force: bool, is_subscribed: bool
+    ) -> dict[MessageQueue, int]:
         config = self.topics.topic_config_table.get(topic)
         if config is None:
             raise RequestRefused(f"topic {topic!r} does not exist on this broker")
         offsets: dict[MessageQueue, int] = {}
         for queue_id in range(config.write_queue_nums):
             known = self.offsets.query_offset(group, topic, queue_id)
-            if known < 0:
+            if known < 0 and not is_subscribed:
                 raise RequestRefused(f"group {group!r} has no offset of {topic} queue {queue_id}")
             if timestamp_ms == LATEST:
                 wanted = self.store.max_offset(topic, queue_id)
             else:
                 wanted = self.store.offset_by_time(topic, queue_id, timestamp_ms)
             queue = MessageQueue(topic, self.config.broker_name, queue_id)
-            offsets[queue] = max(0, wanted) if is_force or wanted < known else known
+            offsets[queue] = max(0, wanted) if is_force or known < 0 or wanted < known else known
         return offsets
 
     # ------------------------------------------------------------------------------ questions

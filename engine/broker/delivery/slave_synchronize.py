@@ -69,7 +69,9 @@ class SlaveSynchronize:
                 (RequestCode.GET_ALL_DELAY_OFFSET, self.schedule.take_over),
                 (RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG, self.groups.take_over),
             ):
-                take_over(loads_json_object(await self._ask(master, code), f"the reply to {code.name}"))
+                take_over(
+                    loads_json_object(await self._ask(master, code), f"the reply to {code.name}", values_max=None)
+                )
         except (RemotingError, ProtocolError, DiskFault) as problem:
             if str(problem) != self._problem:
                 logger.warning("topics, groups and offsets of master %s are not copied: %s", master, problem)

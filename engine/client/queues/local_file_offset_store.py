@@ -125,7 +125,7 @@ class LocalFileOffsetStore(OffsetTable):
 
 def _offsets_in(content: bytes) -> dict[MessageQueue, int]:
     """Raises :class:`MalformedBody`, also where there is no table: that would be taken for no progress."""
-    table = loads_json_object(content, "the file").get("offsetTable")
+    table = loads_json_object(content, "the file", values_max=None).get("offsetTable")
     if table is None:
         raise MalformedBody("field 'offsetTable' is missing; message queues with offsets are expected")
     return offsets_of(table, "offsetTable")

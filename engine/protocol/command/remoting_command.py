@@ -50,6 +50,8 @@ _BINARY_MAX_CODE: Final = 0x7FFF
 _REMARK_MAX_CHARACTERS: Final = 4_096
 #: A number of the envelope in a JSON header that cannot be parsed. In a string its quotes would be escaped.
 _ENVELOPE_NUMBER: Final = re.compile(r'"(opaque|flag)"\s*:\s*"?(-?[0-9]{1,10})\b')
+#: They may be named like numbers of the envelope: a message has a flag, too.
+_EXT_FIELDS: Final = re.compile(r'"extFields"\s*:\s*\{[^{}]*\}')
 #: What the values of ``extFields`` usually are; to look at the types of all takes one call.
 _TEXTS: Final = frozenset({str})
 #: Kept as dicts: an enum's own look-up takes several calls.
@@ -195,9 +197,18 @@ def _readable_head(header: bytes, is_binary: bool) -> FrameHead | None:
         found = loads_json(header) if len(header) <= _TOLERANT_MAX_BYTES else None
     except MalformedBody:
         found = None
-    fields = found if isinstance(found, dict) else dict(_ENVELOPE_NUMBER.findall(java_text(header)))
+    fields = found if isinstance(found, dict) else _envelope_numbers(header)
     opaque = _int32_or_none(fields.get("opaque"))
     return None if opaque is None else FrameHead(opaque, _int32_or_none(fields.get("flag")) or 0, False)
+
+
+def _envelope_numbers(header: bytes) -> dict[str, str]:
+    """``opaque`` and ``flag`` as they stand before or behind the fields of a request."""
+    if len(header) > 2 * _TOLERANT_MAX_BYTES:  # a search through 16 MiB would take seconds
+        header = header[:_TOLERANT_MAX_BYTES] + header[-_TOLERANT_MAX_BYTES:]
+    text = java_text(header)
+    numbers = dict(_ENVELOPE_NUMBER.findall(_EXT_FIELDS.sub("", text)))
+    return numbers if "opaque" in numbers else dict(_ENVELOPE_NUMBER.findall(text))
 
 
 def encode_command(command: RemotingCommand) -> bytes:

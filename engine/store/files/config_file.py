@@ -147,7 +147,7 @@ class ConfigFile:
         if not data.strip(b"\0 \r\n\t"):
             return None, None, "is empty"
         try:
-            content = loads_json(data)
+            content = loads_json(data, values_max=None)
         except (ProtocolError, ValueError) as error:
             return None, None, f"is no JSON ({error})"
         if not isinstance(content, dict):

@@ -137,11 +137,18 @@ class RecoveredPlaces:
         self.report.lines += limited(self._remarks, "messages or queues")
 
     def _is_explained(self, request: DispatchRequest, end: int) -> bool:
-        """By one changed bit; or it is the only message of a topic made again, and nothing gets lost."""
-        if (request.queue_offset ^ end).bit_count() == 1:
-            return True
+        """By one changed bit; or it is the only message of a topic made again, and nothing gets lost. Behind all others
+        and older than they are, it is what an earlier life of the file left.
+        """
         last = self._last
-        return request.queue_offset == 0 and (last is None or request.store_timestamp >= last.store_timestamp)
+        is_stale = (
+            last is not None
+            and last.commit_log_offset < request.commit_log_offset
+            and request.store_timestamp < last.store_timestamp
+        )
+        if is_stale:
+            return False
+        return request.queue_offset == 0 or (request.queue_offset ^ end).bit_count() == 1
 
     def _judge_end(self) -> None:
         """Are the messages without a place that end the log of an earlier life of the file?"""

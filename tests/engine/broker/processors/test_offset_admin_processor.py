@@ -40,8 +40,10 @@ def filled(lab: BrokerLab) -> LabClient:
     return client
 
 
-def reset(client: LabClient, timestamp: int, *, force: bool = True, topic: str = "T") -> RemotingCommand:
-    header = ResetOffsetRequestHeader(topic, "consumers", timestamp, force)
+def reset(
+    client: LabClient, timestamp: int, *, force: bool = True, topic: str = "T", group: str = "consumers"
+) -> RemotingCommand:
+    header = ResetOffsetRequestHeader(topic, group, timestamp, force)
     return client.call(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, header)
 
 
@@ -172,6 +174,16 @@ def test_a_reset_needs_the_topic_an_offset_and_somebody_online():
         refused = reset(tool, LATEST, topic="U")
         assert refused.code == ResponseCode.SYSTEM_ERROR
         assert "no offset" in (refused.remark or "")
+
+
+@pytest.mark.parametrize("force", [True, False])
+def test_members_that_have_not_stored_an_offset_yet_can_be_reset(force):
+    with broker_lab() as lab:
+        tool = filled(lab)
+        lab.client("m1").heartbeat("young", client_id="m1")
+        reply = reset(tool, LATEST, group="young", force=force)
+        assert list(ResetOffsetBody.from_json(reply.body).offset_table.values()) == [10]
+        assert lab.broker.consumer_offset_manager.offsets_of("young", "T") == {0: 10}
 
 
 def test_a_cpp_tool_has_the_members_told_in_a_list():

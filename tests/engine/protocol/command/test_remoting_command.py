@@ -128,7 +128,10 @@ def test_a_header_that_fastjson_reads_is_read(header: bytes) -> None:
         (json_frame(b'{"code":10,"opaque":"7","extFields":[1]}'), 0),
         (json_frame(b'{"code":10,"extFields":{"opaque":"3","i":1 2},"flag":1,"opaque":7'), 1),
         (json_frame(b'{"extFields":{"i":"\\"opaque\\":3"},"opaque":7 "code":10}'), 0),
+        (json_frame(b'{"code":10,"opaque":7,"flag":0,"extFields":{"flag":"1","opaque":"3","i"=1}}'), 0),
+        (json_frame(b'{"code":10,"extFields":{"i"=1,"flag":0,"opaque":7}'), 0),
         (json_frame(b'{"code":1,"opaque":7,"remark":"' + b"x" * 1024 * 1024 + b'"}'), 0),
+        (json_frame(b'{"code":1,"extFields":{"opaque":3,"i":"' + b"x" * 1024 * 1024 + b'"},"opaque":7}'), 0),
         (bytes.fromhex("0100001500 0a 0c 0199 00000007 00000002 00000000 7fffffff"), 2),
         (bytes.fromhex("0100000d 000a 0c 0199 00000007 00000001"), 1),
     ],
@@ -141,7 +144,12 @@ def test_a_broken_header_is_reported_with_what_its_answer_needs(frame: bytes, fl
 
 
 @pytest.mark.parametrize(
-    "frame", [b"", b"\x00\x00\x00\x05{}", json_frame(b"[]"), json_frame(b'{"opaque":"x"}'), b"\x01\x00\x00\x02ab"]
+    "frame",
+    [
+        *(b"", b"\x00\x00\x00\x05{}", json_frame(b"[]"), json_frame(b'{"opaque":"x"}'), b"\x01\x00\x00\x02ab"),
+        # Only the ends of a long one are looked at.
+        json_frame(b'{"a":"' + b"x" * 1024 * 1024 + b'","opaque":7,"b":"' + b"x" * 1024 * 1024 + b'"}'),
+    ],
 )
 def test_a_frame_without_a_number_has_no_head(frame: bytes) -> None:
     with pytest.raises(MalformedFrame) as caught:

@@ -55,3 +55,30 @@ def test_the_tolerant_parser_reads_standard_json_as_it_is(value: object) -> None
     # A comma too many sends standard text the tolerant way.
     for text in (json.dumps(value), json.dumps(value, ensure_ascii=False, indent=1)):
         assert loads_json(f"[{text},]".encode()) == [value]
+
+
+@pytest.mark.parametrize(
+    "repeated", [b"1,", b"{},", b"'',", b"1/**/,", b'"\\n",', b"{a:1},", b'"\\ud800\\x41",', b"{{}:1},"]
+)
+def test_text_that_is_not_standard_json_has_a_bounded_number_of_values(repeated: bytes) -> None:
+    text = b"['a'," + repeated * 300_000 + b"]"
+    with pytest.raises(MalformedBody, match="more than 200000 values and is not standard JSON"):
+        loads_json(text)
+    assert len(loads_json(text, values_max=None)) == 300_001
+
+
+def test_one_string_of_many_escapes_counts_as_many_values() -> None:
+    with pytest.raises(MalformedBody, match="more than 200000 values"):
+        loads_json(b"['" + b"\\n" * 300_000 + b"']")
+
+
+def test_standard_json_may_have_any_number_of_values() -> None:
+    assert len(loads_json(b"[" + b"1," * 300_000 + b"1]")) == 300_001
+
+
+def test_a_map_of_ten_thousand_queues_is_within_the_bound() -> None:
+    queue = (
+        b'{"brokerName":"broker-a","queueId":%d,"topic":"T"}:{"brokerOffset":1,"consumerOffset":1,"lastTimestamp":1}'
+    )
+    text = b'{"offsetTable":{' + b",".join(queue % number for number in range(10_000)) + b"}}"
+    assert len(loads_json(text)["offsetTable"].pairs) == 10_000

@@ -160,6 +160,20 @@ def test_a_topic_made_again_hides_no_old_message_where_nothing_tells_of_the_dele
     assert (report.messages_put_right, report.messages_left_out) == ((1, 0) if new == 1 else (0, new))
 
 
+@pytest.mark.parametrize("later", [1, 3])
+def test_the_only_message_of_a_topic_made_again_is_served_behind_the_old_ones_whatever_comes_later(later):
+    world = world_with(30, queues=1)
+    world.do(lambda: world.store.delete_topics(["T"]))
+    world.put(b"new")
+    for _ in range(later):
+        world.world.run_for(10)
+        world.put(b"of another topic", topic="U")
+    end(world, "no entries")
+    world.disk.remove("config/deletedTopics.json")
+    assert world.start_again().messages_left_out == 0
+    assert world.bodies() == [*map(body_of, range(30)), b"new"]
+
+
 def test_damage_before_a_changed_offset_takes_no_more_with_it():
     world = world_with(40, queues=1)
     lost, changed = place_of(world, 20, 1), place_of(world, 22, 1)

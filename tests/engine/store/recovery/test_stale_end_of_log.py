@@ -73,6 +73,15 @@ def test_stale_messages_with_old_offsets_end_the_log_and_hide_nothing(first, is_
     assert is_whole(world)
 
 
+@pytest.mark.parametrize("bit", range(8))
+def test_a_stale_message_that_is_one_bit_away_from_its_place_is_not_put_there(bit):
+    world = world_with(COUNT, queues=QUEUES)
+    end = leave(world, [(0, COUNT // QUEUES ^ 1 << bit, 1_000, "T")])
+    report = world.start_again()
+    assert_holds(world, list(range(COUNT)), queues=QUEUES)
+    assert (report.messages_put_right, report.commit_log_max_offset) == (0, end)
+
+
 @settings(max_examples=examples(quick=60, full=500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.integers(1, 60),
