@@ -149,7 +149,7 @@ def _given_up(facts: Facts, _memory: Memory) -> Iterator[Measured]:
 
 def _dead(facts: Facts, memory: Memory) -> Iterator[Measured]:
     for group, number in (facts.dead_letters or {}).items():
-        count = memory.news(("dead", group), number)
+        count = memory.news(("dead", group), number, is_stored=True)
         yield Measured(group, count, {"group": group, "count": amount(count)}, n=count)
 
 
