@@ -45,6 +45,7 @@ class Facts:
     :ivar unsent: address -> bytes that this client has not read yet.
     :ivar idempotence: group -> what its idempotent listeners have counted since the broker began.
     :ivar missing_numbers: topic -> numbers of its producers that are missing, and not explained.
+    :ivar unknown_numbers: the same of those that are missing, and of which their producers do not know either.
     :ivar disk_used: share of the disk, 0 to 1.
     :ivar is_apart: it is a slave, and does not follow.
     :ivar slaves: how many a master has; ``slaves_needed``: for how many of them an acknowledgement waits.
@@ -62,6 +63,7 @@ class Facts:
     unsent: Mapping[str, int] | None = None
     idempotence: Mapping[str, Mapping[str, int]] | None = None
     missing_numbers: Mapping[str, int] | None = None
+    unknown_numbers: Mapping[str, int] | None = None
     disk_used: float = 0.0
     is_apart: bool = False
     slaves: int = 0
@@ -78,6 +80,7 @@ def facts_of(state: JsonObject) -> Facts:
         for message in transactions.get("messages", ())
         if message["decided_by"] is None
     }
+    numbers = (state.get("numbers") or {"topics": {}})["topics"]
     copies = state.get("replication") or {"role": "", "waits_for": "", "slaves": [], "needed": 0}
     return Facts(
         now_ms=state.get("cluster", {}).get("now_ms", 0),
@@ -93,9 +96,8 @@ def facts_of(state: JsonObject) -> Facts:
         put_p99_us=rates.get("put_p99_us") if rates.get("in_messages") else None,
         unsent=state.get("unsent", {}),
         idempotence={group: told["counters"] for group, told in state.get("idempotence", {}).items()},
-        missing_numbers={
-            name: topic["missing"] for name, topic in (state.get("numbers") or {"topics": {}})["topics"].items()
-        },
+        missing_numbers={name: topic["missing"] for name, topic in numbers.items()},
+        unknown_numbers={name: topic["unknown"] for name, topic in numbers.items()},
         disk_used=state.get("disk_used", 0.0),
         is_apart=copies["role"] == "SLAVE" and copies["waits_for"] != "follows",
         slaves=len(copies["slaves"]),

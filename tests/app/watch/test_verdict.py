@@ -93,7 +93,10 @@ def test_numbers_that_are_missing_are_told_by_topic_and_in_the_singular():
         "1 number is missing in orders: a message was lost, or never stored"
     )
     assert looks.verdict.clauses()[0].rule.panel == "numbers"
-    assert looks.see(missing_numbers={"orders": 0}).startswith("All is well")
+    assert looks.see(missing_numbers={"orders": 0}, unknown_numbers={"orders": 2}) == (
+        "2 numbers of orders are unknown: they are not stored, and their producers had no answer"
+    )
+    assert looks.see(missing_numbers={"orders": 0}, unknown_numbers={"orders": 0}).startswith("All is well")
 
 
 def test_a_group_that_falls_behind_is_never_caught_up_at_this_rate():
@@ -316,6 +319,7 @@ def test_every_rule_and_every_form_has_its_words(language):
         dead_letters={"behind": 2},
         idempotence={"behind": dict.fromkeys(IDEMPOTENCE_TROUBLE, 2)},
         missing_numbers={"orders": 2},
+        unknown_numbers={"orders": 2},
         undecided=(START_MS - 9_000,),
         given_up=(START_MS,),
         put_p99_us=5_000,
@@ -363,7 +367,7 @@ def test_facts_are_read_from_the_live_state():
         },
         "rates": {"in_messages": 1, "put_p99_us": 70},
         "commit_log": {"damage": {"count": 2}},
-        "numbers": {"topics": {"orders": {"missing": 3}}},
+        "numbers": {"topics": {"orders": {"missing": 3, "unknown": 2}}},
         "put_failures": 1,
         "idempotence": {"billing": {"counters": {"late_finishes": 1}, "members": {}}},
         "disk_used": 0.25,
@@ -381,5 +385,6 @@ def test_facts_are_read_from_the_live_state():
         unsent={"a:1": 5},
         idempotence={"billing": {"late_finishes": 1}},
         missing_numbers={"orders": 3},
+        unknown_numbers={"orders": 2},
         disk_used=0.25,
     )
