@@ -19,7 +19,7 @@ from app.metrics.exposition import Family
 from app.metrics.number_metrics import number_families
 from app.metrics.replication_metrics import replication_families
 from engine.broker.foundation.store_lookups import message_store_time
-from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, is_dlq_topic, is_retry_topic
+from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX, dlq_topic, is_dlq_topic, is_retry_topic, is_system_group
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -115,6 +115,12 @@ class BrokerMetrics:
             messages.add(labels, stats.topic_minute("TOPIC_PUT_NUMS", topic).tps)
             sizes.add(labels, stats.topic_minute("TOPIC_PUT_SIZE", topic).tps)
         omitted.add(("topics",), max(0, len(used) - TOPICS_MAX))
+        # A series that begins with the first dead letter shows Prometheus no increase: it begins with the group, at 0.
+        groups = self._broker.subscription_group_manager.subscription_group_table
+        without = [one for one in groups if not is_system_group(one) and dlq_topic(one) not in table]
+        for group in without[:GROUPS_MAX]:
+            dead.add((*self._topic_labels, group), 0)
+        omitted.add(("groups_without_dead_letters",), max(0, len(without) - GROUPS_MAX))
         return [messages, sizes, offsets, retry, dead]
 
     def _is_users(self, config: TopicConfig) -> bool:

@@ -9,9 +9,13 @@ from app.metrics.exposition import Family
 _COUNTS = {
     "stored": ("stored", "Different numbers that are stored, as far back as was read."),
     "missing": ("missing", "Numbers that are missing and that no ledger explains."),
+    "unknown": ("unknown", "Numbers that are missing and of which their producers do not know either."),
+    "refused": ("refused", "Numbers that are missing because they were refused, as their producers know."),
     "open": ("open", "Numbers that are missing, but too recently to be judged."),
     "twice": ("twice", "Copies that were stored beyond the first."),
     "out_of_order": ("out_of_order", "Numbers that stand in their queue behind a higher one."),
+    "forgotten": ("forgotten", "Numbers and places that were too many to be kept, and are not judged."),
+    "unseen": ("unseen", "Places that could not be read; each may hold one of the missing."),
 }
 
 
@@ -23,6 +27,11 @@ def number_families(view: JsonObject | None) -> list[Family]:
         for topic, counts in (view or {"topics": {}})["topics"].items():
             family.add((topic,), counts[field])
         families.append(family)
-    unread = Family("glassmq_numbers_unread", "Messages of these topics that were not looked at yet.")
-    unread.add((), 0 if view is None else view["unread"])
-    return [*families, unread]
+    for name, text in (
+        ("unread", "Messages of these topics that were not looked at yet."),
+        ("no_room", "Messages of producers and queues that are too many to be judged."),
+    ):
+        family = Family(f"glassmq_numbers_{name}", text)
+        family.add((), 0 if view is None else view[name])
+        families.append(family)
+    return families

@@ -23,6 +23,10 @@ class DeadLetterDesk:
         groups = sorted(self._administrator.groups(), key=lambda group: (-group.newest_ms, group.group))
         return [group_view(group) for group in groups]
 
+    def numbers(self) -> dict[str, int]:
+        """Group -> how many dead letters it ever had."""
+        return {group.group: group.max_number for group in self._administrator.groups()}
+
     def page(self, group: str, start: int | None, count: int) -> JsonObject | None:
         """See :class:`app.foundation.live_source.LiveSource`."""
         found = next((one for one in self._administrator.groups() if one.group == group), None)

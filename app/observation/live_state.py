@@ -51,8 +51,8 @@ class LiveState:
         self.dead_letters = DeadLetterDesk(broker)
 
     def brief(self) -> JsonObject:
-        """What the rules of ``app/watch`` need of the tree, and ``put_failures`` and ``disk_used``: cheap enough for
-        every second, also while nobody watches.
+        """What the rules of ``app/watch`` need: parts of the tree, and of all groups and connections, also those that a
+        page leaves out, ``dead_letters`` and ``unsent``. Cheap enough for every second, also while nobody watches.
         """
         now_ms = self._broker.runtime.clock.now_ms()
         committed, _ = committed_offsets(self._broker)
@@ -70,6 +70,12 @@ class LiveState:
             "numbers": self.numbers.view,
             "replication": replication_view(self._broker),
             "put_failures": self._broker.stats.put_failures,
+            "dead_letters": self.dead_letters.numbers(),
+            "unsent": {
+                channel.remote_address: channel.unsent_bytes
+                for channel in self._broker.server.channels
+                if channel.unsent_bytes
+            },
             "disk_used": self._broker.runtime.disk.used_ratio(),
         }
 

@@ -9,10 +9,11 @@ got it cannot know; how far their offsets have come it does::
     unread       messages of these topics that were not looked at yet
     no_room      messages of producers beyond the bound of the report
     omitted      producers that are not listed; the counts of their topic hold them
-    topics       by name: numbered, stored (different numbers), missing, refused, unknown, open (missing too recently),
-                 twice, out_of_order, forgotten, unseen (places that could not be read), read (messages),
-                 producers (the worst first): producer, first, has_ended, the same counts, ranges (the first that are
-                 missing),
+    topics       by name: numbered, stored (different numbers), missing, unknown (missing, and the producer does not
+                 know either), refused, open (missing too recently), twice, out_of_order, forgotten, unseen (places that
+                 could not be read), read (messages),
+                 producers (the worst first): producer, first, has_ended, the same counts, ranges and unknown_ranges
+                 (the first that are missing and unknown),
                  groups (name -> how many of the messages that were read its offsets have passed)
 """
 
@@ -216,7 +217,7 @@ class StoredNumbers:
         }
 
     def _topic(self, verdict: TopicVerdict, room: int) -> JsonObject:
-        worst = sorted(verdict.producers, key=lambda one: -(one.lost + one.duplicated + one.out_of_order))
+        worst = sorted(verdict.producers, key=lambda one: -one.findings)
         producers = [_counts(one) for one in verdict.producers]
         told: list[JsonValue] = [
             {
@@ -225,6 +226,7 @@ class StoredNumbers:
                 "has_ended": one.has_ended,
                 **_counts(one),
                 "ranges": [[*numbers] for numbers in one.lost_ranges],
+                "unknown_ranges": [[*numbers] for numbers in one.unknown_ranges],
             }
             for one in worst[:room]
         ]

@@ -45,6 +45,7 @@ class Facts:
     :ivar unsent: address -> bytes that this client has not read yet.
     :ivar idempotence: group -> what its idempotent listeners have counted since the broker began.
     :ivar missing_numbers: topic -> numbers of its producers that are missing, and not explained.
+    :ivar unknown_numbers: the same of those that are missing, and of which their producers do not know either.
     :ivar disk_used: share of the disk, 0 to 1.
     :ivar is_apart: it is a slave, and does not follow.
     :ivar slaves: how many a master has; ``slaves_needed``: for how many of them an acknowledgement waits.
@@ -62,6 +63,7 @@ class Facts:
     unsent: Mapping[str, int] | None = None
     idempotence: Mapping[str, Mapping[str, int]] | None = None
     missing_numbers: Mapping[str, int] | None = None
+    unknown_numbers: Mapping[str, int] | None = None
     disk_used: float = 0.0
     is_apart: bool = False
     slaves: int = 0
@@ -72,36 +74,30 @@ def facts_of(state: JsonObject) -> Facts:
     """Those of a live state; parts that it lacks are well."""
     topics, rates = state.get("topics", {}), state.get("rates", {})
     transactions = state.get("transactions") or {}
-    dead = {
-        name.removeprefix("%DLQ%"): sum(queue["max"] for queue in topic["queues"].values())
-        for name, topic in topics.items()
-        if topic["kind"] == "dlq"
-    }
     # A check-back stores its half message again: the newest copy counts.
     undecided = {
         message["id"]: message["born_ms"]
         for message in transactions.get("messages", ())
         if message["decided_by"] is None
     }
-    connections = state.get("connections", {})
+    numbers = (state.get("numbers") or {"topics": {}})["topics"]
     copies = state.get("replication") or {"role": "", "waits_for": "", "slaves": [], "needed": 0}
     return Facts(
         now_ms=state.get("cluster", {}).get("now_ms", 0),
-        connections=len(connections) + state.get("omitted", {}).get("connections", 0),
+        connections=len(state.get("connections", {})) + state.get("omitted", {}).get("connections", 0),
         groups=_groups(state.get("groups", {}), topics),
         undecided=tuple(sorted(undecided.values())),
         given_up=tuple(
             message["given_up_ms"] for message in transactions.get("given_up", ()) if message["checked_again"] is None
         ),
-        dead_letters=dead,
+        dead_letters=state.get("dead_letters", {}),
         damaged=state.get("commit_log", {}).get("damage", {}).get("count", 0),
         put_failures=state.get("put_failures", 0),
         put_p99_us=rates.get("put_p99_us") if rates.get("in_messages") else None,
-        unsent={address: connection.get("unsent_bytes", 0) for address, connection in connections.items()},
+        unsent=state.get("unsent", {}),
         idempotence={group: told["counters"] for group, told in state.get("idempotence", {}).items()},
-        missing_numbers={
-            name: topic["missing"] for name, topic in (state.get("numbers") or {"topics": {}})["topics"].items()
-        },
+        missing_numbers={name: topic["missing"] for name, topic in numbers.items()},
+        unknown_numbers={name: topic["unknown"] for name, topic in numbers.items()},
         disk_used=state.get("disk_used", 0.0),
         is_apart=copies["role"] == "SLAVE" and copies["waits_for"] != "follows",
         slaves=len(copies["slaves"]),

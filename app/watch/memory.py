@@ -10,8 +10,8 @@ from app.watch.facts import Facts
 
 #: How long a growing count is news: dead letters, failures of the store.
 NEWS_MS = 600_000
-#: Seconds whose latencies count.
-LATENCY_SECONDS = 30
+#: How long the latency of a second counts.
+LATENCY_MS = 30_000
 
 
 class Memory:
@@ -24,23 +24,26 @@ class Memory:
         self._touched: dict[Hashable, None] = {}
         #: Key -> (when a count changed, what it was from then on).
         self._counts: dict[Hashable, deque[tuple[int, int]]] = {}
-        self._latencies: deque[int] = deque(maxlen=LATENCY_SECONDS)
+        #: Second -> the 99th percentile of what was stored in it.
+        self._latencies: dict[int, int] = {}
+        self._has_looked = False
         self.now_ms = 0
 
     def begin(self, facts: Facts) -> None:
         """A look begins."""
         self.now_ms = facts.now_ms
         self.backlogs.take(facts)
+        known = self._latencies.items()
+        self._latencies = {at_ms: p99_us for at_ms, p99_us in known if 0 <= self.now_ms - at_ms < LATENCY_MS}
         if facts.put_p99_us is not None:
-            self._latencies.append(facts.put_p99_us)
-        elif self._latencies:  # nothing is stored any more: what was slow is no news for long
-            self._latencies.popleft()
+            self._latencies[self.now_ms] = facts.put_p99_us
         self._touched = {}
 
     def end(self) -> None:
         """All rules have looked: forget what none of them asked about."""
         self._since = {key: self._since[key] for key in self._touched if key in self._since}
         self._counts = {key: self._counts[key] for key in self._touched if key in self._counts}
+        self._has_looked = True
 
     def stays_ms(self, key: Hashable, value: object) -> int:
         """How long ``key`` has had ``value`` at every look, this one included."""
@@ -51,19 +54,29 @@ class Memory:
         self._touched[key] = None
         return self.now_ms - since_ms
 
-    def news(self, key: Hashable, count: int, within_ms: int = NEWS_MS) -> int:
-        """By how much a count that only grows has grown lately; what was there at the first look is no news."""
-        changes = self._counts.setdefault(key, deque([(self.now_ms, count)]))
-        if changes[-1][1] > count:  # it began anew
-            changes.clear()
-        if not changes or changes[-1][1] != count:
-            changes.append((self.now_ms, count))
-        while len(changes) > 1 and changes[1][0] <= self.now_ms - within_ms:
-            changes.popleft()
+    def news(self, key: Hashable, count: int, within_ms: int = NEWS_MS, *, is_stored: bool = False) -> int:
+        """By how much a count that only grows has grown lately.
+
+        A count begins at 0, also one that is there at its first look: it has grown since the look before.
+
+        :param is_stored: it outlives the process. What the first look of all finds is no news then, nor is what a log
+            that was cut off still has. Any other count that is lower than before began again at 0.
+        """
+        before = self._counts.get(key)
+        if before is None:
+            before = deque([(self.now_ms, count if is_stored and not self._has_looked else 0)])
+        elif before[-1][1] > count:
+            before = deque([(self.now_ms, count if is_stored else 0)])
+        if before[-1][1] != count:
+            before.append((self.now_ms, count))
+        while len(before) > 1 and before[1][0] <= self.now_ms - within_ms:
+            before.popleft()
+        self._counts[key] = before
         self._touched[key] = None
-        return count - changes[0][1]
+        return count - before[0][1]
 
     @property
     def usual_put_p99_us(self) -> int:
         """The middle one of the last seconds' 99th percentiles: one slow second is no news. 0: too few are known."""
-        return sorted(self._latencies)[len(self._latencies) // 2] if len(self._latencies) >= 3 else 0
+        known = sorted(self._latencies.values())
+        return known[len(known) // 2] if len(known) >= 3 else 0

@@ -6,7 +6,7 @@ A rule measures; whether that is enough to be said decides its threshold, which 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -149,7 +149,7 @@ def _given_up(facts: Facts, _memory: Memory) -> Iterator[Measured]:
 
 def _dead(facts: Facts, memory: Memory) -> Iterator[Measured]:
     for group, number in (facts.dead_letters or {}).items():
-        count = memory.news(("dead", group), number)
+        count = memory.news(("dead", group), number, is_stored=True)
         yield Measured(group, count, {"group": group, "count": amount(count)}, n=count)
 
 
@@ -169,7 +169,15 @@ def _damaged(facts: Facts, _memory: Memory) -> Iterator[Measured]:
 
 
 def _missing(facts: Facts, _memory: Memory) -> Iterator[Measured]:
-    for topic, count in (facts.missing_numbers or {}).items():
+    return _numbers(facts.missing_numbers)
+
+
+def _unknown(facts: Facts, _memory: Memory) -> Iterator[Measured]:
+    return _numbers(facts.unknown_numbers)
+
+
+def _numbers(of_topics: Mapping[str, int] | None) -> Iterator[Measured]:
+    for topic, count in (of_topics or {}).items():
         yield Measured(topic, count, {"topic": topic, "count": amount(count)}, n=count)
 
 
@@ -211,6 +219,7 @@ RULES: tuple[Rule, ...] = (
     Rule("damaged", "stage", 1, 1, 1_000_000, "messages", _damaged, Level.BROKEN),
     Rule("put_failed", "log", 1, 1, 1_000_000, "messages", _failed, Level.BROKEN),
     Rule("numbers_missing", "numbers", 1, 1, 1_000_000, "messages", _missing),
+    Rule("numbers_unknown", "numbers", 1, 1, 1_000_000, "messages", _unknown),
     Rule("slave_apart", "replication", 10, 0, _DAY_S, "seconds", _apart),
     Rule("slaves_missing", "replication", 10, 0, _DAY_S, "seconds", _slaves_missing),
     Rule("disk_full", "log", 90, 1, 100, "percent", _disk),

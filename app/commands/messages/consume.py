@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.messages.loss import add_ledgers, read_report, tell
+from app.commands.messages.loss import add_ledgers, open_of_ended, read_report, tell
 from app.commands.tool import name_server_option, run_tool
 from app.foundation.terminal_text import body_text, clean
 from app.remote.cluster_access import cluster_access
@@ -20,7 +20,9 @@ from engine.protocol.java_trim import java_trim
 
 if TYPE_CHECKING:
     from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
+    from engine.client.callbacks.consume_message_hook import ConsumeMessageContext
     from engine.client.callbacks.consume_orderly import ConsumeOrderlyStatus
+    from engine.idempotence.loss_detection.judge import TopicVerdict
     from engine.idempotence.loss_detection.number_book import Sighting
     from engine.protocol.message.message import MessageExt
 
@@ -76,6 +78,8 @@ def command(
     """Print messages of TOPIC as they come, until Ctrl-C or --count. Printed messages count as consumed.
 
     A TOPIC that does not exist is waited for. A body that is not UTF-8 text is printed as 0x and its bytes.
+    --detect-loss prints the table of glassmq loss at the end. Exit code 1: numbers are missing, unknown, stored twice
+    or out of order, or open for good, unless messages that this member has not read may hold them.
     --sql needs a broker that filters by properties: serve --broker-setting enablePropertyFilter=true.
 
     \b
@@ -94,6 +98,8 @@ def command(
             raise click.UsageError("--detect-loss needs all messages: what --sql or --expression keeps back seems lost")
         losses = _Losses(loss_report)
     run_tool(_consume(name_servers, topic, group, expression, sql, count, start, broadcast, orderly, trace, losses))
+    if losses is not None and losses.found:
+        raise SystemExit(1)
 
 
 async def _consume(
@@ -145,7 +151,8 @@ async def _consume(
             else:
                 consumer.register_message_listener(printer.print_message)
             if losses is not None:
-                consumer.register_consume_message_hook(losses.detector)
+                losses.enough = printer.enough
+                consumer.register_consume_message_hook(losses)
             await _say_what_is_awaited(name_servers, topic, group)
             await consumer.start()
             await printer.enough.wait()
@@ -170,26 +177,43 @@ def _warnings_shown() -> Iterator[None]:
 
 
 class _Losses:
-    """Looks at the numbers of what was printed: :mod:`engine.idempotence.loss_detection`."""
+    """Looks at the numbers of what was printed: :mod:`engine.idempotence.loss_detection`. A ``ConsumeMessageHook``.
+
+    :ivar found: whether something is wrong that messages of other members cannot explain.
+    :ivar enough: what comes when it is set is not printed, and stays unseen.
+    """
+
+    hook_name = "loss detection"
 
     def __init__(self, file: Path | None) -> None:
         from engine.idempotence.loss_detection.loss_detector import LossDetector, NotedWhen
 
         self._file = file
+        self.found = False
+        self.enough = asyncio.Event()
         report = read_report(file) if file is not None and file.exists() else None
-        self.detector = LossDetector(report, NotedWhen.CONSUMED, _say_at_once)
+        self._detector = LossDetector(report, NotedWhen.CONSUMED, _say_at_once)
+
+    def consume_message_before(self, context: ConsumeMessageContext) -> None:
+        """A message is about to be printed, if there is not enough."""
+        if not self.enough.is_set():
+            self._detector.consume_message_before(context)
+
+    def consume_message_after(self, context: ConsumeMessageContext) -> None:
+        """A message was printed."""
+        self._detector.consume_message_after(context)
 
     async def tell(self, name_servers: tuple[str, ...], topic: str) -> None:
         """At the end: what was found, and into the file what was met."""
         from app.remote.cluster_reader import open_cluster_reader
 
-        report = self.detector.report
+        report = self._detector.report
         async with open_cluster_reader(name_servers) as reader:
             for ends in await reader.topic_queues(topic):
                 queue = f"{ends.queue.broker_name}:{ends.queue.queue_id}"
                 report.note_queue(topic, queue, ends.min_offset, ends.max_offset)
             await add_ledgers(reader, report)
-        tell([report])
+        self.found = any(map(_is_certain, tell([report])))
         if self._file is not None:
             beside = self._file.with_name(f"{self._file.name}.tmp")
             try:
@@ -197,6 +221,11 @@ class _Losses:
                 beside.replace(self._file)
             except OSError as error:
                 raise click.ClickException(f"{self._file} cannot be written: {error.strerror}") from None
+
+
+def _is_certain(verdict: TopicVerdict) -> bool:
+    """What is missing, or open for good, may be in places that this member has not read; what it met twice is not."""
+    return verdict.findings + open_of_ended(verdict) > min(verdict.unseen, verdict.missing + open_of_ended(verdict))
 
 
 def _say_at_once(message: MessageExt, sighting: Sighting) -> None:

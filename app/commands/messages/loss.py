@@ -13,6 +13,7 @@ import click
 
 from app.commands.tool import print_table
 from app.foundation.terminal_text import clean
+from engine.protocol.number_ranges import NumberRange, count_of
 
 if TYPE_CHECKING:
     from app.remote.cluster_reader import ClusterReader
@@ -22,7 +23,22 @@ if TYPE_CHECKING:
 #: Of one producer: one per topic, and it may have been sent twice.
 LEDGERS_MAX = 32
 _FILE = click.Path(dir_okay=False, path_type=Path)
-_HEAD = ("topic", "producer", "numbers", "met", "missing", "which", "open", "stored twice", "disorder", "again")
+_HEAD = (
+    "topic",
+    "producer",
+    "ended",
+    "numbers",
+    "met",
+    "missing",
+    "which are missing",
+    "unknown",
+    "which are unknown",
+    "refused",
+    "open",
+    "stored twice",
+    "disorder",
+    "again",
+)
 
 
 @click.command("loss")
@@ -30,9 +46,16 @@ _HEAD = ("topic", "producer", "numbers", "met", "missing", "which", "open", "sto
 def command(reports: tuple[Path, ...]) -> None:
     """Put the REPORTS of the members of a group together: which numbers nobody of them has met.
 
-    Each is a file that `glassmq consume --loss-report FILE` wrote. Exit code 1: numbers are missing, stored twice or
-    out of order. What producers are known to have been refused is not missing: a report holds the ledgers of those that
-    had ended when it was written.
+    Each is a file that `glassmq consume --loss-report FILE` wrote, with the ledgers of the producers that had ended.
+
+    \b
+    missing      never met, although the producer was told that it is stored, or told nothing yet
+    unknown      never met, and the producer had no answer to it (oneway, silence, an open transaction)
+    refused      never stored, and the producer was told so
+    open         not met yet: a higher number was stored less than 30 s ago
+    again        delivered again, as at least once allows
+
+    Exit code 1: numbers are missing, unknown, stored twice or out of order, or open although their producer has ended.
 
     \b
     Examples:
@@ -40,7 +63,8 @@ def command(reports: tuple[Path, ...]) -> None:
       glassmq consume orders --group audit --count 1000 --loss-report one.json
       glassmq loss one.json two.json
     """
-    if tell([read_report(file) for file in reports]):
+    verdicts = tell([read_report(file) for file in reports])
+    if any(verdict.findings + open_of_ended(verdict) for verdict in verdicts):
         raise SystemExit(1)
 
 
@@ -73,34 +97,41 @@ async def add_ledgers(reader: ClusterReader, report: ReaderReport) -> None:
                 report.add_ledger(ledger, message.store_timestamp)
 
 
-def tell(reports: list[ReaderReport]) -> bool:
-    """Print what they found together; whether anything is wrong."""
+def tell(reports: list[ReaderReport]) -> list[TopicVerdict]:
+    """Print what they found together, and return it."""
     from engine.idempotence.loss_detection.judge import SETTLING_MS, judge
 
     verdicts = judge(reports, round(time.time() * 1_000) - SETTLING_MS)
     if not verdicts:
         click.echo("no message carried a number: producers number with number_messages, or glassmq send --number")
-        return False
+        return []
     print_table(_HEAD, [_row(verdict.topic, one) for verdict in verdicts for one in verdict.producers])
     for verdict in verdicts:
-        _tell_unseen(verdict)
+        _tell_topic(verdict)
     if without := sum(report.without_numbers + report.no_room for report in reports):
         click.echo(
             f"{without:,} messages are not judged: they carry no number, or there is no room for their producers"
         )
-    return any(verdict.findings for verdict in verdicts)
+    return verdicts
+
+
+def open_of_ended(verdict: TopicVerdict) -> int:
+    """Numbers that are open although their producer has ended: it will not send them again."""
+    return sum(one.not_judged for one in verdict.producers if one.has_ended)
 
 
 def _row(topic: str, one: ProducerVerdict) -> tuple[object, ...]:
-    ranges = [str(first) if first == last else f"{first}-{last}" for first, last in one.lost_ranges]
-    more = one.lost > sum(last - first + 1 for first, last in one.lost_ranges)
     return (
         topic,
         one.producer,
+        "yes" if one.has_ended else "no",
         f"{one.first}-{one.first + one.numbered - 1}",
         one.met,
         one.lost,
-        " ".join(ranges) + " ..." * more,
+        _ranges(one.lost_ranges, one.lost),
+        one.unknown,
+        _ranges(one.unknown_ranges, one.unknown),
+        one.refused,
         one.not_judged,
         one.duplicated,
         one.out_of_order,
@@ -108,9 +139,28 @@ def _row(topic: str, one: ProducerVerdict) -> tuple[object, ...]:
     )
 
 
-def _tell_unseen(verdict: TopicVerdict) -> None:
-    if verdict.unseen and verdict.lost:
+def _ranges(ranges: tuple[NumberRange, ...], count: int) -> str:
+    texts = [str(first) if first == last else f"{first}-{last}" for first, last in ranges]
+    return " ".join(texts) + " ..." * (count > count_of(ranges))
+
+
+def _tell_topic(verdict: TopicVerdict) -> None:
+    topic = clean(verdict.topic)
+    if unknown := sum(one.unknown for one in verdict.producers):
         click.echo(
-            f"{verdict.unseen:,} messages of {clean(verdict.topic)} are in none of these reports, and may hold what is "
-            f"missing: at least {verdict.certainly_lost:,} are lost. Other members of the group have their own reports"
+            f"{topic}: {unknown:,} unknown: in no report, and their producers had no answer (sent oneway, or not "
+            "answered): lost, or never stored"
+        )
+    if still_open := sum(one.not_judged for one in verdict.producers):
+        click.echo(
+            f"{topic}: {still_open:,} open: a higher number, or the producer's ledger, was stored less than 30 s ago. "
+            "Judge again later: glassmq loss FILE with what --loss-report FILE kept"
+        )
+    if forgotten := sum(one.forgotten for one in verdict.producers):
+        click.echo(f"{topic}: {forgotten:,} numbers and places forgotten, and not judged: there were too many")
+    if verdict.unseen and (verdict.missing or still_open):
+        click.echo(
+            f"{verdict.unseen:,} messages of {topic} are in none of these reports, and may hold what is missing: at "
+            f"least {verdict.certainly_lost:,} are lost, or were never stored. Other members of the group have their "
+            "own reports"
         )

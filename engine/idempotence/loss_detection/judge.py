@@ -33,7 +33,9 @@ class ProducerVerdict:
     :ivar met: different numbers.
     :ivar lost: missing, and the producer's ledger does not call them refused or unknown.
     :ivar lost_ranges: the first of them.
-    :ivar refused: missing, as the producer was told; ``unknown``: nobody told the producer.
+    :ivar refused: missing, as the producer was told.
+    :ivar unknown: missing, and nobody told the producer whether it was stored, or its ledger is not complete.
+    :ivar unknown_ranges: the first of them.
     :ivar not_judged: missing too recently.
     :ivar duplicated: copies that were stored beyond the first.
     :ivar out_of_order: numbers that stand in their queue behind a higher one, and stand there once.
@@ -50,6 +52,7 @@ class ProducerVerdict:
     lost_ranges: tuple[NumberRange, ...]
     refused: int
     unknown: int
+    unknown_ranges: tuple[NumberRange, ...]
     not_judged: int
     duplicated: int
     out_of_order: int
@@ -57,13 +60,18 @@ class ProducerVerdict:
     has_ended: bool
     forgotten: int
 
+    @property
+    def findings(self) -> int:
+        """Numbers with which something is wrong."""
+        return self.lost + self.unknown + self.duplicated + self.out_of_order
+
 
 @dataclass(frozen=True, slots=True)
 class TopicVerdict:
     """
     :ivar producers: in the order in which they were met.
     :ivar unseen: offsets before the known ends of the queues that no reader has met: each may hold one of the numbers
-        that seem lost.
+        that seem lost or unknown.
     """
 
     topic: str
@@ -76,14 +84,19 @@ class TopicVerdict:
         return sum(producer.lost for producer in self.producers)
 
     @property
+    def missing(self) -> int:
+        """The lost and the unknown: numbers that nobody has met and that no producer knows to be refused."""
+        return sum(producer.lost + producer.unknown for producer in self.producers)
+
+    @property
     def certainly_lost(self) -> int:
-        """How many must be lost, or never have been stored, even if every unseen place holds one of them."""
-        return max(0, self.lost - self.unseen)
+        """How many of them must be lost, or never have been stored, even if every unseen place holds one of them."""
+        return max(0, self.missing - self.unseen)
 
     @property
     def findings(self) -> int:
         """Numbers with which something is wrong."""
-        return self.lost + sum(one.duplicated + one.out_of_order for one in self.producers)
+        return sum(producer.findings for producer in self.producers)
 
 
 def judge(reports: Sequence[ReaderReport], until_ms: int = END_OF_TIME_MS) -> list[TopicVerdict]:
@@ -137,11 +150,11 @@ def _judge(producer: str, parts: Sequence[NumberBook], until_ms: int, *, is_whol
     last = max(part.highest for part in parts)
     settled = min(last, max(part.settled(until_ms) for part in parts))
     missing = [*consumed.missing(first, settled)]
-    lost, refused = missing, 0
+    lost, unrefused = missing, missing
     if ledger is not None:
         unrefused = [*without(missing, ledger.refused)]
-        refused = count_of(missing) - count_of(unrefused)
         lost = [*without(unrefused, ledger.unknown)] if ledger.is_complete else []
+    unknown = [*without(unrefused, lost)]
     too_old = sum(part.too_old for part in parts)
     return ProducerVerdict(
         producer,
@@ -150,8 +163,9 @@ def _judge(producer: str, parts: Sequence[NumberBook], until_ms: int, *, is_whol
         met=met.count,
         lost=count_of(lost),
         lost_ranges=tuple(islice(lost, RANGES_TOLD)),
-        refused=refused,
-        unknown=count_of(missing) - count_of(lost) - refused,
+        refused=count_of(missing) - count_of(unrefused),
+        unknown=count_of(unknown),
+        unknown_ranges=tuple(islice(unknown, RANGES_TOLD)),
         not_judged=count_of(consumed.missing(max(first, settled + 1), last)),
         duplicated=copies - met.count - met.forgotten,
         out_of_order=_out_of_order(parts),

@@ -142,6 +142,25 @@ def test_retry_and_dead_letter_topics_have_names_of_their_own() -> None:
         assert not [labels for labels in offsets if dict(labels)["topic"].startswith("%")]
 
 
+def test_the_series_of_dead_letters_begins_at_0_with_its_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    with broker_lab() as lab:
+        client = lab.client()
+        client.create_topic("orders", queues=1)
+        client.heartbeat("billing", {"orders": "*"})
+        client.heartbeat("mailing", {"orders": "*"})
+        assert look(lab).value("rocketmq_topic_dlq_offset", group="billing") == 0
+        client.send("orders")
+        (received,) = client.messages("orders", group="billing")
+        assert client.send_back(received, group="billing", delay_level=-1).code == ResponseCode.SUCCESS
+        page = look(lab)
+        assert page.value("rocketmq_topic_dlq_offset", group="billing") == 1
+        assert page.value("rocketmq_topic_dlq_offset", group="mailing") == 0
+        groups = [dict(labels)["group"] for name, labels in page.samples if name == "rocketmq_topic_dlq_offset"]
+        assert sorted(groups) == ["billing", "mailing"], "without those of RocketMQ's own tools"
+        monkeypatch.setattr(broker_metrics, "GROUPS_MAX", 0)
+        assert look(lab).value("glassmq_metrics_omitted", kind="groups_without_dead_letters") == 1
+
+
 def test_refusals_of_the_rules_are_counted_only_where_there_are_rules() -> None:
     with broker_lab() as lab:
         page = look(lab)

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from app.metrics.number_metrics import number_families
 from app.observation import stored_numbers
 from app.observation.stored_numbers import StoredNumbers
 from app.watch.facts import facts_of
@@ -66,7 +67,8 @@ def test_what_the_ledger_explains_is_not_missing_and_what_it_tells_of_the_end_is
     lab.run_for(SETTLING_MS + 2_000)
     topic = StoredNumbers(lab.broker).see_all()["topics"]["Orders"]
     assert (topic["refused"], topic["unknown"], topic["missing"]) == (1, 1, 3)
-    assert topic["producers"][0]["has_ended"]
+    (producer,) = topic["producers"]
+    assert (producer["has_ended"], producer["ranges"], producer["unknown_ranges"]) == (True, [[5, 7]], [[3, 3]])
 
 
 def test_a_ledger_of_a_producer_that_was_never_seen_counts_where_the_topic_was_read_from_its_beginning(
@@ -132,3 +134,27 @@ def test_the_verdict_hears_of_what_is_missing(lab):
     view = StoredNumbers(lab.broker).see_all()
     assert facts_of({"numbers": view}).missing_numbers == {"Orders": 2}
     assert facts_of({"numbers": None}).missing_numbers == {}
+    # Its ledger makes the missing ones unknown: they are not there for that.
+    tell(lab, NumberingLedger(P, "Orders", 4, unknown=((1, 2),)))
+    lab.run_for(SETTLING_MS + 2_000)
+    facts = facts_of({"numbers": StoredNumbers(lab.broker).see_all()})
+    assert (facts.missing_numbers, facts.unknown_numbers) == ({"Orders": 0}, {"Orders": 2})
+
+
+def test_every_count_of_the_view_is_a_metric(lab):
+    send(lab, 0, 3)
+    view = StoredNumbers(lab.broker).see_all()
+    topic = view["topics"]["Orders"]
+    counts = {name for name, value in topic.items() if isinstance(value, int)} - {"numbered", "read"}
+    families = {family.name for family in number_families(view)}
+    assert families == {f"glassmq_numbers_{name}" for name in (*counts, "unread", "no_room")}
+
+
+def test_a_producer_of_which_numbers_are_unknown_is_listed_before_those_of_whom_nothing_is_missing(lab, monkeypatch):
+    monkeypatch.setattr(stored_numbers, "PRODUCERS_LISTED", 1)
+    send(lab, 0, 1, producer="a@1")
+    send(lab, 0, 2, producer="b@1")
+    tell(lab, NumberingLedger("b@1", "Orders", 3, unknown=((1, 1),)))
+    lab.run_for(SETTLING_MS + 2_000)
+    (producer,) = StoredNumbers(lab.broker).see_all()["topics"]["Orders"]["producers"]
+    assert (producer["producer"], producer["unknown"]) == ("b@1", 1)

@@ -72,6 +72,7 @@ _TABLES = (
                 ColumnKind.TEXT,
                 cell_texts=cell_texts(
                     "lost",
+                    "unknown",
                     "acknowledged, not stored",
                     "duplicated",
                     "out of order",

@@ -44,7 +44,7 @@ class Verdict:
     @property
     def findings(self) -> int:
         """Numbers with which something is wrong."""
-        return self.lost + self.duplicated + self.out_of_order
+        return self.lost + self.unknown + self.duplicated + self.out_of_order
 
     @property
     def is_numbered(self) -> bool:
@@ -131,15 +131,18 @@ class ProducerBook:
     def _missing(self) -> Iterator[NumberRange]:
         return iter(()) if self.is_sparse else self.numbers.missing(self.first, self.settled)
 
+    def _unrefused(self) -> Iterator[NumberRange]:
+        return self._missing() if self.ledger is None else without(self._missing(), self.ledger.refused)
+
     def lost(self) -> Iterator[NumberRange]:
         """The numbers that the broker took, as far as anybody knows, and that are not there."""
-        ledger = self.ledger
-        missing = self._missing()
-        if ledger is None:
-            return missing
-        if not ledger.is_complete:
-            return iter(())
-        return without(without(missing, ledger.refused), ledger.unknown)
+        if self.ledger is None:
+            return self._unrefused()
+        return without(self._unrefused(), self.ledger.unknown) if self.ledger.is_complete else iter(())
+
+    def unknown(self) -> Iterator[NumberRange]:
+        """The numbers that are not there, and of which the producer does not know whether the broker took them."""
+        return without(self._unrefused(), self.lost())
 
     def repeated_numbers(self) -> NumberSet:
         """The numbers that are there more than once."""
@@ -157,23 +160,18 @@ class ProducerBook:
     def verdict(self) -> Verdict:
         """As things are now."""
         last, ledger = self.last, self.ledger
-        missing = count_of(self._missing())
-        lost = count_of(self.lost())
         later = self.numbers.missing(max(self.first, self.settled + 1), last)
-        refused = 0
-        if ledger is not None:
-            refused = missing - count_of(without(self._missing(), ledger.refused))
         return Verdict(
             self.producer,
             self.topic,
             numbered=max(0, last + 1 - self.first),
             stored=self.stored,
-            lost=lost,
+            lost=count_of(self.lost()),
             duplicated=0 if self.is_sparse or self.producer in _UNJUDGED else self.stored - self.numbers.count,
             out_of_order=sum(numbers.count for _, numbers in self.out_of_order()),
             late=self.late,
-            refused=refused,
-            unknown=missing - lost - refused,
+            refused=count_of(self._missing()) - count_of(self._unrefused()),
+            unknown=count_of(self.unknown()),
             not_judged=self.stored if self.is_sparse else count_of(later),
             has_ended=ledger is not None,
             is_sparse=self.is_sparse,

@@ -20,6 +20,7 @@ from engine.texts import Text, joined, plain
 #: What is found, the worst first.
 KINDS = (
     "lost",
+    "unknown",
     "acknowledged, not stored",
     "duplicated",
     "out of order",
@@ -28,6 +29,8 @@ KINDS = (
     "consumed twice",
     "failed",
 )
+#: Kinds of numbers that are not there: where their neighbours are is told.
+_GAPS = ("lost", "unknown")
 #: Places of one finding that are told; a number may stand in a queue any number of times.
 PLACES_MAX = 8
 #: Failed deliveries come again: no finding by themselves unless nothing else is there.
@@ -105,8 +108,9 @@ def _of_producer(book: ProducerBook) -> Iterator[AuditFinding]:
     about = (book.topic, book.producer)
     if book.is_sparse:
         yield AuditFinding("too sparse", *about, "", book.first, book.last, book.stored)
-    for first, last in book.lost():
-        yield AuditFinding("lost", *about, "", first, last, last - first + 1)
+    for kind, ranges in zip(_GAPS, (book.lost(), book.unknown()), strict=True):
+        for first, last in ranges:
+            yield AuditFinding(kind, *about, "", first, last, last - first + 1)
     for kind, queues in (("duplicated", book.repeated.items()), ("out of order", book.out_of_order())):
         for queue, numbers in queues:
             for first, last in numbers.runs():
@@ -117,11 +121,11 @@ def located(findings: Iterable[AuditFinding], places: Places) -> Iterator[AuditF
     """The findings about numbers, with where those, or their neighbours, lie."""
     for finding in findings:
         first, last = finding.first, finding.last
-        if finding.kind not in ("lost", "duplicated", "out of order") or first is None or last is None:
+        if finding.kind not in (*_GAPS, "duplicated", "out of order") or first is None or last is None:
             yield finding
             continue
         of_producer = places.get((finding.who, finding.topic), {})
-        if finding.kind == "lost":
+        if finding.kind in _GAPS:
             where = _between(of_producer.get(first - 1, ()), of_producer.get(last + 1, ()))
         else:
             where = _listed(of_producer.get(first, ()))
@@ -150,9 +154,9 @@ def wanted_places(findings: Iterable[AuditFinding]) -> dict[tuple[str, str], lis
     """(producer, topic) -> the numbers to look up for :func:`located`."""
     wanted: dict[tuple[str, str], dict[int, None]] = {}
     for finding in findings:
-        if finding.first is None or finding.last is None or finding.kind not in KINDS[:4]:
+        if finding.first is None or finding.last is None or finding.kind not in KINDS[:5]:
             continue
-        numbers = (finding.first - 1, finding.last + 1) if finding.kind == "lost" else (finding.first,)
+        numbers = (finding.first - 1, finding.last + 1) if finding.kind in _GAPS else (finding.first,)
         of_producer = wanted.setdefault((finding.who, finding.topic), {})
         of_producer.update(dict.fromkeys(number for number in numbers if number >= 0))
     return {key: sorted(numbers) for key, numbers in wanted.items()}

@@ -8,8 +8,12 @@ import { t } from "../../../common/i18n.js";
 import { state } from "../../view.js";
 import { TopicMark } from "../stage/marks.js";
 
-const COUNTS = ["stored", "missing", "open", "explained", "twice", "disorder"];
-const BAD = ["missing", "twice", "disorder"];
+const COUNTS = ["stored", "missing", "unknown", "refused", "open", "twice", "disorder"];
+const BAD = ["missing", "unknown", "twice", "disorder"];
+const HINTED = ["unknown", "refused", "open"];
+/** Said below the table: of the whole part, and of all its topics together. */
+const NOTES = ["unread", "omitted", "no_room"];
+const NOTES_OF_TOPICS = ["unseen", "forgotten"];
 
 export function Numbers() {
   const found = useComputed(() => state.value.numbers);
@@ -54,21 +58,26 @@ export function Numbers() {
         </tbody>
       </table>
     </div>
-    ${["unread", "omitted", "no_room"].map(
-      (name) =>
-        part[name] > 0 &&
+    ${notesOf(part).map(
+      ([name, n]) =>
+        n > 0 &&
         html`<p key=${name} class="panel-note quiet" data-numbers=${name}>
-          ${t(`live.numbers.${name}`, { n: count(part[name]) })}
+          ${t(`live.numbers.${name}`, { n: count(n) })}
         </p>`,
     )}
   </section>`;
 }
 
-const hintOf = (name, seconds) =>
-  ["open", "explained"].includes(name) ? t(`live.numbers.${name}_hint`, { seconds }) : undefined;
+const notesOf = (part) => {
+  const topics = Object.values(part.topics);
+  const sum = (name) => topics.reduce((total, topic) => total + topic[name], 0);
+  return [...NOTES.map((name) => [name, part[name]]), ...NOTES_OF_TOPICS.map((name) => [name, sum(name)])];
+};
+
+const hintOf = (name, seconds) => (HINTED.includes(name) ? t(`live.numbers.${name}_hint`, { seconds }) : undefined);
 
 function Row({ name, topic, row, isFirst }) {
-  const shown = { ...row, explained: row.refused + row.unknown, disorder: row.out_of_order };
+  const shown = { ...row, disorder: row.out_of_order };
   return html`<tr data-topic=${name} data-producer=${row.producer}>
     <th scope="row">
       ${isFirst ? html`<${TopicMark} topic=${name} /> ${name}` : html`<span class="sr-only">${name}</span>`}
@@ -103,15 +112,23 @@ const looksOf = (column, value) => (value === 0 ? "quiet" : BAD.includes(column)
 function Line({ row }) {
   const { first } = row;
   const whole = Math.max(1, row.numbered);
-  const told = row.ranges.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(", ");
-  const label = told ? t("live.numbers.line_gaps", { ranges: told }) : t("live.numbers.line_whole");
+  const label = labelOf(row);
   return html`<svg class="numbers-line" role="img" aria-label=${label} viewBox="0 0 100 8" preserveAspectRatio="none">
     <title>${label}</title>
     <rect class="numbers-met" x="0" y="2" width="100" height="4" />
-    ${row.ranges.map(([from, to]) => {
+    ${[...row.ranges, ...row.unknown_ranges].map(([from, to]) => {
       const width = Math.max(1, (100 * (to - from + 1)) / whole);
       const x = Math.min(100 - width, (100 * (from - first)) / whole);
       return html`<rect key=${from} class="numbers-gap" x=${x} y="0" width=${width} height="8" />`;
     })}
   </svg>`;
+}
+
+function labelOf(row) {
+  const told = (ranges) => ranges.map(([from, to]) => (from === to ? `${from}` : `${from}–${to}`)).join(", ");
+  const parts = [];
+  if (row.missing > 0) parts.push(t("live.numbers.line_gaps", { ranges: told(row.ranges) }));
+  if (row.unknown > 0) parts.push(t("live.numbers.line_unknown", { ranges: told(row.unknown_ranges) }));
+  if (parts.length > 0) return parts.join(t("verdict.separator"));
+  return t(row.stored === row.numbered ? "live.numbers.line_whole" : "live.numbers.line_judged");
 }

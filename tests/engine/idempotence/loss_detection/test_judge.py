@@ -61,10 +61,25 @@ def test_a_gap_that_the_ledger_explains_is_not_lost():
     assert found.has_ended
 
 
+def test_a_number_that_nobody_has_met_and_of_which_the_producer_does_not_know_is_a_finding():
+    report = _report(0, 1, 4, 5)
+    report.add_ledger(NumberingLedger(_P, "Orders", 9, refused=((2, 2),), unknown=((3, 4), (6, 8))), 2_000)
+    found = _of(report)
+    assert (found.lost, found.unknown, found.unknown_ranges, found.findings) == (0, 4, ((3, 3), (6, 8)), 4)
+    verdict = _verdict(report)
+    assert (verdict.lost, verdict.missing, verdict.findings, verdict.certainly_lost) == (0, 4, 4, 4)
+    report.note_queue("Orders", "B1:1", 0, 3)
+    assert _verdict(report).certainly_lost == 1, "three of them may be in the queue that was not read"
+    refused = _report(0, 2)
+    refused.add_ledger(NumberingLedger(_P, "Orders", 3, refused=((1, 1),)), 2_000)
+    assert _verdict(refused).findings == 0
+
+
 def test_a_ledger_that_is_not_complete_proves_no_loss():
     report = _report(0, 3)
     report.add_ledger(NumberingLedger(_P, "Orders", 4, is_complete=False), 2_000)
-    assert (_of(report).lost, _of(report).unknown) == (0, 2)
+    assert (_of(report).lost, _of(report).unknown, _of(report).unknown_ranges) == (0, 2, ((1, 2),))
+    assert _of(report).findings == 2
 
 
 def test_a_gap_is_open_until_a_higher_number_has_settled():

@@ -30,6 +30,7 @@ SAME = {
     "unknown": "unknown",
     "not_judged": "not_judged",
     "has_ended": "has_ended",
+    "findings": "findings",
 }
 
 

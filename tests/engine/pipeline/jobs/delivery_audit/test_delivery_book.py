@@ -16,7 +16,7 @@ from engine.pipeline.jobs.delivery_audit.delivery_book import DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import DESCRIPTION
 from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
-from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditTeller, findings_of
+from engine.pipeline.jobs.delivery_audit.results import KINDS, AuditTeller, findings_of, located, wanted_places
 from engine.pipeline.jobs.delivery_audit.summaries import TIME_SPANS_MAX, TopicTimes, summariser
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.protocol.message.numbering_ledger import NumberingLedger
@@ -163,6 +163,25 @@ def test_what_a_producer_sent_last_is_missed_only_by_its_ledger():
     told = verdict(book)
     assert (told.lost, told.refused, told.unknown, told.has_ended, told.numbered) == (1, 1, 1, True, 6)
     assert list(book.producers["p", "T"].lost()) == [(5, 5)]
+
+
+def test_what_the_sender_does_not_know_either_is_found_and_what_it_knows_to_be_refused_is_not():
+    book = book_of(in_queue(0, 1))
+    book.add_ledger(NumberingLedger("p", "T", 9, refused=((3, 3),), unknown=((1, 2), (4, 8))), EPOCH_MS)
+    book.settle(ALL)
+    found, _ = findings_of(book, None)
+    assert [(one.kind, one.who, one.first, one.last, one.count) for one in found] == [
+        ("unknown", "p", 4, 8, 5),
+        ("unknown", "p", 2, 2, 1),
+    ]
+    assert verdict(book).findings == 6
+    assert wanted_places(found) == {("p", "T"): [1, 3, 9]}
+    (last, first) = located(found, {("p", "T"): {1: ["b:0 offset 1"]}})
+    assert first.where["en"] == "after b:0 offset 1"
+    assert last.where is None
+    report = MemoryReport()
+    AuditTeller(report).conclude(book, None)
+    assert not any("No numbered message is lost" in note["en"] for note in report.notes)
 
 
 def test_a_producer_of_whom_nothing_is_stored_is_known_by_its_ledger():
