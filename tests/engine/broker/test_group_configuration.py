@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from engine.broker.broker import Broker
-from engine.broker.group_member import GroupMember, MemberState
+from engine.broker.group_member import MemberState
 from engine.client.callbacks.send_result import SendStatus
 from engine.protocol.body.subscription_group_config import SubscriptionGroupConfig
 from engine.protocol.body.topic_config import TopicConfig
@@ -76,19 +76,14 @@ class Tool:
 
 def next_leader(group: BrokerGroup) -> Broker:
     """Kill the leader this very moment; the broker of the next one."""
-    old = newest_leader(group)
+    old = group.leader
     group.crash(old.group.name)
-    group.world.run_until(lambda: group.leaders and newest_leader(group).peer.core.term > old.peer.core.term)
+    group.world.run_until(lambda: group.leaders and group.leader.peer.core.term > old.peer.core.term)
     return leading(group)
 
 
-def newest_leader(group: BrokerGroup) -> GroupMember:
-    """One that was cut off may still take itself for the leader, in an older term."""
-    return max(group.leaders, key=lambda member: member.peer.core.term)
-
-
 def leading(group: BrokerGroup) -> Broker:
-    broker = newest_leader(group).broker
+    broker = group.leader.broker
     assert broker is not None
     return broker
 
