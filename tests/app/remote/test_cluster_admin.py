@@ -96,6 +96,23 @@ def test_a_reset_is_done_when_the_members_have_taken_it_up(stage: Stage):
     assert stage.heard == 40
 
 
+def test_members_that_have_not_stored_an_offset_yet_are_reset_on_all_brokers(stage: Stage):
+    stage.consumer()
+    stage.cluster.world.run_until(lambda: stage.heard == 20, 5_000)
+    assert stage.offsets() == [-1] * 4, "the brokers answer 0 where nothing is stored and the topic is young"
+    plan = stage.cluster.world.run(stage.admin.plan_reset(TO_EARLIEST), node="tool")
+    assert (plan.is_online, [one.new for one in plan.resets]) == (True, [0] * 4)
+    resets = stage.reset(TO_EARLIEST)
+    assert [(one.new, one.is_stored, one.is_awaited) for one in resets] == [(0, True, False)] * 4
+    stage.cluster.world.run_for(13_000)
+    assert stage.heard == 40
+
+
+def test_a_group_that_nobody_knows_is_refused(stage: Stage):
+    with pytest.raises(WishRefused, match="no group g"):
+        stage.reset(TO_EARLIEST)
+
+
 def test_a_reset_of_a_group_that_is_offline_is_stored_at_once(stage: Stage):
     consumer = stage.consumer()
     stage.consume_all(consumer)
