@@ -176,12 +176,16 @@ class ClusterAdmin:
         return asked.read(reply) if reply.code == ResponseCode.SUCCESS else None
 
     async def _progress(self, wish: ResetWish) -> dict[MessageQueue, int]:
-        """Where the group stands. Raises :class:`WishRefused` where there is no such topic or group."""
+        """Where the group stands: nowhere, if its members have stored no offset yet. Raises :class:`WishRefused` where
+        there is no such topic or group.
+        """
         if not await self._reader.topic_queues(wish.topic):
             raise WishRefused("no_topic", topic=wish.topic)
         progress = await self._reader.group_progress(wish.group)
         if all(one.queue.topic != wish.topic for one in progress):
-            raise WishRefused("no_group", group=wish.group, topic=wish.topic)
+            addresses = (await self._reader.broker_addresses()).values()
+            if not any([await self._has_members(address, wish.group) for address in addresses]):
+                raise WishRefused("no_group", group=wish.group, topic=wish.topic)
         return {one.queue: one.consumer_offset for one in progress}
 
     async def _has_members(self, address: str, group: str) -> bool:

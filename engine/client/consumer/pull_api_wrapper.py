@@ -15,6 +15,7 @@ from engine.protocol.command.headers import PullMessageRequestHeader, PullMessag
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.enums import ExpressionType
 from engine.protocol.errors import MalformedMessage
+from engine.protocol.message.compression import DECOMPRESSED_MAX_BYTES
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_codec import decode_messages, message_without_content
 from engine.protocol.message.message_properties import PROPERTY_MAX_OFFSET, PROPERTY_MIN_OFFSET
@@ -110,7 +111,7 @@ class PullApiWrapper:
         if status is PullStatus.FOUND:
             messages = _decode(reply.body, queue, range(offset, next_begin_offset))
             if sum(message.store_size for message in messages) < len(reply.body):
-                next_begin_offset = messages[-1].queue_offset + 1  # the rest begins with what leads nowhere
+                next_begin_offset = messages[-1].queue_offset + 1  # the rest is pulled again
         wanted = [message for message in messages if subscription.matches_tag(message.tags) or not message.topic]
         for message in wanted:
             message.properties[PROPERTY_MIN_OFFSET] = str(header.min_offset)
@@ -134,10 +135,13 @@ class PullApiWrapper:
 def _decode(data: bytes, queue: MessageQueue, offsets: range) -> list[MessageExt]:
     """The messages of a reply up to one whose place cannot be made out; if that is the first one, what there is of it.
 
+    A reply of 64 KiB may hold compressed bodies of 2 GiB: beyond what one message may have, the others are left for the
+    next pull.
+
     :param offsets: where it may lie; a message that cannot be read may claim any place.
     """
     try:
-        messages = decode_messages(data, decompress=True)
+        messages = decode_messages(data, decompress=True, bodies_max_bytes=DECOMPRESSED_MAX_BYTES)
     except MalformedMessage as error:
         return [message_without_content(queue.queue_id, offsets.start, -1, str(error))]
     begin = offsets.start

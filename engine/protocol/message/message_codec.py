@@ -199,14 +199,15 @@ def stored_properties_text(data: bytes | memoryview) -> str:
     return java_text(whole[topic_at + 1 + whole[topic_at] + PROPERTIES_LENGTH.size :])
 
 
-def decode_messages(data: bytes, *, decompress: bool = True) -> list[MessageExt]:
+def decode_messages(data: bytes, *, decompress: bool = True, bodies_max_bytes: int = 0) -> list[MessageExt]:
     """All messages of a pull, view or query reply: stored forms one after the other.
 
     One that cannot be decoded hides none of the others: it comes with its place, and says in ``unreadable`` why. Where
-    no message begins, the list ends. Raises :class:`MalformedMessage` when it would be empty though ``data`` is not.
+    no message begins, the list ends; also behind the message with which the bodies have more than ``bodies_max_bytes``
+    together (0: any number). Raises :class:`MalformedMessage` when it would be empty though ``data`` is not.
     """
     messages: list[MessageExt] = []
-    position = 0
+    position = bodies_bytes = 0
     while position < len(data):
         try:
             message = decode_stored_message(data, position, decompress=decompress)
@@ -219,6 +220,9 @@ def decode_messages(data: bytes, *, decompress: bool = True) -> list[MessageExt]
             message = _unreadable(data[position : position + size], str(error))
         messages.append(message)
         position += message.store_size
+        bodies_bytes += len(message.body)
+        if bodies_bytes > bodies_max_bytes > 0:
+            break
     return messages
 
 

@@ -59,6 +59,18 @@ class Stage:
         self.cluster.start(consumer)
         return consumer
 
+    def deaf_member(self) -> None:
+        """A member of group g that does nothing."""
+        deaf = RemotingClient(self.cluster.world.node("deaf"), "deaf")
+        subscriptions = tuple(build_subscription_data(topic, "*") for topic in ("T", retry_topic("g")))
+        heartbeat = HeartbeatData("deaf", (), (ConsumerData("g", subscriptions=subscriptions),)).to_json()
+
+        async def join() -> None:
+            for broker in self.cluster.brokers.values():
+                await deaf.call(broker.address, RemotingCommand.request(RequestCode.HEART_BEAT, body=heartbeat), 3_000)
+
+        self.cluster.world.run(join(), node="deaf")
+
     def consume_all(self, consumer: DefaultMQPushConsumer) -> None:
         """Until everything is confirmed."""
         self.cluster.world.run_until(lambda: self.offsets() == [5] * 4, 60_000)
@@ -96,6 +108,29 @@ def test_a_reset_is_done_when_the_members_have_taken_it_up(stage: Stage):
     assert stage.heard == 40
 
 
+def test_members_that_have_not_stored_an_offset_yet_are_reset_on_all_brokers(stage: Stage):
+    stage.consumer()
+    stage.cluster.world.run_until(lambda: stage.heard == 20, 5_000)
+    assert stage.offsets() == [-1] * 4, "the brokers answer 0 where nothing is stored and the topic is young"
+    plan = stage.cluster.world.run(stage.admin.plan_reset(TO_EARLIEST), node="tool")
+    assert (plan.is_online, [one.new for one in plan.resets]) == (True, [0] * 4)
+    resets = stage.reset(TO_EARLIEST)
+    assert [(one.new, one.is_stored, one.is_awaited) for one in resets] == [(0, True, False)] * 4
+    stage.cluster.world.run_for(13_000)
+    assert stage.heard == 40
+
+
+def test_a_group_of_which_nothing_at_all_is_stored_is_reset_as_soon_as_members_are_online(stage: Stage):
+    stage.deaf_member()
+    resets = stage.reset(TO_LATEST)
+    assert [(one.old, one.stored, one.is_awaited) for one in resets] == [(None, 5, True)] * 4
+
+
+def test_a_group_that_nobody_knows_is_refused(stage: Stage):
+    with pytest.raises(WishRefused, match="no group g"):
+        stage.reset(TO_EARLIEST)
+
+
 def test_a_reset_of_a_group_that_is_offline_is_stored_at_once(stage: Stage):
     consumer = stage.consumer()
     stage.consume_all(consumer)
@@ -109,15 +144,7 @@ def test_members_that_do_not_follow_a_reset_are_noticed(stage: Stage):
     consumer = stage.consumer()
     stage.consume_all(consumer)
     stage.cluster.stop(consumer)
-    deaf = RemotingClient(stage.cluster.world.node("deaf"), "deaf")
-    subscriptions = tuple(build_subscription_data(topic, "*") for topic in ("T", retry_topic("g")))
-    heartbeat = HeartbeatData("deaf", (), (ConsumerData("g", subscriptions=subscriptions),)).to_json()
-
-    async def join() -> None:
-        for broker in stage.cluster.brokers.values():
-            await deaf.call(broker.address, RemotingCommand.request(RequestCode.HEART_BEAT, body=heartbeat), 3_000)
-
-    stage.cluster.world.run(join(), node="deaf")
+    stage.deaf_member()
     resets = stage.reset(TO_EARLIEST)
     assert [(one.stored, one.is_awaited) for one in resets] == [(0, True)] * 4
 

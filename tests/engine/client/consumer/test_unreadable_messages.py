@@ -258,3 +258,13 @@ def test_what_cannot_be_read_is_filtered_by_its_tag_all_the_same(cluster, produc
     result = cluster.run(consumer, consumer.pull(QUEUE, expression))
     assert [message.body for message in result.messages] == [b"good"]
     assert len(result.unreadable) == (1 if expression == "*" else 0)
+
+
+def test_a_small_reply_of_huge_bodies_is_taken_in_several_pulls(cluster, producer):
+    store(cluster, *[(ZSTD, zstandard.compress(bytes(DECOMPRESSED_MAX_BYTES // 2)), b"")] * 4)
+    consumer = cluster.pull_consumer("C", "g")
+    cluster.start(consumer)
+    for offset, count, following in ((0, 3, 3), (3, 1, 4)):
+        result = cluster.run(consumer, consumer.pull(QUEUE, offset=offset))
+        assert [message.queue_offset for message in result.messages] == list(range(offset, offset + count))
+        assert result.next_begin_offset == following
