@@ -195,6 +195,8 @@ class Hostile:
         self.keeper = self.chance.choice(names)
         self.leaders: dict[int, str] = {}
         self.committed: dict[int, RaftEntry] = {}
+        #: Index -> the term in which somebody first knew that it is. A leader of a term before need not have it.
+        self.committed_in: dict[int, int] = {}
         self.lost_disk: dict[str, None] = {}
 
     def run(self) -> None:
@@ -234,9 +236,10 @@ class Hostile:
     def _check(self, name: str, core: RaftCore) -> None:
         if core.role is RaftRole.LEADER:
             assert self.leaders.setdefault(core.term, name) == name, f"two leaders of term {core.term}"
-            known = [entry for entry in self.committed.values() if entry.term < core.term]
+            known = [entry for index, entry in self.committed.items() if self.committed_in[index] < core.term]
             assert all(entry in core.log.entries for entry in known), f"{name} lacks what is committed"
         for entry in self._newly_applied(name):
+            self.committed_in.setdefault(entry.index, core.term)
             assert self.committed.setdefault(entry.index, entry) == entry, "two entries are committed at one place"
 
     def _newly_applied(self, name: str) -> Iterator[RaftEntry]:
