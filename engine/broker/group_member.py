@@ -223,12 +223,15 @@ class GroupMember:
                     await self._changed.wait()
                     self._changed.clear()
                     await self._go_on()
-            except (RuntimeFault, EntryRefused, WrongPiece, CommittedEntryConflict) as fault:
-                self.failure = str(fault)
-                _log.error("%s leaves its group: %s", self.group.name, fault)
+            except Exception as fault:
+                # Whatever it is: who applies nothing any more must not be elected, nor seem to follow.
+                known = (RuntimeFault, EntryRefused, WrongPiece, CommittedEntryConflict)
+                self.failure = str(fault) if isinstance(fault, known) else repr(fault)
+                unknown = None if isinstance(fault, known) else fault
+                _log.error("%s leaves its group: %s", self.group.name, self.failure, exc_info=unknown)
                 await self._leave(Broker.abandon, MessageStore.abandon)
                 if not isinstance(fault, RuntimeFault):
-                    return  # Its log is not the group's: only a person can tell which of the two is right.
+                    return  # Its log is not the group's, or it cannot read it: only a person can tell what is wrong.
             await self._come_back()
 
     async def _come_back(self) -> None:

@@ -182,7 +182,17 @@ class RaftCore:
             raise ProposalRefused(f"one voter is added or removed at a time; they are {', '.join(self.voters)}")
         if self._membership_index > self.log.commit_index or self.log.term_at(self.log.commit_index) != self.term:
             raise ProposalRefused("the change before, or the leader's first entry, is not committed yet")
+        members = [voter for voter in voters if voter == self.name or self._is_member(voter)]
+        if 2 * len(members) <= len(voters):
+            # A new one may have to join, too; nobody could be admitted then, ever.
+            raise ProposalRefused(
+                f"{', '.join(voters)} would have no majority without members that join or are new: only "
+                f"{', '.join(members) or 'nobody'} would count"
+            )
         return self.propose("\n".join(voters).encode(), EntryKind.MEMBERSHIP)
+
+    def _is_member(self, name: str) -> bool:
+        return name in self.followers and not self.followers[name].joining
 
     # --- election ----------------------------------------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from engine.broker.group_member import STATE_CHANGES, GroupMember, MemberEvent, 
 from engine.client.callbacks.send_result import SendStatus
 from engine.protocol.message.message import Message
 from engine.replication.majority.errors import NotOfThisGroup
+from engine.replication.majority.shared_tables import FollowedTables
 from engine.replication.raft.raft_log import EntryKind
 from tests.support.lab.broker_group import MEMBERS, BrokerGroup
 from tests.support.lab.lab_cluster import LAB_STORE
@@ -335,6 +336,32 @@ def test_a_member_whose_disk_was_full_comes_back_by_itself():
         group.send_until_acknowledged(*bodies(30, 5))
         group.wait_until_same()
         assert member.failure == ""
+
+
+def test_a_member_that_cannot_go_on_for_whatever_reason_leaves_and_says_so(monkeypatch):
+    with BrokerGroup() as group:
+        first = group.leader
+        broken, other = other_members(group)
+        disk = group.world.node(broken).disk
+        keep = FollowedTables.keep
+
+        async def keep_or_fail(tables, entry):
+            if tables._disk is disk:
+                raise ZeroDivisionError("a mistake of ours")
+            await keep(tables, entry)
+
+        monkeypatch.setattr(FollowedTables, "keep", keep_or_fail)
+        group.send_until_acknowledged("to a topic that is made by it")
+        group.world.run_until(lambda: group.members[broken].state is MemberState.RESTS)
+        assert "a mistake of ours" in group.members[broken].failure
+        assert group.members[broken].standing is MemberStanding.STOPPED
+        # It votes for nobody, and acknowledges nothing that it cannot apply.
+        group.crash(first.group.name)
+        group.world.run_for(10_000)
+        assert not group.leaders
+        group.restart_member(first.group.name)
+        group.send_until_acknowledged("after")
+        assert group.leader.group.name in (first.group.name, other)
 
 
 def test_a_stranger_at_the_groups_door_is_sent_away_and_harms_nobody():

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from engine.replication.raft.errors import CommittedEntryConflict
+from engine.replication.raft.errors import CommittedEntryConflict, ProposalRefused
 from engine.replication.raft.hard_state import HardState, JoinReason
 from engine.replication.raft.raft_core import RaftCore
 from engine.replication.raft.raft_log import EntryKind, RaftEntry
@@ -104,6 +104,27 @@ def test_what_a_member_acknowledged_before_it_was_wiped_counts_no_longer():
     assert leader.followers["B"].match_index == 0
 
 
+@pytest.mark.parametrize("voters", [("A", "B", "C", "D"), ("A", "B"), ("B", "C")])
+def test_no_change_leaves_a_group_without_a_majority_of_those_who_count(voters: tuple[str, ...]):
+    group = group_with_a_wiped_member()
+    group.tick("A", 50)
+    group.deliver("C")
+    assert group.cores["A"].followers["B"].joining
+    with pytest.raises(ProposalRefused, match=r"only (A|A, C|C) would count"):
+        group.cores["A"].change_membership(voters)
+    group.cores["A"].change_membership(("A", "C"))
+
+
+def test_a_new_member_that_has_to_join_is_taken_in_by_a_majority_without_it():
+    group = Group("A", "B", "C", "D", voters=("A", "B", "C"))
+    group.wipe("D")
+    group.elect("A").change_membership(("A", "B", "C", "D"))
+    for _ in range(4):
+        group.heartbeat("A")
+    assert group.cores["D"].role is RaftRole.FOLLOWER
+    assert group.cores["A"].log.commit_index == group.cores["A"].log.last_index
+
+
 def test_members_that_are_all_new_found_their_group():
     group = new_group("A", "B", "C")
     for name in ("A", "B", "C"):
@@ -174,6 +195,8 @@ class Hostile:
         self.keeper = self.chance.choice(names)
         self.leaders: dict[int, str] = {}
         self.committed: dict[int, RaftEntry] = {}
+        #: Index -> the term in which somebody first knew that it is. A leader of a term before need not have it.
+        self.committed_in: dict[int, int] = {}
         self.lost_disk: dict[str, None] = {}
 
     def run(self) -> None:
@@ -213,9 +236,10 @@ class Hostile:
     def _check(self, name: str, core: RaftCore) -> None:
         if core.role is RaftRole.LEADER:
             assert self.leaders.setdefault(core.term, name) == name, f"two leaders of term {core.term}"
-            known = [entry for entry in self.committed.values() if entry.term < core.term]
+            known = [entry for index, entry in self.committed.items() if self.committed_in[index] < core.term]
             assert all(entry in core.log.entries for entry in known), f"{name} lacks what is committed"
         for entry in self._newly_applied(name):
+            self.committed_in.setdefault(entry.index, core.term)
             assert self.committed.setdefault(entry.index, entry) == entry, "two entries are committed at one place"
 
     def _newly_applied(self, name: str) -> Iterator[RaftEntry]:
