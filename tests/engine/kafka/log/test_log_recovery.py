@@ -178,6 +178,20 @@ def test_a_closed_segment_that_could_not_be_flushed_is_flushed_with_the_next(wor
     assert RecoveryPoint.read(runtime.disk, FOLDER).offset == closed_end
 
 
+def test_what_recovery_has_checked_is_not_flushed_and_is_checked_again(world):
+    disk = world.node("broker").disk
+    filled(disk, 30).close(is_clean=False)
+    first = PartitionLog(disk, StillClock(), FOLDER, PartitionLogConfig(**SMALL))
+    assert first.load().batches_checked == 6
+    assert RecoveryPoint.read(disk, FOLDER) == RecoveryPoint(0, is_clean=False)
+    first.close(is_clean=False)
+    world.crash("broker", keep_page_cache=False)
+    again = PartitionLog(world.restart("broker").disk, StillClock(), FOLDER, PartitionLogConfig(**SMALL))
+    again.load()
+    assert records_of(again) == orders(again.log_end_offset)
+    assert again.log_end_offset < 30
+
+
 def test_a_flush_and_the_retention_may_meet(world):
     runtime = world.node("broker")
     clock = StillClock()
