@@ -74,7 +74,9 @@ def test_a_rehearsal_tells_what_a_learner_could_not_do(tmp_path):
 
 
 def test_a_rehearsal_tells_what_a_text_says_that_is_not_so(tmp_path):
-    said = "done_when: count(history.sent) >= 2\n    says: [count(history.sent) = 2, nodes.B1.topics.T.queues.0.max = {}]"
+    said = (
+        "done_when: count(history.sent) >= 2\n    says: [count(history.sent) = 2, nodes.B1.topics.T.queues.0.max = {}]"
+    )
     true = write_lesson(tmp_path, (YAML, "done_when: count(history.sent) >= 2", said.format(2)))
     assert rehearse(read_lesson(true)).problems() == []
     false = write_lesson(tmp_path, (YAML, "done_when: count(history.sent) >= 2", said.format(3)))
