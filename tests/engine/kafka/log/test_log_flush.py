@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from unittest.mock import patch
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from engine.kafka.log.log_recovery import RecoveryPoint
-from engine.kafka.log.log_segment import LogSegment
 from engine.kafka.log.partition_log import PartitionLog
 from engine.kafka.log.partition_log_config import PartitionLogConfig
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.lab.lab_runtime import LabMachines
-from engine.runtime.port import DiskFault
 from tests.support.kafka.partitions import FOLDER, StillClock, batch_of, opened_log, orders, records_of
 
 SMALL = {"segment_bytes": 1_500, "index_interval_bytes": 200}
@@ -93,22 +90,15 @@ def test_a_closed_segment_that_could_not_be_flushed_is_flushed_with_the_next(wor
 
     async def work():
         log = with_tasks(runtime, BackgroundTasks("kafka"))
-        flush, faults = LogSegment.flush, [DiskFault("the disk is broken")]
-
-        async def flush_once_broken(segment):
-            if faults:
-                raise faults.pop()
-            await flush(segment)
-
-        with patch.object(LogSegment, "flush", flush_once_broken):
-            for segments in (2, 3):
-                while len(log.segments) < segments:
-                    log.append(batch_of(1, log.log_end_offset))
-                await asyncio.sleep(1)
+        for segments, error in ((2, "the disk is broken"), (3, None)):
+            runtime.disk.storage.flush_error = error
+            while len(log.segments) < segments:
+                log.append(batch_of(1, log.log_end_offset))
+            await asyncio.sleep(1)
         return log.segments[-1].base_offset
 
     closed_end = runtime.run(work())
-    assert "closed segments are not flushed: the disk is broken" in caplog.text
+    assert "closed segments are not flushed" in caplog.text
     assert RecoveryPoint.read(runtime.disk, FOLDER).offset == closed_end
 
 
