@@ -108,10 +108,10 @@ def test_what_recovery_has_checked_is_not_flushed_and_is_checked_again(world):
     for first in range(0, 30, 5):
         log.append(batch_of(5, first))
     log.close(is_clean=False)
-    first = PartitionLog(disk, StillClock(), FOLDER, PartitionLogConfig(**SMALL))
-    assert first.load().batches_checked == 6
+    before = PartitionLog(disk, StillClock(), FOLDER, PartitionLogConfig(**SMALL))
+    assert before.load().batches_checked == 6
     assert RecoveryPoint.read(disk, FOLDER) == RecoveryPoint(0, is_clean=False)
-    first.close(is_clean=False)
+    before.close(is_clean=False)
     world.crash("broker", keep_page_cache=False)
     again = PartitionLog(world.restart("broker").disk, StillClock(), FOLDER, PartitionLogConfig(**SMALL))
     again.load()
