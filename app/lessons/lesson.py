@@ -55,6 +55,7 @@ class Step:
         (``{command: crash, target: B1}``). A step without any is a step to read.
     :ivar done_when: what is true of the world when the step is done. None: reading is enough.
     :ivar breaks: names of the invariants that the action breaks: to show that is what the step is for.
+    :ivar says: what the texts say in words, and what must therefore be true after the action.
     """
 
     identity: str
@@ -63,6 +64,7 @@ class Step:
     actions: tuple[JsonObject, ...]
     done_when: Expression | None
     breaks: tuple[str, ...] = ()
+    says: tuple[Expression, ...] = ()
 
     def choices(self) -> list[str]:
         """The ids of a choice's answers."""

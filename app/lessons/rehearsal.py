@@ -56,6 +56,9 @@ class Rehearsal:
                 found.append(f"{name}: done_when is true before the action")
             if condition is not None and not condition.holds(rehearsed.after):
                 found.append(f"{name}: done_when is false after the action")
+            for number, claim in enumerate(rehearsed.step.says):
+                if not claim.holds(rehearsed.after):
+                    found.append(f"{name}: says[{number}] is false after the action")
             if rehearsed.step.prediction is not None:
                 answers = right_answers(rehearsed.step.prediction, rehearsed.after)
                 if len(answers) != 1:

@@ -33,6 +33,7 @@ STEPS_MAX = 20
 ACTIONS_MAX = 10
 TARGETS_MAX = 5
 CHOICES_MAX = 6
+SAYS_MAX = 10
 _IDENTITY_MAX = 40
 
 #: Controls that a step may use: those that go forward and end by themselves.
@@ -79,6 +80,7 @@ def _step(section: Section, scenario: Scenario) -> Step:
         actions=tuple(_action(action) for action in section.sections("action", max_count=ACTIONS_MAX)),
         done_when=_expression(section, "done_when") if section.has("done_when") else None,
         breaks=section.words("breaks", max_count=len(CHECKERS)),
+        says=tuple(_parsed(section, "says", text) for text in section.words("says", max_count=SAYS_MAX)),
     )
     for name in step.breaks:
         if name not in CHECKERS:
@@ -92,8 +94,12 @@ def _step(section: Section, scenario: Scenario) -> Step:
 
 
 def _expression(section: Section, field: str) -> Expression:
+    return _parsed(section, field, section.text(field, max_length=LENGTH_MAX))
+
+
+def _parsed(section: Section, field: str, text: str) -> Expression:
     try:
-        return parse_expression(section.text(field, max_length=LENGTH_MAX))
+        return parse_expression(text)
     except ExpressionError as error:
         raise section.fail(field, str(error)) from error
 

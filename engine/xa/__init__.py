@@ -2,7 +2,7 @@
 
 A protocol of our own over the engine's remoting: RocketMQ has no such thing. It is a teaching model, not an
 implementation of the XA interface of any database: three processes play the three roles, and the messages between them
-are those that textbooks draw::
+are those that textbooks draw. The roles have Seata's names; X/Open calls the application AP and the coordinator TM::
 
     TM  transaction manager      begins, says what belongs together, orders commit or rollback     (an application)
     TC  transaction coordinator  knows every global transaction and its branches, keeps the log     (one process)

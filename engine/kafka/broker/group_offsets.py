@@ -17,6 +17,7 @@ from engine.kafka.records.record import Record
 from engine.kafka.records.record_batch import encode_batch
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.kafka.wire.fields import Int16, Int32, Int64, KafkaMessage, String
+from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Clock, Disk
 
 OFFSETS = TopicPartition("__consumer_offsets", 0)
@@ -49,9 +50,9 @@ class GroupOffsets:
     :ivar log: where it is kept.
     """
 
-    def __init__(self, disk: Disk, clock: Clock) -> None:
+    def __init__(self, disk: Disk, clock: Clock, tasks: BackgroundTasks) -> None:
         forever = PartitionLogConfig(retention_ms=-1)
-        self.log = PartitionLog(disk, clock, f"{LOG_FOLDER}/{OFFSETS}", forever)
+        self.log = PartitionLog(disk, clock, f"{LOG_FOLDER}/{OFFSETS}", forever, tasks)
         self.committed: dict[str, dict[TopicPartition, OffsetValue]] = {}
         self._clock = clock
         self._read_epoch = -1

@@ -42,9 +42,9 @@ class KafkaBroker:
         replication: ReplicationConfig | None = None,
     ) -> None:
         self.config = config
-        self.partitions = Partitions(runtime.disk, runtime.clock, config)
-        self.offsets = GroupOffsets(runtime.disk, runtime.clock)
         self.tasks = BackgroundTasks(f"{runtime.node_name}/kafka")
+        self.partitions = Partitions(runtime.disk, runtime.clock, config, self.tasks)
+        self.offsets = GroupOffsets(runtime.disk, runtime.clock, self.tasks)
         self.replicas: ReplicaManager | None = None
         if cluster is not None:
             self.replicas = ReplicaManager(

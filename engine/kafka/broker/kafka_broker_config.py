@@ -24,7 +24,8 @@ class KafkaBrokerConfig:
     log: PartitionLogConfig = field(default_factory=PartitionLogConfig)
     #: ``broker.id``
     node_id: int = 1
-    #: ``log.flush.interval.messages`` 1 in place of Kafka's default, never: what is acknowledged is on the disk.
+    #: ``log.flush.interval.messages`` 1: what is acknowledged is on the disk. Kafka's default flushes a segment only
+    #: when it is closed, and all at a clean end.
     flush_before_answer: bool = False
     #: ``fetch.max.bytes`` of a broker, but not Kafka's 55 MiB: an answer must fit into a frame of the port, and
     #: the last batch in it may go beyond this.

@@ -13,6 +13,7 @@ from engine.kafka.records.record_batch import decode_batch, read_header
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.kafka.records.transaction_marker import TransactionMarker
 from engine.kafka.replication.purgatory import Purgatory
+from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Clock, Disk
 
 #: Where the folders of the partitions lie (``log.dirs``).
@@ -41,14 +42,14 @@ class Partitions:
     :ivar purgatory: who waits.
     """
 
-    def __init__(self, disk: Disk, clock: Clock, config: KafkaBrokerConfig) -> None:
+    def __init__(self, disk: Disk, clock: Clock, config: KafkaBrokerConfig, tasks: BackgroundTasks) -> None:
         self._config = config
         self.logs: dict[TopicPartition, PartitionLog] = {}
         self.purgatory = Purgatory()
         for topic, count in config.topics.items():
             for number in range(count):
                 place = TopicPartition(checked_topic(topic), number)
-                self.logs[place] = PartitionLog(disk, clock, f"{LOG_FOLDER}/{place}", config.log)
+                self.logs[place] = PartitionLog(disk, clock, f"{LOG_FOLDER}/{place}", config.log, tasks)
 
     def load(self) -> None:
         """Open and repair them. Blocks: for start-up only. Raises ``DiskFault``, :class:`KafkaRefusal`."""

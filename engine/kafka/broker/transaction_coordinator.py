@@ -136,7 +136,8 @@ class TransactionCoordinator:
     ) -> None:
         """``flushes``: what is answered is on the disk."""
         self.transactions: dict[str, Transaction] = {}
-        self.log = PartitionLog(disk, clock, f"{LOG_FOLDER}/{TRANSACTIONS}", PartitionLogConfig(retention_ms=-1))
+        forever = PartitionLogConfig(retention_ms=-1)
+        self.log = PartitionLog(disk, clock, f"{LOG_FOLDER}/{TRANSACTIONS}", forever, tasks)
         self._disk = disk
         self._clock = clock
         self._partitions = partitions

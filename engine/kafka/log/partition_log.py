@@ -2,7 +2,7 @@
 
 ::
 
-    append -> check, give offsets -> active segment -> roll when it is full
+    append -> check, give offsets -> active segment -> roll when it is full, and flush what is closed
     read   -> segment by its name -> sparse index by halving -> batches one after the other
 
 A broker here never unpacks a batch: it looks at the header, changes base offset and leader epoch, and stores the rest
@@ -15,6 +15,7 @@ was aborted. Simplified: no compaction, no upload to other storage.
 
 from __future__ import annotations
 
+import logging
 from bisect import bisect_right
 from contextlib import suppress
 from typing import NamedTuple
@@ -28,7 +29,10 @@ from engine.kafka.log.transaction_index import AbortedRange
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 from engine.kafka.records.record_batch import BatchHeader, checked_header, decode_batch, placed, read_header
 from engine.kafka.records.transaction_marker import TransactionMarker, is_commit
-from engine.runtime.port import Clock, Disk
+from engine.runtime.background_tasks import BackgroundTasks
+from engine.runtime.port import Clock, Disk, DiskFault
+
+_log = logging.getLogger("glassmq.kafka")
 
 
 class AppendResult(NamedTuple):
@@ -70,7 +74,15 @@ class PartitionLog:
     :ivar log_end_offset: of the next record.
     """
 
-    def __init__(self, disk: Disk, clock: Clock, folder: str, config: PartitionLogConfig | None = None) -> None:
+    def __init__(
+        self,
+        disk: Disk,
+        clock: Clock,
+        folder: str,
+        config: PartitionLogConfig | None = None,
+        tasks: BackgroundTasks | None = None,
+    ) -> None:
+        """``tasks`` flush closed segments; without any, the caller flushes."""
         self.folder = folder
         self.config = config or PartitionLogConfig()
         self.segments: list[LogSegment] = []
@@ -79,7 +91,11 @@ class PartitionLog:
         self.epochs = LeaderEpochs(disk, folder)
         self._disk = disk
         self._clock = clock
+        self._tasks = tasks
+        self._is_flushing_closed = False
         self._recovery_offset = 0
+        #: A flush during which the log was cut says nothing about what was appended after the cut.
+        self._truncations = 0
         #: None: there is one replica.
         self._high_watermark: int | None = None
 
@@ -102,13 +118,10 @@ class PartitionLog:
         self.log_end_offset = next_offset_of(self._active)
         self.epochs.ends_at(self.log_end_offset)
         self._load_producers()
-        if not point.is_clean:
-            self._recovery_offset = point.offset
-            for segment in self._unflushed():
-                segment.flush_now()
         for segment in self.segments:
             segment.close_indexes()
-        self._write_recovery_point(self.log_end_offset, is_clean=False)
+        # To check is not to flush: another crash before the next flush must lead to the same check.
+        self._write_recovery_point(min(point.offset, self.log_end_offset), is_clean=False)
         return report
 
     def close(self, *, is_clean: bool = True) -> None:
@@ -269,6 +282,7 @@ class PartitionLog:
         before = self.log_end_offset
         if offset >= before:
             return 0
+        self._truncations += 1
         while len(self.segments) > 1 and self._active.base_offset >= offset:
             self.segments.pop().delete()
         batch = self._active.lookup(offset).batch
@@ -312,17 +326,35 @@ class PartitionLog:
         return headers
 
     def _roll(self) -> None:
-        """Begin a new segment."""
+        """Begin a new segment, and let the old one be flushed in the background (Kafka: ``UnifiedLog.roll``)."""
         self._active.finish()
         self.segments.append(LogSegment(self._disk, self.folder, self.log_end_offset, self.config))
+        if self._tasks is not None and not self._is_flushing_closed:
+            self._is_flushing_closed = True
+            self._tasks.spawn(self._flush_closed(), f"flush {self.folder}")
+
+    async def _flush_closed(self) -> None:
+        """Flush until all segments but the active one are durable. After a fault the next roll tries again."""
+        try:
+            while self._recovery_offset < self._active.base_offset:
+                await self._flush_up_to(self._active.base_offset)
+        except DiskFault as fault:
+            _log.warning("%s: closed segments are not flushed: %s", self.folder, fault)
+        finally:
+            self._is_flushing_closed = False
 
     async def flush(self) -> None:
         """Make what was appended before this call durable. Raises ``DiskFault``."""
-        end_offset = self.log_end_offset
+        await self._flush_up_to(self.log_end_offset)
+
+    async def _flush_up_to(self, end_offset: int) -> None:
+        truncations = self._truncations
         for segment in self._unflushed():
-            if segment in self.segments:  # the retention may have deleted it meanwhile
+            # The retention, or a truncation, may have deleted it meanwhile.
+            if segment in self.segments and segment.base_offset < end_offset:
                 await segment.flush()
-        self._write_recovery_point(max(self._recovery_offset, end_offset), is_clean=False)
+        if truncations == self._truncations:
+            self._write_recovery_point(max(self._recovery_offset, end_offset), is_clean=False)
 
     def _unflushed(self) -> list[LogSegment]:
         """The segments with anything that is not certainly durable."""

@@ -223,7 +223,10 @@ class LabPageCache:
             pages.clear()
 
     def drop_clean(self) -> None:
-        """Evict all that is not dirty (``echo 1 > /proc/sys/vm/drop_caches``)."""
+        """Evict all that is not dirty, as a shortage of memory does.
+
+        ``echo 1 > /proc/sys/vm/drop_caches`` spares pages that a process has mapped.
+        """
         for key in [key for key in chain(self._inactive, self._active) if key not in self.dirty]:
             self._evict(key)
 

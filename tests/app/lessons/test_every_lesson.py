@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from app.lab.views.world_view import WorldView
+from app.lessons.expression import figure_text
 from app.lessons.judge import Answer, judge, right_answers
 from app.lessons.lesson import LESS, ChoicePrediction, ClickPrediction, NumberPrediction
 from app.lessons.lesson_files import lesson_names, load_lesson
@@ -207,6 +208,28 @@ def test_wrong_predictions_are_wrong_and_right_ones_right(name):
             others = [float(right) + 1, float(right) - 1]
         for wrong in others:
             assert judge(prediction, wrong, rehearsed.after).as_json() == {"right": False, "answer": right}
+
+
+@every_lesson
+def test_a_right_answer_never_stands_among_the_wrong_ones(name):
+    lesson = load_lesson(name)
+    for rehearsed in rehearsal_of(name).steps:
+        if rehearsed.step.prediction is not None:
+            (right,) = right_answers(rehearsed.step.prediction, rehearsed.after)
+            for text in lesson.texts.values():
+                assert figure_text(right) not in text.steps[rehearsed.step.identity].wrong, rehearsed.step.identity
+
+
+@every_lesson
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_result_of_a_number_question_names_the_right_number_by_an_expression(name, language):
+    text = load_lesson(name).texts[language]
+    for rehearsed in rehearsal_of(name).steps:
+        if isinstance(rehearsed.step.prediction, NumberPrediction):
+            (right,) = right_answers(rehearsed.step.prediction, rehearsed.after)
+            figures = text.steps[rehearsed.step.identity].after.figures
+            named = [figure_text(figure.value(rehearsed.after)) for figure in figures]
+            assert figure_text(right) in named, rehearsed.step.identity
 
 
 #: Those that were written before these rules are not held to them.

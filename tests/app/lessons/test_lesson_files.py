@@ -73,6 +73,19 @@ def test_a_rehearsal_tells_what_a_learner_could_not_do(tmp_path):
     assert rehearse(read_lesson(late)).problems() == ["second: done_when is false after the action"]
 
 
+def test_a_rehearsal_tells_what_a_text_says_that_is_not_so(tmp_path):
+    said = (
+        "done_when: count(history.sent) >= 2\n    says: [count(history.sent) = 2, nodes.B1.topics.T.queues.0.max = {}]"
+    )
+    true = write_lesson(tmp_path, (YAML, "done_when: count(history.sent) >= 2", said.format(2)))
+    assert rehearse(read_lesson(true)).problems() == []
+    false = write_lesson(tmp_path, (YAML, "done_when: count(history.sent) >= 2", said.format(3)))
+    assert rehearse(read_lesson(false)).problems() == ["second: says[1] is false after the action"]
+    wrong = write_lesson(tmp_path, (YAML, "done_when: count(history.sent) >= 2", said.format("(")))
+    with pytest.raises(LessonError, match=r"steps\[1\]\.says: "):
+        read_lesson(wrong)
+
+
 def test_an_invariant_is_broken_on_purpose_or_not_at_all(tmp_path):
     twice = 'count: 3, every_ms: 1000, key: "k-{n}", body: "b", queue: 0'
     place = write_lesson(

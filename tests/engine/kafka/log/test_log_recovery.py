@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -87,26 +85,6 @@ def test_what_was_flushed_survives_a_power_cut_and_what_is_torn_is_cut_off(world
     assert report.cut_bytes > 0
     again.append(batch_of(5, again.log_end_offset))
     assert records_of(again) == orders(again.log_end_offset)
-
-
-def test_a_flush_and_the_retention_may_meet(world):
-    runtime = world.node("broker")
-    clock = StillClock()
-    log = opened_log(runtime.disk, clock, retention_ms=10_000, **SMALL)
-    for first in range(0, 200, 5):
-        log.append(batch_of(5, first))
-    clock.time_ms += 1_000_000
-
-    async def work():
-        flush = asyncio.create_task(log.flush())
-        await asyncio.sleep(0.007)  # the first segment has been flushed
-        assert len(log.delete_old()) > 1
-        await flush
-
-    runtime.run(work())
-    world.crash("broker", keep_page_cache=False)
-    again = opened_log(world.restart("broker").disk, **SMALL)
-    assert (again.log_start_offset, again.log_end_offset) == (log.log_start_offset, 200)
 
 
 @given(st.lists(st.tuples(st.sampled_from("aaafc"), st.integers(1, 6)), max_size=25), st.integers(0, 1_000))
