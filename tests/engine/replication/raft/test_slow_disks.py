@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.replication.raft.hard_state import HardState
-from engine.replication.raft.raft_core import RaftOutput
+from engine.replication.raft.raft_output import RaftOutput
 from engine.replication.raft.raft_log import RaftEntry
 from engine.replication.raft.raft_role import RaftRole
 from engine.replication.raft.raft_rules import RaftRules
