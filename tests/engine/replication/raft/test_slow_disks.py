@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.replication.raft.hard_state import HardState
-from engine.replication.raft.raft_output import RaftOutput
 from engine.replication.raft.raft_log import RaftEntry
+from engine.replication.raft.raft_output import RaftOutput
 from engine.replication.raft.raft_role import RaftRole
 from engine.replication.raft.raft_rules import RaftRules
 from tests.engine.replication.raft.test_joining import Hostile
