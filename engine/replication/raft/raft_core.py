@@ -124,9 +124,8 @@ class RaftCore:
     def sign_of_life(self, follower: str) -> AppendEntries:
         """A heartbeat that rests on nothing that this leader has still to write."""
         matched = self.followers[follower].match_index
-        return AppendEntries(
-            self.name, self.term, matched, self.log.term_at(matched), min(self.log.commit_index, matched)
-        )
+        committed = min(self.log.commit_index, matched)
+        return AppendEntries(self.name, self.term, matched, self.log.term_at(matched), committed)
 
     def answer_of_life(self) -> AppendAnswer | JoiningAnswer:
         """An answer to a leader that acknowledges nothing."""
@@ -282,9 +281,7 @@ class RaftCore:
         return self._is_heard_since(since_ms - self._stood_still_ms)
 
     def _is_heard_since(self, since_ms: int) -> bool:
-        heard = [
-            name for name, progress in self.followers.items() if progress.heard_ms > since_ms and not progress.joining
-        ]
+        heard = [name for name, known in self.followers.items() if known.heard_ms > since_ms and not known.joining]
         return self._elected_ms > since_ms or self._is_majority([self.name, *heard])
 
     def _silence(self, now_ms: int) -> str:
