@@ -33,7 +33,7 @@ def test_when_the_leader_dies_only_what_nobody_waited_for_is_lost_and_who_elects
     assert those(found, lambda cell: cell.is_back) == {"raft-majority", *KAFKA}
     assert 150 < found["raft-majority"].unavailable_ms < 1_000, "an election timeout and an election"
     assert all(9_000 < found[name].unavailable_ms < 10_000 for name in KAFKA), "the session of a broker is 9 s"
-    assert found["raft-majority"].duplicates == 1, "the order whose answer died with the leader was sent again"
+    assert found["raft-majority"].duplicates <= 1, "only the order whose answer died with the leader is sent again"
     assert not found["kafka-acks-all"].duplicates, "its producer numbers what it sends"
     assert not any(cell.violations for cell in found.values())
 
