@@ -126,6 +126,8 @@ REQUESTS: dict[str, Request] = {
     "send to another group's retry topic": (310, {**SEND, "a": "billing", "b": "%RETRY%others"}, b"x"),
 }  # fmt: skip
 
+#: Whoever guesses a secret key is slowed down here, and not by RocketMQ.
+SLOWED_DOWN = "too many wrong signatures from this address"
 #: What the real broker lets through (as far as its rules go) and GlassMQ does not.
 DIFFERENCES = {
     "delete an account": "Need admin permission for request code=51, but accessKey=shop-key is not",
@@ -156,14 +158,15 @@ def test_the_same_requests_are_judged_as_by_the_real_broker(guarded: Cluster, re
     signers = {
         "unsigned": lambda fields, body: fields,
         "unknown": by(("nobody-key", "shop-secret")),
-        "wrong": by((SHOP[0], "another-secret")),
         "shop": by(SHOP),
+        "wrong": by((SHOP[0], "another-secret")),
     }
     different = {}
     for who, sign in signers.items():
         for name, asked in REQUESTS.items():
             ours, theirs = judgement(guarded, asked, sign), judgement(real_guarded, asked, sign)
-            if ours != theirs:
+            is_slowed_down = ours.startswith(SLOWED_DOWN) and theirs.startswith("Check signature failed")
+            if ours != theirs and not is_slowed_down:
                 different[name] = (ours, theirs)
             if who != "shop":
                 assert ours != "let through", name
