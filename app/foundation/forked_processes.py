@@ -140,17 +140,17 @@ class _Branch:
     def __init__(self, pipes: _Pipes) -> None:
         self._pipes = pipes
         self._has_slot = False
-        self._beside: list[int] = []
+        self._parallel_children: list[int] = []
 
     def fork(self) -> bool:
         """See the protocol."""
         has_slot = self._pipes.take_slot()
         child = _fork()
         if child == 0:
-            self._has_slot, self._beside = has_slot, []
+            self._has_slot, self._parallel_children = has_slot, []
             return True
         if has_slot:
-            self._beside.append(child)
+            self._parallel_children.append(child)
         else:
             _wait_for(child)
         return False
@@ -163,7 +163,7 @@ class _Branch:
         """Free the slot for others, then wait for the children that ran next to this process."""
         if self._has_slot:
             self._pipes.give_slot()
-        for child in self._beside:
+        for child in self._parallel_children:
             _wait_for(child)
 
 
