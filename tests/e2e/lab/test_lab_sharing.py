@@ -37,7 +37,7 @@ def slides() -> Iterator[Callable[[str], str]]:
 
     def show(html: str) -> str:
         nonlocal body
-        body = html.encode()
+        body = f'<link rel="icon" href="data:,">{html}'.encode()  # else the browser asks for one, maybe after the end
         return f"http://127.0.0.1:{server.server_port}/"
 
     server = HTTPServer(("127.0.0.1", 0), Slides)
