@@ -146,7 +146,7 @@ class _Parsed:
         known = {*_PLACES, _GROUP_SWITCH, *_WITHOUT_MEANING}.union(
             *(setting_names(config) for config, _ in self._rooms)
         )
-        close = difflib.get_close_matches(key, sorted(known), n=1)
+        close = difflib.get_close_matches(key, sorted(known), n=1, cutoff=0.75)
         meant = f"; did you mean {close[0]}?" if close else " (docs/configuration.md lists all)"
         return f"there is no setting {key[:100]!r}{meant}"
 
