@@ -18,7 +18,7 @@ from engine.client import (
 )
 
 
-def listen(messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
+async def listen(messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
     """Print what came."""
     print("a call with", len(messages), "messages, from", messages[0].body.decode(), "to", messages[-1].body.decode())
     return ConsumeConcurrentlyStatus.CONSUME_SUCCESS

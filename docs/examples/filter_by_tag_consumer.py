@@ -17,7 +17,7 @@ from engine.client import (
 )
 
 
-def listen(messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
+async def listen(messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
     """Print what came."""
     for message in messages:
         print(message.body.decode(), message.tags)

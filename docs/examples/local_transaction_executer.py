@@ -17,13 +17,13 @@ Executer = Callable[[Message], LocalTransactionState | None]
 class ExecuterListener:
     """Leaves the decision to the argument of the send."""
 
-    def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState | None:
+    async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState | None:
         """Call the executer."""
         assert callable(argument)
         state: LocalTransactionState | None = argument(message)
         return state
 
-    def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
+    async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
         """Look the transaction up; the executer is not called again."""
         print("checked", message.tags)
         return LocalTransactionState.COMMIT_MESSAGE

@@ -20,12 +20,12 @@ STATES = {
 class ICBCTransactionListener:
     """Decides by the tag."""
 
-    def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
+    async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
         """Called once the half message is stored."""
         print("half message stored:", message.body.decode(), message.tags)
         return STATES[message.tags or ""]
 
-    def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
+    async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
         """Called when the broker has heard no decision."""
         print("checked:", message.body.decode(), message.tags)
         return LocalTransactionState.COMMIT_MESSAGE
