@@ -10,6 +10,13 @@ from app.foundation.json_types import JsonObject
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.prose import Prose
 
+#: The choices of the page's filter besides "all", and which verdicts each shows.
+FILTERS: Mapping[str, tuple[ClaimVerdict, ...]] = {
+    "runs": (ClaimVerdict.RUNS, ClaimVerdict.HARDLY_TAUGHT),
+    "differs": (ClaimVerdict.DIFFERS,),
+    "open": (ClaimVerdict.ONLY_TOLD, ClaimVerdict.MISSING),
+}
+
 
 def article_entry(article: Article, language: str) -> JsonObject:
     """One article in the list of all."""
@@ -27,12 +34,15 @@ def article_entry(article: Article, language: str) -> JsonObject:
 
 def article_data(article: Article, language: str) -> JsonObject:
     """One article with all its rows."""
+    claims = list(article.claims())
     return {
         **article_entry(article, language),
+        "filters": {"all": len(claims)} | {name: _shown(claims, name) for name in FILTERS},
         "sections": [
             {
                 "id": section.identity,
                 "heading": section.heading[language],
+                "filters": [name for name in FILTERS if _shown(section.claims, name)],
                 "claims": [_claim(claim, language) for claim in section.claims],
             }
             for section in article.sections
@@ -51,12 +61,17 @@ def articles_of_lesson(articles: Iterable[Article], lesson: str, language: str) 
     return found
 
 
+def _shown(claims: Iterable[Claim], name: str) -> int:
+    return sum(claim.verdict in FILTERS[name] for claim in claims)
+
+
 def _claim(claim: Claim, language: str) -> JsonObject:
     return {
         "id": claim.identity,
         "anchor": claim.anchor,
         "html": _html(claim.text, language),
         "verdict": claim.verdict.value,
+        "filters": [name for name in FILTERS if _shown([claim], name)],
         "places": [_place(place, language) for place in claim.places if place.lesson in lesson_names()],
         "scenarios": list(claim.scenarios),
         "commands": list(claim.commands),
