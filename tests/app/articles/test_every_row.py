@@ -107,6 +107,13 @@ def test_as_many_rows_differ_as_were_found():
     assert len(differing) == 29
 
 
+def test_the_claims_of_the_storage_page_name_rows():
+    source = (ROOT / "static" / "storage" / "page_cache.js").read_text(encoding="utf-8")
+    rows = re.findall(r'^  \["\w+", "[^"]+", "(\w+)"\],$', source, re.MULTILINE)
+    assert len(rows) == 9
+    assert set(rows) <= {claim.identity for claim in ARTICLES["mq-overview"].claims()}
+
+
 COMMANDS = sorted({command for each in ARTICLES.values() for claim in each.claims() for command in claim.commands})
 
 
