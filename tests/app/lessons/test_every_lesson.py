@@ -269,10 +269,15 @@ def test_a_lesson_is_short(name):
     assert sum("\u4e00" <= character <= "\u9fff" for character in pages["zh"]) <= 2_000
 
 
+#: "(overview B12)": which row of which article a box is about.
+ARTICLE_ROW = re.compile(r'[(（]<a href="/tutorials/articles/[^"]*">[^<]*</a>[)）][:：]?')
+
+
 def plain(text):
-    """All that one reads in a lesson."""
+    """All that one reads in a lesson, without the references to articles."""
     headings = [text.title, *(step.heading + " " + step.action for step in text.steps.values())]
-    return " ".join([*headings, *(re.sub("<[^>]*>", " ", " 0 ".join(prose.pieces)) for prose in text.prose())])
+    pieces = (ARTICLE_ROW.sub("", " 0 ".join(prose.pieces)) for prose in text.prose())
+    return " ".join([*headings, *(re.sub("<[^>]*>", " ", piece) for piece in pieces)])
 
 
 @young_lessons
