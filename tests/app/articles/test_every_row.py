@@ -128,12 +128,16 @@ def test_a_row_s_command_and_its_options_exist(command: str, monkeypatch):
         assert arguments[1] in scenario_names()
 
 
-def accepted(command: click.Command, name: str, arguments: list[str]) -> bool:
-    """Whether the arguments are read, down to the last subcommand. Nothing is carried out."""
+def accepted(command: click.Command, name: str, arguments: list[str], parent: click.Context | None = None) -> bool:
+    """Whether the arguments are read, down to the last subcommand. Nothing is carried out.
+
+    Each command has its parent's context: click keeps the help option that a command makes first.
+    """
     if isinstance(command, click.Group):
-        found, inner, rest = command.resolve_command(click.Context(command, info_name=name), arguments)
-        return inner is not None and accepted(inner, str(found), rest)
-    command.make_context(name, arguments)
+        context = click.Context(command, parent, name, **command.context_settings)
+        found, inner, rest = command.resolve_command(context, arguments)
+        return inner is not None and accepted(inner, str(found), rest, context)
+    command.make_context(name, arguments, parent)
     return True
 
 
