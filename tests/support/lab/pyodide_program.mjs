@@ -7,7 +7,7 @@ const python = await loadPyodide();
 for (const folder of folders.split(":")) python.mountNodeFS(folder, folder);
 python.globals.set("arguments", python.toPy(argv));
 try {
-  python.runPython(`
+    python.runPython(`
 import asyncio, runpy, sys
 sys.dont_write_bytecode = True
 sys.argv = arguments
@@ -15,6 +15,6 @@ asyncio._set_running_loop(None)  # the browser's: a world runs one of its own
 runpy.run_path(sys.argv[0], run_name="__main__")
 `);
 } catch (error) {
-  console.error(error.message); // without the engine's one line of a megabyte
-  process.exitCode = 1;
+    console.error(error.message); // without the engine's one line of a megabyte
+    process.exitCode = 1;
 }
