@@ -8,7 +8,7 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[1]
 HIDE = """
-from tests.support.lab.without_compiled_packages import hide_compiled_packages
+from tests.support.pythons.without_compiled_packages import hide_compiled_packages
 hide_compiled_packages()
 """
 #: Spark's part of the engine, and the databases that only its own stores need.

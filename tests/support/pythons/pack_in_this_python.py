@@ -11,7 +11,7 @@ import sys
 def main(project: str) -> None:
     """Run as a script."""
     sys.path[:0] = [project]
-    from tests.support.lab.without_compiled_packages import hide_compiled_packages
+    from tests.support.pythons.without_compiled_packages import hide_compiled_packages
 
     hide_compiled_packages()
     from engine.kafka.records.compression import Codec, compress, decompress

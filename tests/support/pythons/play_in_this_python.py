@@ -16,7 +16,7 @@ def main(project: str, packages: str) -> None:
     """Run as a script."""
     sys.path[:0] = [project]
     sys.path.append(packages)
-    from tests.support.lab.without_compiled_packages import hide_compiled_packages
+    from tests.support.pythons.without_compiled_packages import hide_compiled_packages
 
     hide_compiled_packages()
     from engine.lab.scenario.errors import ScenarioError

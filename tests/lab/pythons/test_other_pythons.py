@@ -15,8 +15,8 @@ from engine.kafka.records.compression import Codec, decompress
 from engine.lab.scenario.scenario_files import scenario_names
 from scripts.fetch_page_packages import PROJECT
 from tests.lab.golden_journal import file_of
-from tests.support.lab import other_pythons
-from tests.support.lab.other_pythons import PACKAGES, PYODIDE, find_node, find_python, run_program, webassembly
+from tests.support.pythons import other_pythons
+from tests.support.pythons.other_pythons import PACKAGES, PYODIDE, find_node, find_python, run_program, webassembly
 
 # All scenarios take minutes, and a busy machine more.
 pytestmark = [pytest.mark.thorough, pytest.mark.timeout(1_800)]
