@@ -11,6 +11,7 @@ like any other, opened by the page over Socket.IO (:mod:`app.lab`) under the les
     steps          id, heading, html
                    after_html   null until the step is done
                    point_at     targets, see app.lessons.stage_targets
+                   look_for     target -> what to look for there, in plain words, where the lesson says so
                    predict      null, or {kind: "choice" | "number" | "click", question, choices: [{id, text}],
                                 targets: what may be clicked, unit}; never the answer
                    hints

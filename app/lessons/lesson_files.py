@@ -110,6 +110,14 @@ def _check_step(text: StepText, step: Step, file: str) -> None:
                 text.line,
                 f"step {step.identity!r}: '### Wrong' has {answer!r}; allowed: {', '.join(allowed) or 'none'}",
             )
+    shown = [str(target) for target in step.point_at]
+    for target in text.look_for:
+        if target not in shown:
+            raise LessonError(
+                file,
+                text.line,
+                f"step {step.identity!r}: '### Look' has {target!r}; allowed: {', '.join(shown) or 'none'}",
+            )
     if bool(text.action) != bool(step.actions):
         raise LessonError(
             file, text.line, f"step {step.identity!r}: '### Do' must stand there exactly when the step has an action"
@@ -126,6 +134,8 @@ def _check_languages(texts: Mapping[str, LessonText]) -> None:
                 raise LessonError(other.file, twin.line, f"{len(twin.hints)} hints; {first.file} has {len(step.hints)}")
             if list(step.wrong) != list(twin.wrong):
                 raise LessonError(other.file, twin.line, f"'### Wrong' has other answers than in {first.file}")
+            if list(step.look_for) != list(twin.look_for):
+                raise LessonError(other.file, twin.line, f"'### Look' has other things than in {first.file}")
             if (step.after is None) != (twin.after is None):
                 raise LessonError(other.file, twin.line, f"'### After' stands in one language only; see {first.file}")
         for mine, theirs in zip(first.prose(), other.prose(), strict=True):

@@ -98,6 +98,10 @@ def _step(
         "html": body_html(lesson, step, view),
         "after_html": after_html(lesson, step, rehearsed.after) if step.identity in done else None,
         "point_at": [str(target) for target in step.point_at],
+        "look_for": {
+            target: {language: text.steps[step.identity].look_for[target] for language, text in lesson.texts.items()}
+            for target in next(iter(lesson.texts.values())).steps[step.identity].look_for
+        },
         "predict": _predict(lesson, step, view, order.get(step.identity, [])),
         "hints": [_of_step(lesson, step, _hint(number, view)) for number in range(hints)],
         "action": list(step.actions),

@@ -5,6 +5,9 @@ What the lesson is about.
 
 ## <step id>: <heading>
 What to know, and what is about to happen.
+### Look
+What "Show me" says of a thing that it points at: in plain words, and never the answer.
+- <target>: <text>
 ### Predict
 A question. For a choice, or for something to be clicked, its answers follow:
 - <choice id>: <text>
@@ -37,12 +40,13 @@ TEXT_MAX_CHARACTERS = 60_000
 HINTS_MAX = 3
 HEADING_MAX = 120
 #: Headings of the parts of a step, in both languages.
-PARTS = ("Predict", "Wrong", "Do", "Hint", "After")
+PARTS = ("Look", "Predict", "Wrong", "Do", "Hint", "After")
 SUMMARY = "summary"
 
 _STEP = re.compile(r"##\s+(?P<identity>[a-z0-9-]{1,40}):\s*(?P<heading>\S.*)")
 _CHOICE = re.compile(r"-\s+(?P<identity>[a-z0-9-]{1,40}):\s*(?P<text>\S.*)")
-_WRONG = re.compile(r"-\s+(?P<identity>[^:]{1,80}):\s*(?P<text>\S.*)")
+#: A wrong answer, or a target.
+_NAMED = re.compile(r"-\s+(?P<identity>[^:]{1,80}):\s*(?P<text>\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +55,7 @@ class StepText:
 
     heading: str
     body: Prose
+    look_for: Mapping[str, str]
     question: Prose | None
     choices: Mapping[str, Prose]
     wrong: Mapping[str, Prose]
@@ -172,6 +177,7 @@ def _read_step(section: _Part, heading: str, file: str) -> StepText:
     return StepText(
         heading=heading,
         body=read_prose(body.text, file, body.line),
+        look_for=_read_look_for(found["Look"][0], file) if found["Look"] else {},
         question=question,
         choices=choices,
         wrong=_read_wrong(found["Wrong"][0], file) if found["Wrong"] else {},
@@ -194,11 +200,24 @@ def _read_question(part: _Part, file: str) -> tuple[Prose, dict[str, Prose]]:
 
 
 def _read_wrong(part: _Part, file: str) -> dict[str, Prose]:
-    return _read_list(part.text.rstrip().split("\n"), _WRONG, file, part.line)
+    return _read_list(part.text.rstrip().split("\n"), _NAMED, file, part.line)
+
+
+def _read_look_for(part: _Part, file: str) -> dict[str, str]:
+    items = _items(part.text.rstrip().split("\n"), _NAMED, file, part.line)
+    return {target: " ".join(text.split()) for target, text, _ in items}
 
 
 def _read_list(lines: list[str], item: re.Pattern[str], file: str, first_line: int) -> dict[str, Prose]:
     """A list of answers: id -> text."""
+    return {
+        identity: read_prose(text, file, number, inline=True)
+        for identity, text, number in _items(lines, item, file, first_line)
+    }
+
+
+def _items(lines: list[str], item: re.Pattern[str], file: str, first_line: int) -> list[tuple[str, str, int]]:
+    """(name, text, line) of each; no name stands twice."""
     found: list[tuple[str, str, int]] = []
     for number, line in enumerate(lines, first_line):
         match = item.fullmatch(line.strip())
@@ -209,9 +228,9 @@ def _read_list(lines: list[str], item: re.Pattern[str], file: str, first_line: i
             found[-1] = (identity, f"{text}\n{line.strip()}", begun)
         else:
             raise LessonError(file, number, f"{line!r}: allowed: '- <choice id>: <text>', the id of a-z 0-9 -")
-    answers: dict[str, Prose] = {}
-    for identity, text, number in found:
-        if identity in answers:
+    seen: set[str] = set()
+    for identity, _, number in found:
+        if identity in seen:
             raise LessonError(file, number, f"choice {identity!r} stands twice")
-        answers[identity] = read_prose(text, file, number, inline=True)
-    return answers
+        seen.add(identity)
+    return found

@@ -39,6 +39,11 @@ TARGETS: Mapping[str, TargetKind] = {
     "disk-arm": TargetKind(("NODE",), "where on the disk its arm read and wrote"),
     "record": TargetKind(("BROKER", "KEY"), "one record of the commit log, by its message's key"),
     "queue": TargetKind(("BROKER", "TOPIC", "NUMBER"), "one consume queue, with the groups' offsets"),
+    "partition": TargetKind(("KAFKA_BROKER", "TOPIC", "NUMBER"), "one partition's log in a broker of Kafka"),
+    "isr": TargetKind(("KAFKA_SERVER", "TOPIC", "NUMBER"), "a partition's ISR, as a broker or the controller has it"),
+    "high-watermark": TargetKind(
+        ("KAFKA_BROKER", "TOPIC", "NUMBER"), "a partition's high watermark, as a broker has it"
+    ),
     "entry": TargetKind(("BROKER", "TOPIC", "NUMBER", "NUMBER"), "one entry of a consume queue, by its offset"),
     "committed": TargetKind(("BROKER", "TOPIC", "NUMBER", "GROUP"), "the offset that a group has stored in a queue"),
     "held-pulls": TargetKind(("BROKER",), "the pulls that wait at a broker"),
@@ -80,7 +85,9 @@ _ROLES: Mapping[str, Role] = {
     "DATABASE": Role.DATABASE,
     "SERVICE": Role.SERVICE,
     "PEER": Role.RAFT_PEER,
+    "KAFKA_BROKER": Role.KAFKA_BROKER,
 }
+_KAFKA_SERVERS = (Role.KAFKA_BROKER, Role.KAFKA_CONTROLLER)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +128,8 @@ def _allowed(sort: str, scenario: Scenario) -> list[str] | None:
     if sort == "NODE":
         # Members that join in the course of the lesson are not in the scenario: they continue its names.
         return [node.name for node in scenario.nodes] + [f"C{number}" for number in range(1, 10)]
+    if sort == "KAFKA_SERVER":
+        return [node.name for role in _KAFKA_SERVERS for node in scenario.of_role(role)]
     if sort in _ROLES:
         names = [node.name for node in scenario.of_role(_ROLES[sort])]
         return names + [f"C{number}" for number in range(1, 10)] if sort == "CONSUMER" else names

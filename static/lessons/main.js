@@ -13,7 +13,7 @@ import { Banner, Notice } from "../lab/panels/controls/banner.js";
 import { Controls } from "../lab/panels/controls/controls.js";
 import { DeadLettersDialog } from "../lab/panels/messages/dead_letters.js";
 import { Caption } from "../lab/panels/stage/caption.js";
-import { Dock } from "../lab/panels/controls/dock.js";
+import { Dock, dockOpen } from "../lab/panels/controls/dock.js";
 import { Explorer } from "../lab/panels/analysis/explorer.js";
 import { Faults } from "../lab/panels/controls/faults.js";
 import { FrameDialog } from "../lab/panels/stage/frame_dialog.js";
@@ -31,6 +31,7 @@ import { SettingDialog } from "../lab/panels/controls/settings.js";
 import { Sequence } from "../lab/panels/stage/sequence.js";
 import { Settings } from "../lab/panels/controls/settings.js";
 import { SourceView } from "../lab/panels/run/source_view.js";
+import { isCrowded } from "../lab/panels/stage/fitting.js";
 import { Stage } from "../lab/panels/stage/stage.js";
 import { Timers } from "../lab/panels/run/timers.js";
 import { TwoPhaseCommit } from "../lab/panels/analysis/xa.js";
@@ -74,7 +75,7 @@ function Page() {
         <${Controls} />
         ${
           loaded.value
-            ? html`<${Stage}><${Banner} /><${Caption} /></${Stage}>`
+            ? html`<${Stage}><${Banner} /></${Stage}><${Caption} />`
             : html`<div class="stage-frame"><p class="loading">${t("live.waiting")}</p></div>`
         }
         <${Dock} place="bottom" groups=${[Object.keys(PANELS)]} panels=${PANELS} />
@@ -93,6 +94,16 @@ function Page() {
   `;
 }
 
+/** Where the stage has not the room for letters that can be read, the panels below it yield, once: whoever opens them
+    again wants them. */
+function giveRoomOnce() {
+  const stop = isCrowded.subscribe((crowded) => {
+    if (!crowded) return;
+    dockOpen.value = false;
+    queueMicrotask(() => stop());
+  });
+}
+
 openWorld();
 render(html`<${Connection} />`, document.getElementById("connection-place"));
 render(html`<${Choices} />`, document.getElementById("controls-place"));
@@ -101,5 +112,6 @@ page.replaceChildren();
 render(html`<${Page} />`, page);
 followTheWorld();
 followTheSides();
+giveRoomOnce();
 listenToKeys();
 restWhile(isLooking);

@@ -1,23 +1,24 @@
-// "Show me": darkens the page around the things that a step is about, one after the other, and says what they are.
+// "Show me": darkens the page around the things that a step is about, one after the other, and says what to look for,
+// or, where the lesson does not say, what they are.
 
 import { driver } from "driver.js";
 import { t } from "../common/i18n.js";
+import { bilingual } from "../lab/format.js";
 import { motion } from "../live/view.js";
 import { elementOrHolder, reveal, targetName, targetText } from "./targets.js";
 
 let tour = null;
 
-/** Shows `targets` in their order; Escape or the cross ends it, and the focus returns. */
-export function pointAt(targets) {
-  tour?.destroy();
+/** Shows the targets of a step in their order; Escape or the cross ends it: `whenDone`, and the focus returns. */
+export function pointAt(step, whenDone) {
   const opener = document.activeElement;
-  targets.forEach(reveal);
-  requestAnimationFrame(() => start(targets, opener));
+  step.point_at.forEach(reveal);
+  requestAnimationFrame(() => start(step, opener, whenDone));
 }
 
 export const stopPointing = () => tour?.destroy();
 
-function start(targets, opener) {
+function start({ point_at: targets, look_for: lookFor }, opener, whenDone) {
   const theme = getComputedStyle(document.documentElement);
   tour = driver({
     animate: motion.peek(),
@@ -44,11 +45,16 @@ function start(targets, opener) {
     onDestroyed: () => {
       removeEventListener("keydown", endOnEscape, true);
       tour = null;
-      opener?.focus?.();
+      whenDone();
+      // On a phone the opener is there again with the next picture.
+      requestAnimationFrame(() => opener?.focus?.());
     },
     steps: targets.map((target) => ({
       element: () => elementOrHolder(target),
-      popover: { title: escaped(targetName(target)), description: escaped(targetText(target)) },
+      popover: {
+        title: escaped(targetName(target)),
+        description: escaped(bilingual(lookFor[target]) || targetText(target)),
+      },
     })),
   });
   addEventListener("keydown", endOnEscape, true);

@@ -7,7 +7,7 @@ import { t } from "../common/i18n.js";
 import { bilingual } from "../lab/format.js";
 import { canWatch, doAgain, doIt, problem, setTheStage, shownVerdict, watchAgain } from "./flow.js";
 import { hintsOpen, isDecided, place, recordOf } from "./lesson.js";
-import { pointAt } from "./point.js";
+import { pointAt, stopPointing } from "./point.js";
 import { answerText, Prediction } from "./prediction.js";
 import { Prose } from "./prose.js";
 import { replaying, stopReplay } from "./replay.js";
@@ -30,9 +30,11 @@ export function StepPage({ step }) {
   `;
 }
 
+/** On a phone the stage has come in place of the text: afterwards the text comes back. */
 function showMe(step) {
+  stopPointing();
   showSide("stage");
-  pointAt(step.point_at);
+  pointAt(step, () => showSide("text"));
 }
 
 /** The button that sends exactly what one could do by hand. */

@@ -23,6 +23,12 @@ export const TARGETS = {
   "disk-arm": (node) => inNode(node, "[data-arm]"),
   record: (broker, key) => inNode(broker, `[data-record="${recordOffset(broker, key)}"]`),
   queue: queueOf,
+  partition: queueOf,
+  isr: (node, topic, id) =>
+    queueOf(node, topic, id)?.querySelector("[data-isr]") ??
+    inNode(node, `[data-decided="${CSS.escape(`${topic}@${id}`)}"] [data-isr]`),
+  "high-watermark": (broker, topic, id) =>
+    queueOf(broker, topic, id)?.querySelector("[data-figure=high-watermark]") ?? null,
   entry: (broker, topic, id, offset) =>
     queueOf(broker, topic, id)?.querySelector(`[data-entry="${CSS.escape(offset)}"]`) ?? null,
   committed: (broker, topic, id, group) =>
@@ -93,6 +99,9 @@ const PARTS = {
   orders: "database",
   records: "idempotence",
   calls: "service",
+  partition: "partition_log",
+  isr: "partition_log",
+  "high-watermark": "partition_log",
 };
 const QUEUES = ["queue", "entry", "committed"];
 

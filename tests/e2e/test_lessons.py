@@ -417,7 +417,8 @@ def test_on_a_phone_text_and_stage_take_turns(address, open_page):
     page.locator("#show-me").click()
     expect(page.locator(".driver-popover")).to_be_in_viewport()
     page.keyboard.press("Escape")
-    page.locator("#side-text").click()
+    expect(page.locator("#show-me")).to_be_in_viewport()  # back at the text
+    expect(page.locator("#show-me")).to_be_focused()
     page.locator("#lesson-next").click()
     expect(page.locator("#lesson-heading")).to_be_in_viewport()
 

@@ -157,6 +157,8 @@ MISTAKES = [
     (EN, "- no: No.", "- no: No.\n### Wrong\n- maybe: No.", "## first", ["'maybe'", "yes, no"]),
     (EN, "- no: No.", "- no: No.\n### Wrong\nNo.", "", ["<choice id>"]),
     (ZH, "- no: 否。", "- no: 否。\n### Wrong\n- no: 唉。", "## first", ["other answers"]),
+    (EN, "### Hint", "### Look\n- node C1: Look.\n### Hint", "## first", ["'node C1'", "allowed: node B1"]),
+    (ZH, "- no: 否。", "- no: 否。\n### Look\n- node B1: 看。", "## first", ["other things"]),
     (EN, "How many?", "How many?\n### Wrong\n- few: No.", "## second", ["'few'", "less, more"]),
     (EN, "Again.", "Again.\n### Hint\n1\n### Hint\n2\n### Hint\n3\n### Hint\n4", "", ["up to 3"]),
     (EN, "## third: Three\nRead.\n", "", "", ["steps first, second;", "first, second, third"]),

@@ -81,6 +81,17 @@ def test_the_queues_of_half_messages_are_there_where_something_is_sent_in_transa
     assert parse_target("queue B1 RMQ_SYS_TRANS_HALF_TOPIC 0", lesson).words[1] == "RMQ_SYS_TRANS_HALF_TOPIC"
 
 
+@pytest.mark.parametrize("text", ["partition K1 All 0", "isr K2 All 0", "isr Q1 All 0", "high-watermark K3 One 0"])
+def test_what_a_broker_of_kafka_knows_of_a_partition_can_be_pointed_at(scenario, text):
+    kafka = load_scenario("27-in-sync-replicas")
+    assert str(parse_target(text, kafka)) == text
+    for wrong in (text.replace(text.split()[1], "All"), text.replace(text.split()[2], "Orders")):
+        with pytest.raises(WrongTarget):
+            parse_target(wrong, kafka)
+    with pytest.raises(WrongTarget):
+        parse_target(text, scenario)
+
+
 def test_the_log_of_a_raft_peer_can_be_pointed_at(scenario):
     with pytest.raises(WrongTarget):
         parse_target("raft-log B1", scenario)

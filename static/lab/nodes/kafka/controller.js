@@ -44,7 +44,11 @@ function Session({ broker: { name, heard_us: heard }, whole }) {
 const Decided = memo(
   ({ partitions }) => html`<section class="kafka-decided" aria-label=${t("lab.kafka.decided")} data-part="decided">
     ${partitions.map(
-      (one) => html`<div class="kafka-log-head" key=${`${one.topic}-${one.partition}`}>
+      (one) => html`<div
+        class="kafka-log-head"
+        key=${`${one.topic}-${one.partition}`}
+        data-decided=${`${one.topic}@${one.partition}`}
+      >
         <${PartitionName} topic=${one.topic} partition=${one.partition} />
         <span>${one.leader ? `★ ${one.leader}` : t("lab.kafka.no_leader")}</span>
         <span class="number quiet" title=${t("lab.kafka.epoch_hint")}>${t("lab.kafka.epoch", { n: one.epoch })}</span>

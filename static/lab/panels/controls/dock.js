@@ -70,6 +70,9 @@ export function setDrawer(open) {
   if (shape.peek() === "wide") keep(DRAWER_KEY, open ? "open" : "closed");
 }
 
+/** The panels below a lesson's stage: open, or only their tabs, until one is chosen. */
+export const dockOpen = signal(true);
+
 /** Names of panels, the one that was chosen last first: a group shows its first. */
 const chosen = signal([]);
 
@@ -78,6 +81,7 @@ export function showPanel(name) {
   if (EXPERT.includes(name) && !expert.peek() && document.querySelector(".drawer")) setExpert(true);
   if (chosen.peek()[0] !== name) chosen.value = [name, ...chosen.peek().filter((other) => other !== name)];
   if (name !== "sequence" && !drawerOpen.peek()) setDrawer(true);
+  dockOpen.value = true;
 }
 
 /** Shows a panel and moves the focus to it, or to the element of `selector` inside. */
@@ -147,20 +151,36 @@ export const ExpertSwitch = () =>
 
 /** `groups`: lists of panels that share one place. */
 export function Dock({ place, panels, groups }) {
-  return html`<div class=${`dock dock-${place}`}>
+  const isOpen = dockOpen.value || shape.value === "phone";
+  const title = t(isOpen ? "lab.dock.close" : "lab.dock.open");
+  return html`<div class=${`dock dock-${place}`} data-open=${isOpen ? "yes" : "no"}>
     ${groups
       .map((names) => names.filter(isThere))
-      .map((names) => html`<${TabGroup} key=${names.join(" ")} rows=${[names]} panels=${panels} />`)}
+      .map((names) => html`<${TabGroup} key=${names.join(" ")} rows=${[names]} panels=${panels} isOpen=${isOpen} />`)}
+    ${
+      shape.value !== "phone" &&
+      html`<button
+        type="button"
+        class="button icon-button dock-toggle"
+        id="dock-toggle"
+        onClick=${() => (dockOpen.value = !isOpen)}
+        title=${title}
+        aria-label=${title}
+      >
+        ${isOpen ? "▾" : "▴"}
+      </button>`
+    }
   </div>`;
 }
 
 /** Tabs in one row or several, and the panel of the one that was chosen last. */
-function TabGroup({ rows, panels }) {
+function TabGroup({ rows, panels, isOpen = true }) {
   const names = rows.flat();
-  const shown = chosen.value.find((name) => names.includes(name)) ?? names[0];
+  const front = chosen.value.find((name) => names.includes(name)) ?? names[0];
+  const shown = isOpen ? front : null;
   const Panel = panels[shown];
   const move = (event) => {
-    const at = names.indexOf(shown);
+    const at = names.indexOf(front);
     const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: names.length - 1 }[event.key];
     if (to === undefined) return;
     event.preventDefault();
@@ -182,7 +202,7 @@ function TabGroup({ rows, panels }) {
                 id=${`tab-${name}`}
                 aria-selected=${name === shown}
                 aria-controls=${name === shown ? `panel-${name}` : undefined}
-                tabindex=${name === shown ? 0 : -1}
+                tabindex=${name === front ? 0 : -1}
                 onClick=${() => showPanel(name)}
               >
                 <${TabText} name=${name} />
@@ -191,16 +211,19 @@ function TabGroup({ rows, panels }) {
           </div>`,
       )}
     </div>
-    <div
-      class=${`tab-panel tab-panel-${shown}`}
-      id=${`panel-${shown}`}
-      key=${shown}
-      tabindex="0"
-      role="tabpanel"
-      aria-labelledby=${`tab-${shown}`}
-    >
-      <${Panel} />
-    </div>
+    ${
+      isOpen &&
+      html`<div
+        class=${`tab-panel tab-panel-${shown}`}
+        id=${`panel-${shown}`}
+        key=${shown}
+        tabindex="0"
+        role="tabpanel"
+        aria-labelledby=${`tab-${shown}`}
+      >
+        <${Panel} />
+      </div>`
+    }
   </section>`;
 }
 

@@ -11,6 +11,9 @@ import { view } from "../../view.js";
     waits longest. */
 const STAYS_MS = [450, 1500, 2500, 4000];
 
+/** So long after the last change it is marked as resting; a lesson lets it fade then. */
+const RESTS_AFTER_MS = 6_000;
+
 export function Caption() {
   const newest = useComputed(() => view.value.caption);
   const shown = useSignal(null);
@@ -22,15 +25,27 @@ export function Caption() {
       since.value = performance.now();
     };
     const old = shown.peek();
-    const { playing } = view.peek();
-    if (!playing || !old || !next || next.event < old.event || next.weight > old.weight) return void show();
+    if (!view.peek().playing || !old || !next || next.event < old.event || next.weight > old.weight) return void show();
     const left = STAYS_MS[old.weight - next.weight] - (performance.now() - since.peek());
     if (left <= 0) return void show();
     const timer = setTimeout(show, left);
     return () => clearTimeout(timer);
   }, [newest.value]);
   const caption = shown.value;
-  return html`<div class="moment" role="status" data-event=${caption?.event} data-kind=${caption?.kind}>
+  const playing = useComputed(() => view.value.playing);
+  const rests = useSignal(false);
+  useEffect(() => {
+    rests.value = false;
+    if (playing.value) return;
+    const timer = setTimeout(() => (rests.value = true), RESTS_AFTER_MS);
+    return () => clearTimeout(timer);
+  }, [caption, playing.value]);
+  return html`<div
+    class="moment"
+    role="status"
+    data-rests=${rests.value ? "yes" : "no"}
+    data-event=${caption?.event} data-kind=${caption?.kind}
+  >
     ${caption && html`<p class=${`moment-text moment-${caption.kind}`}><span>${marked(caption)}</span></p>`}
   </div>`;
 }

@@ -2,6 +2,7 @@
 // and, at last, small. Within one run it only ever goes on to the next layout, and slots share the height of the stage
 // from the beginning: a step moves no card.
 
+import { signal } from "@preact/signals";
 import { view } from "../../view.js";
 import { forgetRoom } from "../../nodes/room.js";
 import { density, folds } from "./folding.js";
@@ -17,6 +18,9 @@ const READABLE_REM = 0.6;
 const HARDLY_PX = 9;
 const DENSEST = 3;
 const COLUMNS_MOST = 6;
+
+/** The letters are smaller than can be read with ease: there is not the room. */
+export const isCrowded = signal(false);
 
 /** The layouts in turn, as [scale, density]. What a density leaves out: nodes.css. */
 function layouts(rem) {
@@ -59,6 +63,7 @@ export function layOut(inner, width, height, isFresh = false) {
     const [scale, next] = all[index];
     if (next !== density.peek() || columns !== last.columns) forgetRoom();
     density.value = next;
+    isCrowded.value = scale * LETTERS_REM * rem < READABLE_PX - 0.01;
     chosen.set(key, { index, columns });
     return scale;
   };
