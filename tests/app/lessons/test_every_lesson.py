@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from app.lab.views.world_view import WorldView
+from app.lessons.course import load_course
 from app.lessons.expression import figure_text
 from app.lessons.judge import Answer, judge, right_answers
 from app.lessons.lesson import LESS, ChoicePrediction, ClickPrediction, NumberPrediction
@@ -64,7 +65,7 @@ def test_the_stage_names_what_it_is_about_and_what_the_first_step_speaks_of_runs
 def places_of_right_answers(name):
     """(number of answers, place of the right one) of every choice of a lesson, as a page shows them."""
     rehearsal = rehearsal_of(name)
-    data = lesson_data(load_lesson(name), rehearsal, {}, lesson_names())
+    data = lesson_data(load_lesson(name), rehearsal, {}, load_course())
     for rehearsed, shown in zip(rehearsal.steps, data["steps"], strict=True):
         if rehearsed.step.choices():
             identities = [choice["id"] for choice in shown["predict"]["choices"]]
