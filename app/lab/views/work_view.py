@@ -31,7 +31,7 @@ from engine.idempotence.foundation.record import Record, RecordKey, RecordState
 from engine.idempotence.idempotence_config import IdempotenceConfig
 from engine.idempotence.stores.redis_record_store import PREFIX, key_in, record_in
 from engine.idempotence.strategies.state_table import StateTable
-from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, NoStrategy
+from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, NoStrategy, SetIfAbsent
 from engine.lab.nodes.store_roles import DatabaseRole, RedisRole, ServiceRole
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.work_spec import StepKind, WorkStep
@@ -131,7 +131,7 @@ def idempotence_view(role: ConsumerRole) -> JsonObject | None:
 
 
 def _store_of(strategy: str, work: WorkSpec) -> str | None:
-    if strategy in (StateTable.name, LeaseLock.name):
+    if strategy in (StateTable.name, LeaseLock.name, SetIfAbsent.name):
         return work.records
     return None if strategy in (NoStrategy.name, MemorySet.name) else work.database
 
