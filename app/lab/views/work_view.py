@@ -4,7 +4,9 @@ database     null while nothing was ever committed, or: orders (the newest: key,
              most often for it was done, by: who did something for it, is_open: not committed yet), order_count, twice
              (what was done more than once), stock (null where nobody takes from it, or item, opening, left, version),
              records, record_count, open (transactions: node or null: the administrator, number, since_us, statement:
-             the last one, state: "writes" | "waits" | "reads")
+             the last one, state: "writes" | "waits" | "reads"), binlog (null: it has none, or the newest
+             transactions of its two logs: xid, state: "prepared" | "committed" | "rolled-back", is_in_binlog,
+             by_recovery)
 redis        keys (as records, or of something else name and value), key_count, forgotten (keys that the last failover
              has lost), replica_lag_ms
 service      calls (the newest: operation, key, times), call_count, twice, is_idempotent
@@ -22,6 +24,7 @@ whose clock is ahead writes them ahead.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +37,7 @@ from engine.idempotence.strategies.state_table import StateTable
 from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, NoStrategy, SetIfAbsent
 from engine.lab.nodes.store_roles import DatabaseRole, RedisRole, ServiceRole
 from engine.lab.scenario.settings import of_class
+from engine.lab.work.binlog_server import BinlogSqlServer
 from engine.lab.work.work_spec import StepKind, WorkStep
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
@@ -214,6 +218,7 @@ class DatabaseView:
                 **self._tables,
                 "records": records,
                 "open": [] if server is None else _open(server, self._role.world),
+                "binlog": [asdict(one) for one in server.logged] if isinstance(server, BinlogSqlServer) else None,
             }
         }
 

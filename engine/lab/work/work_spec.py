@@ -81,6 +81,13 @@ class WorkConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class DatabaseConfig:
+    """Settings of a database: ``binlog``: it has one, and commits in two phases (MySQL: ``log_bin``)."""
+
+    binlog: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceConfig:
     """Settings of a service: ``service_is_idempotent``: it knows the key of a call, and does a thing once for each."""
 
