@@ -38,7 +38,7 @@ from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, 
 from engine.lab.nodes.store_roles import DatabaseRole, RedisRole, ServiceRole
 from engine.lab.scenario.settings import of_class
 from engine.lab.work.binlog_server import BinlogSqlServer
-from engine.lab.work.work_spec import StepKind, WorkStep
+from engine.lab.work.work_spec import ServiceConfig, StepKind, WorkStep
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
@@ -92,14 +92,16 @@ def service_view(role: ServiceRole) -> JsonObject:
     """See the module."""
     calls: list[JsonValue] = [
         {"operation": operation, "key": key, "times": times}
-        for (operation, key), times in islice(reversed(role.calls.items()), WORK_ROWS_SHOWN)
+        for (operation, key), times in islice(
+            ((done, times) for done, times in reversed(role.calls.items()) if times), WORK_ROWS_SHOWN
+        )
     ]
     return {
         "service": {
             "calls": calls,
             "call_count": sum(role.calls.values()),
             "twice": sum(times > 1 for times in role.calls.values()),
-            "is_idempotent": bool(role.settings.get("service_is_idempotent", False)),
+            "is_idempotent": _is_idempotent(role),
         }
     }
 
@@ -186,6 +188,14 @@ def _record_view(record: Record, owners: Owners) -> JsonObject:
         "taken_us": (record.taken_ms - WORLD_BEGIN_MS) * 1_000,
         "expires_us": (record.expires_ms - WORLD_BEGIN_MS) * 1_000,
     }
+
+
+def _is_idempotent(role: ServiceRole) -> bool:
+    works = [node.work for node in role.world.scenario.nodes if node.work is not None]
+    config = ServiceConfig(**of_class(ServiceConfig, role.settings))
+    if any(one.kind is StepKind.RESERVE and one.service == role.name for work in works for one in work.steps):
+        return config.keeps_reservation_states
+    return config.service_is_idempotent
 
 
 class DatabaseView:

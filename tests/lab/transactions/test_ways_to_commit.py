@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from engine.lab.nodes.store_roles import DatabaseRole
+from engine.lab.nodes.store_roles import DatabaseRole, ServiceRole
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.work.binlog_server import BinlogSqlServer
@@ -40,3 +40,33 @@ def test_with_the_power_gone_the_binlog_is_empty_where_it_was_not_flushed_and_re
         assert decided_by_recovery(run) == [("rolled-back", False)]
         assert finish(run) == []
         assert verdicts(run, "plain-2")[-1] == "first"
+
+
+def broken(run: LabRun) -> set[tuple[str, str]]:
+    return {(violation.checker, violation.messages[0]) for violation in run.violations}
+
+
+def test_reservations_end_alike_whatever_comes_twice_or_late_and_not_where_no_states_are_kept():
+    with LabRun(load_scenario("tcc")) as run:
+        assert finish(run) == []
+        done = run.world.history.work_done
+        assert [(one.node, one.key) for one in done if one.effect == "confirm"] == [
+            (service, key) for key in ("order-0", "order-1") for service in ("S1", "S2")
+        ]
+        assert [one.key for one in done if (one.node, one.effect) == ("S2", "cancel")] == ["order-2", "order-3"]
+    with LabRun(load_scenario("tcc")) as run:
+        for service in ("S1", "S2"):
+            do(run, "setting", service, name="keeps_reservation_states", value=False)
+        finish(run)
+        assert {("work-done-once", "order-1"), ("reservations-agree", "order-2")} <= broken(run)
+
+
+def test_a_reservation_that_is_confirmed_at_one_service_only_is_found():
+    with LabRun(load_scenario("tcc")) as run:
+        run_to(run, 1_180)
+        # As if S2 had forgotten: it answers "nothing" to the confirm, and the order is acknowledged.
+        service = run.world.nodes["S2"]
+        assert isinstance(service, ServiceRole)
+        service.calls.clear()
+        run_to(run, 60_000)
+        assert ("reservations-agree", "order-0") in broken(run)
