@@ -55,6 +55,7 @@ def parse_listener(section: Section, *, orderly: bool) -> ListenerSpec:
         hand_over_max=section.integer("hand_over_max", 1, HAND_OVER_MAX, HAND_OVER_MAX),
         move_aside=section.part("move_aside", _move_aside),
         reply=section.text("reply", "", max_length=4_000),
+        drops_expired=section.switch("drops_expired", default=False),
     )
 
 
