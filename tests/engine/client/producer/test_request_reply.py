@@ -27,7 +27,8 @@ from engine.client import (
 from engine.client.producer.request_future_table import RequestFutureTable
 from engine.protocol.request_code import RequestCode
 from engine.runtime.lab.lab_runtime import LabMachines
-from tests.support.idempotence.deliveries import START_MS, message
+from tests.support.idempotence.deliveries import START_MS
+from tests.support.idempotence.deliveries import message as message_of
 from tests.support.lab.lab_cluster import LabCluster
 from tests.support.lab.stub_server import StubServer, answer_routes, refuse, route_of, silent, stored
 
@@ -347,4 +348,4 @@ def test_the_scan_fails_what_is_over_and_leaves_the_rest():
 def test_a_request_is_expired_when_nobody_waits_for_its_reply_any_more(properties, age_ms, expired):
     needed = {"CLUSTER": "c", "CORRELATION_ID": "1", "REPLY_TO_CLIENT": "q"}
     found = {name: value for name, value in (needed | properties).items() if value is not None}
-    assert is_expired(message(1, **found), START_MS + age_ms) is expired
+    assert is_expired(message_of(1, **found), START_MS + age_ms) is expired
