@@ -17,6 +17,7 @@ SHELVES = (
     "order",
     "retry",
     "transactions",
+    "two-phase",
     "sending",
     "filters",
     "backlog",

@@ -367,7 +367,7 @@ def test_what_the_lessons_tell_of_idempotence_are_the_engine_s_defaults():
     assert DEFAULT_EXPIRY_MS == 600_000
     assert (judge_of_losses.SETTLING_MS, loss_watch.SETTLING_MS) == (30_000, 2_000)
     assert STORE_TIMEOUT_MS == 5_000
-    assert len(STRATEGIES) == 10
+    assert len(STRATEGIES) == 11
 
 
 def test_what_the_lessons_tell_of_transactions_are_the_engine_s_defaults():
