@@ -76,7 +76,8 @@ test-again:  ## Run those that failed in the last run again, one after the other
 	@$(PYTEST) -m "" --last-failed --last-failed-no-failures=none
 
 .PHONY: test-all
-test-all: test test-rest  ## Run both
+test-all: tools-of-tests databases-of-tests  ## Run all in one go, each once
+	@$(PYTEST) -m "quick or rest" $(SPREAD) $(SELECTED)
 
 .PHONY: tools-of-tests
 tools-of-tests: install $(DEVELOPMENT)

@@ -16,6 +16,7 @@ from flask.typing import ResponseReturnValue
 from flask_socketio import SocketIO
 from werkzeug.exceptions import HTTPException
 
+from app.articles.routes import create_article_pages
 from app.foundation.json_types import JsonObject
 from app.foundation.live_source import LiveSource
 from app.foundation.translator import choose_language, texts, translate
@@ -199,6 +200,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     app.register_blueprint(create_storage_page())
     progress = Progress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE)
     app.register_blueprint(create_lesson_routes(lab, progress))
+    app.register_blueprint(create_article_pages())
     gate = AccessGate(app.wsgi_app, settings.access, lambda limit: has_room(socketio, limit))
     app.wsgi_app = gate  # type: ignore[method-assign]  # Flask's documented place for middleware
     return PageServer(

@@ -19,7 +19,8 @@ SOURCES = ("engine", "app", "scripts")
 OTHERS = {
     "tests/golden/lab/": ("tests/lab/test_golden_journals.py",),
     "tests/golden/": ("tests/engine/store", "tests/engine/protocol", "tests/engine/filter"),
-    "tutorials/": ("tests/lab/test_golden_journals.py", "tests/app/lessons"),
+    "tutorials/articles/": ("tests/app/articles", "tests/test_chinese_terms.py"),
+    "tutorials/": ("tests/lab/test_golden_journals.py", "tests/app/lessons", "tests/app/articles"),
     "static/": ("tests/app/web/test_web.py", "tests/e2e"),
     "templates/": ("tests/app/web/test_web.py", "tests/e2e"),
     "Makefile": ("tests/test_tiers.py",),

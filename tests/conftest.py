@@ -24,7 +24,11 @@ CLIENTS = "tests/interop/"
 #: Tests that mostly use Spark: its start and its first queries cost more than all that follow.
 SPARK = ("tests/engine/pipeline/", "tests/app/pipeline/", "tests/app/commands/test_spark_work.py")
 #: Files of tests that take minutes each when there are many seeds, and share nothing: every test goes its own way.
-TESTS_APART = ("tests/lab/test_sweep.py", "tests/lab/test_scenario_sweep.py")
+TESTS_APART = (
+    "tests/lab/test_sweep.py",
+    "tests/lab/test_scenario_sweep.py",
+    "tests/engine/broker/test_damaged_data_folder.py",
+)
 #: What takes longest begins first, so that the end is made of small pieces.
 LONGEST_FIRST = (
     CLIENTS,
@@ -33,6 +37,8 @@ LONGEST_FIRST = (
     "tests/e2e/",
     "tests/app/commands/test_kill_nine.py",
     "tests/app/lessons/",
+    "tests/engine/broker/test_power_loss.py",
+    "tests/engine/broker/test_damaged_data_folder.py",
     "tests/lab/",
 )
 

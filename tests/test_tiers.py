@@ -102,11 +102,11 @@ def test_a_test_is_in_the_tier_of_the_fixtures_it_uses(tmp_path, expression, run
 
 def test_the_targets_choose_the_tiers_and_continuous_integration_runs_both():
     makefile = (PROJECT / "Makefile").read_text()
-    recipes = dict(re.findall(r"^(test[a-z-]*):.*\n\t@\$\(PYTEST\) -m (\w+) ", makefile, re.MULTILINE))
-    assert recipes == {"test": QUICK, "test-rest": REST}
+    recipes = dict(re.findall(r"^(test[a-z-]*):.*\n\t@\$\(PYTEST\) -m (\w+|\"[\w ]+\") \$", makefile, re.MULTILINE))
+    assert recipes == {"test": QUICK, "test-rest": REST, "test-all": f'"{QUICK} or {REST}"'}
     options = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["addopts"]
     assert options[options.index("-m") + 1] == QUICK
     integration = (PROJECT / ".ci" / "run").read_text()
-    checks = r"^make format-check lint types\b.*\ntests test\n(.*\n)*tests test-rest\n"
+    checks = r"^make format-check lint types\b.*\n(.*\n)*(WORKERS=\d )?tests test-all\n"
     assert re.search(checks, integration, re.MULTILINE)
     assert re.search(r"^check:.* test\b", makefile, re.MULTILINE)

@@ -14,12 +14,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from app.commands.broker_file import BrokerFile, take_broker_file
 from app.foundation.version import version
 from app.lab.foundation.log_filter import NotFromLabWorlds
 from app.live.engine_settings import BadSetting, apply_settings
 from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
-from app.remote.serve_parameters import folder, name, pem_file, port
+from app.remote.serve_parameters import address, folder, name, pem_file, port
 from app.server import PageSettings, Server
 from app.web.access_rules import is_loopback
 from app.web.busy_ports import WantedPort, explain_taken_ports
@@ -53,6 +54,15 @@ log = logging.getLogger("glassmq.host")
 
 
 @click.command("serve")
+@click.option(
+    "-c",
+    "--config-file",
+    "broker_file",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    is_eager=True,
+    callback=take_broker_file,
+    help="A settings file of RocketMQ's broker, such as its conf/broker.conf. Options given here win over it.",
+)
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address of name server and broker.")
 @click.option("--name-server-port", type=port, default=9876, show_default=True, help="0 takes a free one.")
 @click.option(
@@ -104,11 +114,13 @@ log = logging.getLogger("glassmq.host")
 )
 @click.option(
     "--slave-of",
+    type=address,
     metavar="HOST:PORT",
     help="Follow this broker: copy its log, and let consumers read here when it is gone.",
 )
 @click.option(
     "--also-register",
+    type=address,
     multiple=True,
     metavar="HOST:PORT",
     help="A further name server to register with: that of another process, which clients ask when this one is gone.",
@@ -153,6 +165,7 @@ log = logging.getLogger("glassmq.host")
 )
 @click.option("--store-setting", multiple=True, metavar="NAME=VALUE", help="The same for the store.")
 def command(
+    broker_file: BrokerFile,
     host: str,
     name_server_port: int,
     broker_port: int,
@@ -188,6 +201,7 @@ def command(
       glassmq serve
       glassmq serve --data /tmp/mq --flush sync --broker-port 20911
       glassmq serve --http-host 0.0.0.0 --token "$(openssl rand -hex 16)"
+      glassmq serve -c conf/broker.conf --broker-port 20911
       glassmq serve --slave-of 127.0.0.1:10911 --data slave --name-server-port 9877 --broker-port 10921 --http-port 8001
       glassmq serve --group-peers "n0-127.0.0.1:40911;n1-127.0.0.1:40912;n2-127.0.0.1:40913" --group-self n0
       glassmq serve --broker-setting autoCreateTopicEnable=false --store-setting fileReservedTime=24
@@ -198,8 +212,12 @@ def command(
         names = tuple(allowed.lower() for allowed in allowed_host)
         origins = tuple(_origin(text) for text in allow_embedding)
         page = PageSettings(http_host, http_port, token, names, origins, None if no_pipeline else spark_master)
-    broker = BrokerConfig(broker_name=broker_name, cluster_name=cluster_name, host=host, port=broker_port)
-    store = MessageStoreConfig(flush_disk_type=FlushDiskType(flush))
+    for note in broker_file.notes:
+        click.echo(note, err=True)
+    broker = dataclasses.replace(
+        broker_file.broker, broker_name=broker_name, cluster_name=cluster_name, host=host, port=broker_port
+    )
+    store = dataclasses.replace(broker_file.store, flush_disk_type=FlushDiskType(flush))
     try:
         broker = apply_settings(broker, broker_setting, BROKER_OPTIONS)
     except BadSetting as error:
@@ -213,8 +231,6 @@ def command(
         broker = _with_replication(broker, slave_of)
     elif slave_of is not None or broker.broker_role is not BrokerRole.ASYNC_MASTER or broker_port == 0:
         raise click.UsageError("--group-peers needs a --broker-port, and goes with no --slave-of and no brokerRole")
-    for option, addresses in (("--slave-of", (slave_of,) if slave_of else ()), ("--also-register", also_register)):
-        _check_addresses(option, addresses)
     _check_file_size(store)
     settings = LiveHostSettings(
         data_folder=data,
@@ -234,8 +250,9 @@ def command(
 def _with_replication(broker: BrokerConfig, slave_of: str | None) -> BrokerConfig:
     """A master serves slaves, at any free port unless told; a slave has the role and an id."""
     if slave_of is None:
-        serves = broker.ha_listen_port is None and broker.broker_role is not BrokerRole.SLAVE
-        return dataclasses.replace(broker, ha_listen_port=0) if serves else broker
+        if broker.broker_role is BrokerRole.SLAVE:
+            raise click.UsageError("brokerRole=SLAVE needs --slave-of HOST:PORT: the master's own address")
+        return dataclasses.replace(broker, ha_listen_port=0) if broker.ha_listen_port is None else broker
     return dataclasses.replace(broker, broker_role=BrokerRole.SLAVE, broker_id=broker.broker_id or 1)
 
 
@@ -268,13 +285,6 @@ def _group(
             "certificate says who they are"
         )
     return group
-
-
-def _check_addresses(option: str, addresses: tuple[str, ...]) -> None:
-    for address in addresses:
-        host, _, port_text = address.rpartition(":")
-        if not host or not port_text.isdigit() or not 0 < int(port_text) < 65_536:
-            raise click.BadParameter(f"{address!r} is no HOST:PORT, such as 127.0.0.1:9876", param_hint=option)
 
 
 def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None, mode_text: str | None) -> ServerTls:

@@ -68,7 +68,8 @@ def after_html(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject | Non
 
 def why_wrong_html(lesson: Lesson, step: Step, answer: Answer, verdict: Verdict, view: JsonObject) -> JsonObject | None:
     """Why a wrong answer is wrong, in each language; None where the lesson does not say."""
-    keys = [figure_text(answer)]
+    # The texts write a wrong number without commas.
+    keys = [answer if isinstance(answer, str) else figure_text(answer).replace(",", "")]
     right = verdict.answers[0] if verdict.answers else None
     if not isinstance(answer, str) and not isinstance(right, str) and right is not None:
         keys.append(LESS if answer < right else MORE)

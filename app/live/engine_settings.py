@@ -15,6 +15,8 @@ import typing
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
+
 _Config = TypeVar("_Config")
 
 #: RocketMQ's name where it is not ours in camel case (with or without the unit at its end).
@@ -25,8 +27,18 @@ _JAVA_NAMES = {
     "listenPort": "port",
     "namesrvAddr": "name_server_addresses",
 }
-#: Spellings that are about as common as the right one.
-_COMMON_MISSPELLINGS = {"transactionTimeout": "transaction_time_out_ms"}
+#: Spellings that are about as common as the right one, and RocketMQ's own where this store's name says more.
+_OTHER_SPELLINGS = {
+    "transactionTimeout": "transaction_time_out_ms",
+    "maxMsgsNumBatch": "max_messages_num_batch",
+    "mapedFileSizeCommitLog": "mapped_file_size_commit_log",
+    "mapedFileSizeConsumeQueue": "mapped_file_size_consume_queue_entries",
+    "mappedFileSizeConsumeQueue": "mapped_file_size_consume_queue_entries",
+}
+#: RocketMQ gives this one in bytes under these names.
+_IN_BYTES_OF_ENTRIES = ("mapedFileSizeConsumeQueue", "mappedFileSizeConsumeQueue")
+#: RocketMQ gives this one in percent, 75 for our 0.75.
+_OFTEN_IN_PERCENT = ("disk_max_used_space_ratio",)
 #: RocketMQ takes these in milliseconds, and many a broker.conf gives them in seconds. Nobody means 20 ms by 20.
 _OFTEN_IN_SECONDS = ("transaction_time_out_ms", "transaction_check_interval_ms")
 _UNITS = ("_ms", "_bytes", "_hours")
@@ -42,11 +54,8 @@ def apply_settings(config: _Config, assignments: Iterable[str], reserved: Mappin
 
     ``reserved`` maps fields that have an option of their own to that option. Raises :class:`BadSetting`.
     """
-    assert dataclasses.is_dataclass(config)
-    assert not isinstance(config, type)
-    allowed = _names_of(config)
-    field_types = typing.get_type_hints(type(config))
-    changes: dict[str, Any] = {}
+    allowed = setting_names(config)
+    changes: dict[str, object] = {}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
         name, text = name.strip(), text.strip()
@@ -57,14 +66,31 @@ def apply_settings(config: _Config, assignments: Iterable[str], reserved: Mappin
             raise BadSetting(_unknown(name, allowed, reserved))
         if field in reserved:
             raise BadSetting(f"{name} has an option of its own: {reserved[field]}")
-        value = _parse(name, text, field_types[field])
-        if field in _OFTEN_IN_SECONDS and isinstance(value, int) and value < 1_000:
-            value *= 1_000
-        changes[field] = value
+        changes[field] = parse_setting(config, name, text)
+    return with_settings(config, changes)
+
+
+def with_settings(config: _Config, changes: Mapping[str, object]) -> _Config:
+    """A copy of ``config`` with these fields. Raises :class:`BadSetting` where they contradict each other."""
+    assert dataclasses.is_dataclass(config)
+    assert not isinstance(config, type)
     try:
-        return dataclasses.replace(config, **changes)
+        return dataclasses.replace(config, **typing.cast("dict[str, Any]", changes))
     except ValueError as error:
         raise BadSetting(str(error)) from None
+
+
+def parse_setting(config: object, name: str, text: str) -> object:
+    """The value of the setting ``name`` of ``config``, in our unit. Raises :class:`BadSetting`."""
+    field = setting_names(config)[name]
+    value = parse_value(name, text, typing.get_type_hints(type(config))[field])
+    if field in _OFTEN_IN_SECONDS and isinstance(value, int) and value < 1_000:
+        return value * 1_000
+    if field in _OFTEN_IN_PERCENT and isinstance(value, float) and value > 1:
+        return value / 100
+    if name in _IN_BYTES_OF_ENTRIES and isinstance(value, int):
+        return -(-value // ENTRY_SIZE_BYTES)
+    return value
 
 
 def java_style_name(field: str) -> str:
@@ -75,7 +101,7 @@ def java_style_name(field: str) -> str:
     return first + "".join(word.capitalize() for word in rest)
 
 
-def _names_of(config: Any) -> dict[str, str]:
+def setting_names(config: Any) -> dict[str, str]:
     """Every accepted name -> field."""
     names: dict[str, str] = {}
     fields = [field.name for field in dataclasses.fields(config)]
@@ -83,7 +109,7 @@ def _names_of(config: Any) -> dict[str, str]:
         first, *rest = field.split("_")
         for name in (field, java_style_name(field), first + "".join(word.capitalize() for word in rest)):
             names.setdefault(name, field)
-    others = _JAVA_NAMES | _COMMON_MISSPELLINGS
+    others = _JAVA_NAMES | _OTHER_SPELLINGS
     names.update({name: field for name, field in others.items() if field in fields})
     return names
 
@@ -104,7 +130,7 @@ def _rocketmq_name(field: str) -> str:
     return java_names.get(field) or java_style_name(field)
 
 
-def _parse(name: str, text: str, wanted: Any) -> object:
+def parse_value(name: str, text: str, wanted: Any) -> object:
     """``text`` as a value of the type ``wanted``. Raises :class:`BadSetting`."""
     if isinstance(wanted, types.UnionType):  # "X | None": the command line can only set an X
         wanted = next(part for part in wanted.__args__ if part is not type(None))

@@ -214,7 +214,7 @@ class LiveMachines:
 
     async def _configured(self, runtime: LiveRuntime) -> tuple[BrokerConfig, MessageStoreConfig]:
         """The settings, with what a slave has to have in common with its master. Raises :class:`StartFailed`."""
-        own = (self.name_server.address, *self._settings.also_register)
+        own = tuple(dict.fromkeys((self.name_server.address, *self._settings.also_register)))
         slave_of, store_config = self._settings.slave_of, self._settings.store
         if slave_of is None:
             return replace(self._broker_config, name_server_addresses=own), store_config

@@ -23,6 +23,19 @@ def port(value: str | int) -> int:
     return int(text)
 
 
+def address(value: str) -> str:
+    """A name server or broker elsewhere. Raises click.BadParameter."""
+    host, _, port_text = value.rpartition(":")
+    if not host or not port_text.isascii() or not port_text.isdigit() or not 0 < int(port_text) <= PORT_MAX:
+        raise click.BadParameter(f"{value!r} is no HOST:PORT, such as 127.0.0.1:9876")
+    return value
+
+
+def addresses(text: str) -> tuple[str, ...]:
+    """Several of them, with ``;`` between. Raises click.BadParameter."""
+    return tuple(address(part.strip()) for part in text.split(";") if part.strip())
+
+
 def folder(value: str | Path) -> Path:
     """A folder that need not exist yet, as an absolute path. Raises click.BadParameter."""
     text = str(value)

@@ -9,17 +9,19 @@ import { request } from "../common/request.js";
 import { stores } from "./laboratory.js";
 import { figuresOf } from "./summary.js";
 
-/** What the article claims, and where on these pages one sees what is true of it. */
+const ARTICLE = "/tutorials/articles/mq-overview";
+
+/** What the article claims, where on these pages one sees what is true of it, and its row at ARTICLE. */
 const CLAIMS = [
-  ["sequential", "#disk"],
-  ["one_to_one", "/lab/page-cache"],
-  ["cold", "/lab/cold-reader"],
-  ["zero_copy", "#disk"],
-  ["file_names", "#files"],
-  ["every_few_messages", "#files"],
-  ["dense_index", "#find"],
-  ["many_topics", "#grow"],
-  ["batches", "#files"],
+  ["sequential", "#disk", "B64"],
+  ["one_to_one", "/lab/page-cache", "B67"],
+  ["cold", "/lab/cold-reader", "B68"],
+  ["zero_copy", "#disk", "B70"],
+  ["file_names", "#files", "B84"],
+  ["every_few_messages", "#files", "B89"],
+  ["dense_index", "#find", "B87"],
+  ["many_topics", "#grow", "B86"],
+  ["batches", "#files", "B66"],
 ];
 
 export function PageCache() {
@@ -82,8 +84,8 @@ function Claims() {
       </thead>
       <tbody>
         ${CLAIMS.map(
-          ([name, place]) => html`<tr key=${name}>
-            <td>${t(`storage.claim.${name}.article`)}</td>
+          ([name, place, row]) => html`<tr key=${name}>
+            <td>${t(`storage.claim.${name}.article`)} <a href=${`${ARTICLE}#${row.toLowerCase()}`}>${row}</a></td>
             <td>${t(`storage.claim.${name}.engine`, values)}</td>
             <td>
               <a href=${place}>${placeName(place)}</a>

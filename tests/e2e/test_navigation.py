@@ -16,7 +16,13 @@ PARTS = {
     "/pipeline": "Pipeline",
     "/filters": "Filters",
 }
-PAGES = {**{path: path for path in PARTS}, "/": None, "/lab/hello": "/lab", "/tutorials/01-first-message": "/tutorials"}
+PAGES = {
+    **{path: path for path in PARTS},
+    "/": None,
+    "/lab/hello": "/lab",
+    "/tutorials/articles": "/tutorials",
+    "/tutorials/01-first-message": "/tutorials",
+}
 PHONE = ViewportSize(width=390, height=844)
 
 

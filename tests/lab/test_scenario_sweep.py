@@ -67,6 +67,20 @@ def test_random_faults_violate_nothing(name, seeds):
     assert sum(result.faults for result in results) >= count
 
 
+def test_no_message_moves_to_a_new_broker_and_order_breaks_at_both_steps():
+    """``moved-queues``: eight queues from 8 s on, four again from 16 s on."""
+    with LabRun(load_scenario("moved-queues")) as run:
+        run.run_to_time(run.world.end_us)
+        assert {violation.checker for violation in run.violations} == {"order-per-key"}
+        times = [violation.time_us // 1_000_000 for violation in run.violations]
+        assert {time_s < 16 for time_s in times} == {True, False}
+        history = run.world.history
+        places = {sent.key: (sent.broker, sent.queue_id, sent.queue_offset) for sent in history.sends_returned}
+        consumed = {call.key: (call.broker, call.queue_id, call.queue_offset) for call in history.consumes_ended}
+        assert consumed == places, "each message is consumed where it was stored"
+        assert {sent.broker for sent in history.sends_returned if sent.time_us > 16_500_000} == {"B2"}
+
+
 def test_the_price_of_more_queues_is_the_order_of_the_keys_that_move():
     """One whose invariants break by design: modulo moves more orders than the ring does."""
     result = run_seed(load_scenario("selector-and-queue-count"), 1)

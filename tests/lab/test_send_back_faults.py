@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario_files import load_scenario
 from tests.support.lab.checked_run import broker_of, do, finish, run_to, run_until
 from tests.support.lab.one_payment import copies, payment, stored
 
@@ -68,6 +69,18 @@ def test_what_cannot_be_given_back_at_all_is_consumed_again_here_after_five_seco
         assert len(deliveries(run)) == 2
         assert stored(run, "%RETRY%shipping") == []
         assert committed_offset(run) == 1
+
+
+def test_local_tries_neither_end_at_the_maximum_nor_count_and_copies_count_one_more():
+    """Scenario ``local-tries``, whose consumer may try each message four times."""
+    with LabRun(load_scenario("local-tries")) as run:
+        assert finish(run) == []
+        tries = {
+            key: [call.reconsume_times for call in run.world.history.consumes_ended if call.key == key]
+            for key in ("order-0", "copied-0")
+        }
+        assert tries == {"order-0": [*range(8), 1, 2, 3], "copied-0": [0, 1, 2]}
+        assert [message.keys[0] for message in stored(run, "%DLQ%shipping")] == ["order-0", "copied-0"]
 
 
 def committed_offset(run: LabRun) -> int:

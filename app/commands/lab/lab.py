@@ -15,6 +15,7 @@ from app.commands.lab.lab_film import film
 from app.commands.lab.lab_pictures import pictures
 from app.commands.lab.lab_replication_compare import replication_compare
 from app.commands.lab.lab_run import run
+from app.commands.lab.lab_study import study
 from app.commands.lab.lab_why import why
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def command() -> None:
       glassmq lab crash-points xa-two-phase
       glassmq lab acknowledgement
       glassmq lab replication-compare
+      glassmq lab study more-queues
       glassmq lab compare batch-trade-offs --set C1.pullBatchSize=1,8,32
       glassmq lab duplicates --seeds 1000
       glassmq lab why lost-offset-commit order-3
@@ -51,6 +53,7 @@ command.add_command(pictures)
 command.add_command(film)
 command.add_command(acknowledgement)
 command.add_command(replication_compare)
+command.add_command(study)
 
 
 @command.command("list")

@@ -245,6 +245,7 @@ class ConsumerRole(LabNodeRole):
                 else:
                     # Pulled before it was suspended: what half-done work is about must not go on.
                     results = [ListenerResult.LATER] * len(messages)
+                await self._reply_to_done(messages, results)
                 # Live as here: when the first has to come again, the call has failed.
                 is_whole = self.spec.orderly or results[0] is ListenerResult.LATER
                 answered = answer(BatchAck.WHOLE if is_whole else BatchAck.PER_MESSAGE, results)
@@ -264,6 +265,11 @@ class ConsumerRole(LabNodeRole):
         if answered.result is ListenerResult.THROWS:
             raise ListenerFailed(f"the scenario lets the listener fail with {', '.join(keys)}")
         return answered.result
+
+    async def _reply_to_done(self, messages: Sequence[MessageExt], results: Sequence[ListenerResult]) -> None:
+        if self.replier is not None:
+            done = zip(messages, results, strict=True)
+            await self.replier.answer([message for message, one in done if one is ListenerResult.SUCCESS])
 
     async def _work(
         self, messages: Sequence[MessageExt], listener: ListenerSpec

@@ -34,10 +34,10 @@ def line_of(node: Node) -> int:
     return int(node.start_mark.line) + 1
 
 
-def read_yaml(text: str) -> Section:
+def read_yaml(text: str, max_characters: int = TEXT_MAX_CHARACTERS) -> Section:
     """The whole text as one mapping. Raises :class:`ScenarioError`."""
-    if len(text) > TEXT_MAX_CHARACTERS:
-        raise ScenarioError(1, "", f"the text has {len(text)} characters; allowed: {TEXT_MAX_CHARACTERS}")
+    if len(text) > max_characters:
+        raise ScenarioError(1, "", f"the text has {len(text)} characters; allowed: {max_characters}")
     try:
         _check_events(text)
         root = yaml.compose(text, Loader=_LOADER)

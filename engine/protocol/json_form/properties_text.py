@@ -1,14 +1,15 @@
 r"""Settings as Java properties text: ``name=value`` lines (RocketMQ: ``MixAll.string2Properties``).
 
-Read as ``java.util.Properties`` does, as far as tools write it: ``#`` and ``!`` begin a comment line; name and value
-are separated by ``=``, ``:`` or blanks; a backslash makes the next character stand for itself (``\n``, ``\r``, ``\t``
-for what they usually mean, ``\uXXXX`` for a code unit). Simplified: a line is not continued on the next one.
+Read as ``java.util.Properties`` does: ``#`` and ``!`` begin a comment line; name and value are separated by ``=``,
+``:`` or blanks; a backslash makes the next character stand for itself (``\n``, ``\r``, ``\t`` for what they usually
+mean, ``\uXXXX`` for a code unit), and at the end of a line continues it on the next one. Differs: the text is UTF-8,
+and blanks at the end of a value do not count.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from engine.protocol.errors import MalformedBody
@@ -26,18 +27,36 @@ def parse_properties(body: bytes) -> dict[str, str]:
 
     Raises :class:`MalformedBody`.
     """
+    return {name: value for _, name, value in numbered_properties(body)}
+
+
+def numbered_properties(body: bytes) -> Iterator[tuple[int, str, str]]:
+    """Each entry with the number of its first line, in the order of the text. Raises :class:`MalformedBody`."""
     if len(body) > _MAX_BYTES:
         raise MalformedBody(f"{len(body)} bytes of settings; allowed: {_MAX_BYTES}")
-    settings: dict[str, str] = {}
-    for line in re.split(r"[\r\n]+", java_text(body)):
-        entry = line.strip()
-        if not entry or entry[0] in "#!":
-            continue
+    for first, text in _logical_lines(java_text(body)):
+        entry = text.strip()
         match = _ENTRY.fullmatch(entry)
         if match is None or not match[1]:
-            raise MalformedBody(f"{entry[:80]!r} is no setting; write name=value")
-        settings[_unescape(match[1])] = _unescape(match[2])
-    return settings
+            raise MalformedBody(f"line {first}: {entry[:80]!r} is no setting; write name=value")
+        yield first, _unescape(match[1]), _unescape(match[2])
+
+
+def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines that are neither blank nor comments, each with those that continue it."""
+    first, entry = 0, ""
+    for number, line in enumerate(re.split(r"\r\n|[\r\n]", text), start=1):
+        part = line.lstrip()
+        if not entry and (not part or part[0] in "#!"):
+            continue
+        first = first if entry else number
+        if (len(part) - len(part.rstrip("\\"))) % 2:
+            entry += part[:-1]
+            continue
+        yield first, entry + part
+        entry = ""
+    if entry:
+        yield first, entry
 
 
 def format_properties(settings: Mapping[str, str]) -> bytes:

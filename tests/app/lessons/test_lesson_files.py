@@ -42,8 +42,8 @@ def test_each_wrong_answer_is_told_why_it_is_wrong(tmp_path):
         tmp_path,
         (EN, "- no: No.", "- no: No.\n### Wrong\n- no: Sent."),
         (ZH, "- no: 否。", "- no: 否。\n### Wrong\n- no: 发了。"),
-        (EN, "How many?", "How many?\n### Wrong\n- less: Fewer.\n- 9: Not {{ 4 + 5 }}.\n- more: More."),
-        (ZH, "多少？", "多少？\n### Wrong\n- less: 太少。\n- 9: 不是 {{ 4 + 5 }}。\n- more: 太多。"),
+        (EN, "How many?", "How many?\n### Wrong\n- less: Fewer.\n- 9: Not {{ 4 + 5 }}.\n- 9000: Far.\n- more: More."),
+        (ZH, "多少？", "多少？\n### Wrong\n- less: 太少。\n- 9: 不是 {{ 4 + 5 }}。\n- 9000: 差得远。\n- more: 太多。"),
     )
     lesson = read_lesson(place)
     first, second = rehearse(lesson).steps[:2]
@@ -57,6 +57,7 @@ def test_each_wrong_answer_is_told_why_it_is_wrong(tmp_path):
     assert why(second, 0) == {"en": "Fewer.", "zh": "太少。"}
     assert why(second, 8) == {"en": "More.", "zh": "太多。"}
     assert why(second, 9)["en"] == 'Not <span class="lesson-figure">9</span>.'
+    assert why(second, 9_000) == {"en": "Far.", "zh": "差得远。"}
 
 
 def test_a_rehearsal_tells_what_a_learner_could_not_do(tmp_path):

@@ -20,6 +20,8 @@ from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
         (MessageStoreConfig(), "fileReservedTime=24", "file_reserved_time_hours", 24),
         (MessageStoreConfig(), "mappedFileSizeCommitLog=1048576", "mapped_file_size_commit_log", 1048576),
         (MessageStoreConfig(), "diskMaxUsedSpaceRatio=0.5", "disk_max_used_space_ratio", 0.5),
+        (MessageStoreConfig(), "diskMaxUsedSpaceRatio=75", "disk_max_used_space_ratio", 0.75),
+        (MessageStoreConfig(), "mappedFileSizeConsumeQueue=6000000", "mapped_file_size_consume_queue_entries", 300_000),
         (MessageStoreConfig(), "flushDiskType=SYNC_FLUSH", "flush_disk_type", FlushDiskType.SYNC_FLUSH),
         (MessageStoreConfig(), "flushDiskType=sync", "flush_disk_type", FlushDiskType.SYNC_FLUSH),
     ],

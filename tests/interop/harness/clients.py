@@ -111,9 +111,19 @@ class Clients:
         keys = {"ACCESS_KEY": account[0], "SECRET_KEY": account[1]}
         return self._java("Java client with an account", driver_jars(), "AccountClient", arguments, environment=keys)
 
-    def java_listing(self, class_name: str, binary: bool = False) -> ManagedProcess:
-        """One of the programs in ``java/TransactionListings.java``."""
-        return self._java(class_name, driver_jars(), class_name, [self.cluster.name_server], binary)
+    def article_program(
+        self, class_name: str, *options: object, jars: Jars | None = None, mended: tuple[str, str] | None = None
+    ) -> ManagedProcess:
+        """One of the programs in ``java/articles``; ``mended``: with the first text of its source replaced."""
+        program = class_name
+        if mended is not None:
+            source = (JAVA_SOURCES / "articles" / f"{class_name}.java").read_text("utf-8")
+            assert mended[0] in source
+            path = self._folder / f"{class_name}.java"
+            path.write_text(source.replace(*mended), "utf-8")
+            program = str(path)
+        arguments = [self.cluster.name_server, *map(str, options)]
+        return self._java(class_name, jars or driver_jars(), program, arguments, environment=_OLD_NETTY if jars else {})
 
     def java_example(self, class_name: str, *options: object, binary: bool = False) -> ManagedProcess:
         """One of RocketMQ's own example programs (``org.apache.rocketmq.example.<class_name>``)."""

@@ -165,7 +165,7 @@ def compiled_drivers() -> Path:
     """Folder with the class files of our own Java drivers, compiled against the unmodified client."""
     compiler = tool("javac")
     class_path = maven_class_path("client.xml")
-    sources = sorted(JAVA_SOURCES.glob("*.java"))
+    sources = sorted([*JAVA_SOURCES.glob("*.java"), *(JAVA_SOURCES / "articles").glob("*.java")])
     folder = CACHE / "java-drivers"
 
     what = "tests/interop/java, compiled"

@@ -69,7 +69,17 @@ def driver_jars() -> Jars:
 @cache
 def vip_driver_jars() -> Jars:
     """The same drivers on the newest client that sends to the VIP channel unless it is configured otherwise."""
-    class_path = maven_class_path("vip-client.xml")
+    return _old_driver_jars("vip-client.xml")
+
+
+@cache
+def executer_driver_jars() -> Jars:
+    """The same drivers on the last client without a TransactionListener: 4.3.0 brought that."""
+    return _old_driver_jars("executer-client.xml")
+
+
+def _old_driver_jars(pom_name: str) -> Jars:
+    class_path = maven_class_path(pom_name)
     version = _version_of("rocketmq-client", class_path)
     return Jars(f"{compiled_drivers()}{os.pathsep}{class_path}", version)
 

@@ -152,7 +152,7 @@ def test_the_benchmark_sees_no_unexpected_and_no_duplicate_check(start_clients: 
     assert _stored(clients, topic, 4) > sent // 2
 
 
-# --- the listings ----------------------------------------------------------------------------------------------------
+# --- an article's programs -------------------------------------------------------------------------------------------
 
 #: As a broker.conf says it that gives the times in seconds. The real broker takes milliseconds only.
 _IN_SECONDS = {"transactionTimeout": "20", "transactionCheckMax": "5", "transactionCheckInterval": "10"}
@@ -173,9 +173,9 @@ def test_a_transfer_is_delivered_at_once_or_never_or_after_the_check_back(
     clients = start_clients(kind, _SETTINGS_OF[kind])
     warm_up(clients)
     clients.cluster.create_topic("TTopic", queues=4)  # else the consumer hears of it 30 s later
-    consumer = clients.java_listing("SomeConsumer")
+    consumer = clients.article_program("SomeConsumer")
     consumer.wait_for_output("^Consumer Started$", _DEADLINE_S)
-    producer = clients.java_listing("TransactionProducer")
+    producer = clients.article_program("TransactionProducer")
     producer.wait_for_output("^预提交消息成功:", _DEADLINE_S, at_least=3)
     producer.wait_for_output("^发送结果为:SEND_OK$", _DEADLINE_S, at_least=3)
     wait_until(lambda: _tags_received(consumer), "TAGA to be delivered", _DEADLINE_S, consumer.output_end)

@@ -25,6 +25,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "live",
         "lab",
         "lessons",
+        "articles",
         ".",
         "commands",
     ),

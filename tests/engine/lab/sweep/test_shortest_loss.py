@@ -49,7 +49,7 @@ def test_a_policy_that_promises_to_keep_what_it_acknowledged_does(name) -> None:
 @pytest.mark.thorough
 def test_with_raft_s_rule_about_logs_switched_off_a_loss_is_found_after_one_fault_more() -> None:
     # A member that knows of a commit does not give way, and the group stands still: so heartbeats tell of it late here.
-    rules = {"checks_log_is_up_to_date": "false", "heartbeat_ms": 100}
+    rules: dict[str, str | int] = {"checks_log_is_up_to_date": "false", "heartbeat_ms": 100}
     careless = Policy("raft-majority", Family.RAFT, False, rules)
     found = search_loss(careless)
     assert (found.faults, found.before) == (2, Fault.SLOW_FOLLOWER.value)

@@ -19,6 +19,8 @@ from engine.protocol.json_form.properties_text import format_properties, parse_p
         ("u=\\u4e2d\\ud83d\\ude00", {"u": "中😀"}),
         ("a=1\na=2", {"a": "2"}),
         ("empty=", {"empty": ""}),
+        ("a=1\\\n  2\nb=3\\\\\nc=4\\", {"a": "12", "b": "3\\", "c": "4"}),
+        ("# no \\\na=1\\\r\n#2", {"a": "1#2"}),
         ("", {}),
     ],
 )

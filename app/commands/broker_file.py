@@ -1,0 +1,169 @@
+"""``glassmq serve -c broker.conf``: RocketMQ's settings file (``mqbroker -c``), read as Java properties.
+
+Keys mean what ``--broker-setting`` and ``--store-setting`` take them for; those that have an option of their own give
+that option its default, so the command line wins. RocketMQ ignores silently what it does not know and what does not
+parse; here both end the start, each with its line, and known keys that have no meaning here are reported.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import click
+
+from app.live.engine_settings import BadSetting, parse_setting, parse_value, setting_names, with_settings
+from app.remote.serve_parameters import addresses, folder, name, port
+from engine.broker.foundation.broker_config import BrokerConfig
+from engine.protocol.errors import MalformedBody
+from engine.protocol.json_form.properties_text import numbered_properties
+from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
+
+#: Keys that are neither of the broker's settings nor of the store's, but options of ``serve``.
+_PLACES = {"storePathRootDir": "data", "dLegerPeers": "group_peers", "dLegerSelfId": "group_self"}
+_GROUP_SWITCH = "enableDLegerCommitLog"
+#: What the values of options must be beyond their type.
+_CHECKS: Mapping[str, Callable[[str], object]] = {
+    "data": folder,
+    "broker_name": name,
+    "cluster_name": name,
+    "port": port,
+    "name_server_addresses": addresses,
+}
+#: The remaining settings of ``BrokerConfig``, ``MessageStoreConfig``, ``NettyServerConfig`` and ``NettyClientConfig``
+#: of 4.9.8, and five keys that files for older brokers have.
+_NAMES_WITHOUT_MEANING = """
+    abortFile accessMessageInMemoryMaxRatio adminBrokerThreadPoolNums autoDeleteUnusedStats bitMapLengthConsumeQueueExt
+    brokerFastFailureEnable brokerIP2 channelNotActiveInterval checkCRCOnRecover checkTransactionMessageEnable
+    cleanFileForciblyEnable clientAsyncSemaphoreValue clientCallbackExecutorThreads clientChannelMaxIdleTimeSeconds
+    clientCloseSocketIfTimeout clientManageThreadPoolNums clientManagerThreadPoolQueueCapacity
+    clientOnewaySemaphoreValue clientPooledByteBufAllocatorEnable clientSocketRcvBufSize clientSocketSndBufSize
+    clientWorkerThreads commercialBaseCount commercialBigCount commercialEnable commercialTimerCount
+    commercialTransCount commitCommitLogLeastPages commitCommitLogThoroughInterval commitIntervalCommitLog
+    compressedRegister configBlackList connectTimeoutMillis consumerFallbehindThreshold consumerManageThreadPoolNums
+    consumerManagerThreadPoolQueueCapacity dLegerGroup debugLockEnable deleteCommitLogFilesInterval
+    deleteConsumeQueueFilesInterval destroyMapedFileIntervalForcibly disableConsumeIfConsumerReadSlowly
+    diskFallRecorded duplicationEnable enableBatchPush enableDetailStat enableLmq enableMultiDispatch
+    enableScheduleAsyncDeliver enableScheduleMessageStats endTransactionPoolQueueCapacity endTransactionThreadPoolNums
+    fastFailIfNoBufferInStorePool fetchNamesrvAddrByAddressServer filterServerNums flushCommitLogTimed
+    flushConsumerOffsetHistoryInterval flushLeastPagesWhenWarmMapedFile forceRegister haMasterAddress
+    heartbeatThreadPoolNums heartbeatThreadPoolQueueCapacity highSpeedMode isolateLogEnable maxDelayTime
+    maxLmqConsumeQueueNum messageIndexSafe messageStorePlugIn offsetCheckInSlave osPageCacheBusyTimeOutMills
+    preferredLeaderId processReplyMessageThreadPoolNums pullMessageThreadPoolNums pullThreadPoolQueueCapacity
+    putMessageFutureThreadPoolNums putMsgIndexHightWater putThreadPoolQueueCapacity queryMessageThreadPoolNums
+    queryThreadPoolQueueCapacity readOnlyCommitLogStorePaths redeleteHangedFileInterval replyThreadPoolQueueCapacity
+    rocketmqHome scheduleAsyncDeliverMaxPendingLimit scheduleAsyncDeliverMaxResendNum2Blocked
+    sendMessageThreadPoolNums sendThreadPoolQueueCapacity serverAsyncSemaphoreValue serverCallbackExecutorThreads
+    serverChannelMaxIdleTimeSeconds serverOnewaySemaphoreValue serverPooledByteBufAllocatorEnable
+    serverSelectorThreads serverSocketBacklog serverSocketRcvBufSize serverSocketSndBufSize serverWorkerThreads
+    startAcceptSendRequestTimeStamp storeCheckpoint storePathCommitLog storePathConsumeQueue storePathDLedgerCommitLog
+    storePathIndex transferMsgByHeap transientStorePoolEnable transientStorePoolSize useEpollNativeSelector
+    useReentrantLockWhenPutMessage useTLS waitTimeMillsInHeartbeatQueue waitTimeMillsInPullQueue
+    waitTimeMillsInSendQueue waitTimeMillsInTransactionQueue warmMapedFileEnable writeBufferHighWaterMark
+    writeBufferLowWaterMark
+"""
+_WITHOUT_MEANING = frozenset(_NAMES_WITHOUT_MEANING.split())
+
+
+@dataclass(frozen=True)
+class BrokerFile:
+    """The settings of a file, and what its reader should know.
+
+    :ivar options: of ``serve``, by parameter: their values where the command line gives none.
+    :ivar notes: one line each.
+    """
+
+    broker: BrokerConfig = field(default_factory=BrokerConfig)
+    store: MessageStoreConfig = field(default_factory=MessageStoreConfig)
+    options: Mapping[str, object] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def take_broker_file(context: click.Context, _parameter: click.Parameter, path: Path | None) -> BrokerFile:
+    """Callback of ``-c``: the file's values become defaults of the other options."""
+    if path is None:
+        return BrokerFile()
+    try:
+        found = read_broker_file(path)
+    except (BadSetting, MalformedBody, OSError) as error:
+        raise click.BadParameter(f"{path}: {error}", param_hint="-c / --config-file") from None
+    context.default_map = {**(context.default_map or {}), **found.options}
+    return found
+
+
+def read_broker_file(path: Path) -> BrokerFile:
+    """Raises :class:`BadSetting`, which lists every bad line, :class:`MalformedBody` and OSError."""
+    entries: dict[str, tuple[int, str]] = {}
+    notes: list[str] = []
+    for line, key, text in numbered_properties(path.read_bytes()):
+        if key in entries:
+            notes.append(f"{path}: {key} of line {line} replaces that of line {entries.pop(key)[0]}")
+        entries[key] = (line, text.strip())
+    parsed = _Parsed()
+    problems = []
+    for key, (line, text) in entries.items():
+        try:
+            parsed.take(key, text)
+        except (BadSetting, click.BadParameter) as error:
+            problems.append(f"line {line}: {error}")
+    if problems:
+        raise BadSetting("; ".join(problems))
+    ignored = [f"{key} (line {line})" for key, (line, _) in entries.items() if key in _WITHOUT_MEANING]
+    if ignored:
+        notes.append(f"{path}: settings of RocketMQ without meaning here, ignored: {', '.join(ignored)}")
+    broker, store = with_settings(BrokerConfig(), parsed.broker), with_settings(MessageStoreConfig(), parsed.store)
+    return BrokerFile(broker, store, _options(parsed), tuple(notes))
+
+
+class _Parsed:
+    """The values of the entries that were taken so far."""
+
+    def __init__(self) -> None:
+        self.broker: dict[str, object] = {}
+        self.store: dict[str, object] = {}
+        self.places: dict[str, object] = {}
+        self.is_of_group = False
+        self._rooms = ((BrokerConfig(), self.broker), (MessageStoreConfig(), self.store))
+
+    def take(self, key: str, text: str) -> None:
+        """Raises :class:`BadSetting` and click.BadParameter."""
+        for config, values in self._rooms:
+            setting = setting_names(config).get(key)
+            if setting is not None:
+                check = _CHECKS.get(setting)
+                values[setting] = check(text) if check else parse_setting(config, key, text)
+                return
+        if key == _GROUP_SWITCH:
+            self.is_of_group = bool(parse_value(key, text, bool))
+        elif key in _PLACES:
+            self.places[_PLACES[key]] = _CHECKS.get(_PLACES[key], str)(text)
+        elif key not in _WITHOUT_MEANING:
+            raise BadSetting(self._unknown(key))
+
+    def _unknown(self, key: str) -> str:
+        known = {*_PLACES, _GROUP_SWITCH, *_WITHOUT_MEANING}.union(
+            *(setting_names(config) for config, _ in self._rooms)
+        )
+        close = difflib.get_close_matches(key, sorted(known), n=1, cutoff=0.75)
+        meant = f"; did you mean {close[0]}?" if close else " (docs/configuration.md lists all)"
+        return f"there is no setting {key[:100]!r}{meant}"
+
+
+def _options(parsed: _Parsed) -> dict[str, object]:
+    """The options of ``serve`` that the file speaks about."""
+    options = {place: value for place, value in parsed.places.items() if place == "data" or parsed.is_of_group}
+    for setting, option in (
+        ("broker_name", "broker_name"),
+        ("cluster_name", "cluster_name"),
+        ("host", "host"),
+        ("port", "broker_port"),
+        ("name_server_addresses", "also_register"),
+    ):
+        if setting in parsed.broker:
+            options[option] = parsed.broker[setting]
+    flush = parsed.store.get("flush_disk_type")
+    if isinstance(flush, FlushDiskType):
+        options["flush"] = flush.value
+    return options

@@ -1,0 +1,59 @@
+"""What a broker would have to keep and look up to deliver each message once, by the structures that brokers have.
+
+``ProducerStates`` is Kafka's of an idempotent producer; the index of keys is RocketMQ's ``IndexFile``, here of unique
+ids. What neither could do: know whether a consumer whose acknowledgement is missing has done its work.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from engine.kafka.log.producer_states import BATCHES_KEPT, ProducerStates
+from engine.kafka.records.record_batch import BatchHeader
+from engine.store.files.store_config import MessageStoreConfig
+from engine.store.queues.index_file import index_file_size
+from engine.store.queues.index_key import index_key_hash
+
+
+class Price(NamedTuple):
+    """Of one way to recognize what came before.
+
+    :ivar state_bytes: what is kept once ``messages`` were sent.
+    :ivar look_ups: places that are read for each message, on the average.
+    """
+
+    messages: int
+    state_bytes: int
+    look_ups: float
+
+
+def by_sequence(messages: int, producers: int, partitions: int, records_per_batch: int = 1) -> Price:
+    """Each producer sends to each partition in turn; the broker keeps their last numbers."""
+    states = [ProducerStates() for _ in range(partitions)]
+    batches = messages // records_per_batch
+    looked = 0
+    for number in range(batches):
+        producer, partition = number % producers, number // producers % partitions
+        sequence = number // (producers * partitions) * records_per_batch
+        header = BatchHeader(0, 0, 0, 2, 0, 0, records_per_batch - 1, 0, 0, producer, 0, sequence, records_per_batch)
+        state = states[partition].producers.get(producer)
+        looked += 1 + (len(state.batches) if state is not None else 0)
+        assert states[partition].known(header) is None
+        states[partition].appended(header)
+    assert looked <= batches * (1 + BATCHES_KEPT)
+    return Price(messages, sum(len(state.encode()) for state in states), looked / messages)
+
+
+def by_unique_id(messages: int) -> Price:
+    """The broker keeps an index of every id for as long as it keeps the messages, in one file after the other."""
+    config = MessageStoreConfig()
+    chains: dict[int, int] = {}
+    walked = 0
+    full, rest = divmod(messages, config.max_index_num)
+    for number in range(min(messages, config.max_index_num)):
+        slot = index_key_hash("Orders", f"7F00000100002A9F{number:016X}") % config.max_hash_slot_num
+        walked += 1 + chains.get(slot, 0)
+        chains[slot] = chains.get(slot, 0) + 1
+    files = full + bool(rest)
+    size = files * index_file_size(config.max_hash_slot_num, config.max_index_num)
+    return Price(messages, size, walked / min(messages, config.max_index_num))

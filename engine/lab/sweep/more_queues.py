@@ -1,0 +1,62 @@
+"""What more queues do to the order of keys: a topic grows under load, and messages are counted that overtake others.
+
+A selector that takes hash modulo number of queues, and one with a hash ring, in the scenario
+``selector-and-queue-count``. RocketMQ: ``SelectMessageQueueByHash``, and ``updateTopic`` of mqadmin.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import NamedTuple
+
+from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario import Command, NodeSpec, Role, Scenario
+
+
+class Growth(NamedTuple):
+    """What came of it for one topic.
+
+    :ivar orders: how many were sent.
+    :ivar moved: of how many the messages went to more than one queue.
+    :ivar broken: of how many a message was not done yet when a later one began.
+    """
+
+    topic: str
+    orders: int
+    moved: int
+    broken: int
+
+
+def growth_of(scenario: Scenario, queues: int, listener_ms: int) -> list[Growth]:
+    """Each topic grows to ``queues``, where listeners take so long."""
+
+    def told(spec: NodeSpec) -> NodeSpec:
+        return dataclasses.replace(spec, listener=dataclasses.replace(spec.listener, duration_ms=listener_ms))
+
+    script = tuple(
+        dataclasses.replace(each, command=Command(each.command.kind, each.command.target, {"n": queues}))
+        for each in scenario.script
+    )
+    scenario = dataclasses.replace(scenario, nodes=tuple(map(told, scenario.nodes)), script=script)
+    with LabRun(scenario, check=False) as run:
+        run.run_to_time(run.world.end_us)
+        return [_growth(run, traffic.topic) for spec in scenario.of_role(Role.PRODUCER) for traffic in spec.traffic]
+
+
+def _growth(run: LabRun, topic: str) -> Growth:
+    history = run.world.history
+    order_of = {entry.key: entry.key.partition("-")[0] for entry in history.sends_invoked if entry.topic == topic}
+    queues: dict[str, dict[int, None]] = {}
+    for sent in history.sends_returned:
+        if sent.topic == topic:
+            queues.setdefault(order_of[sent.key], {})[sent.queue_id] = None
+    number = {key: at for at, key in enumerate(order_of)}
+    began = {entry.key: entry.event for entry in history.consumes_began if entry.topic == topic}
+    ended = {entry.key: entry.event for entry in history.consumes_ended if entry.topic == topic}
+    broken = {
+        order_of[key]: None
+        for key in ended
+        for later in began
+        if order_of[later] == order_of[key] and number[later] > number[key] and began[later] < ended[key]
+    }
+    return Growth(topic, len(queues), sum(len(ids) > 1 for ids in queues.values()), len(broken))
