@@ -93,13 +93,13 @@ class JsonBody:
     def from_json(cls, body: bytes) -> Self:
         """Read the body. Raises :class:`MalformedBody`."""
         if cls._is_unchangeable and len(body) <= _REMEMBERED_BYTES_MAX:
-            return cast("Self", _remembered(cls, body))
+            return cast("Self", _remembered(cls.from_dict, cls._what, body))
         return cls.from_dict(loads_json_object(body, cls._what))
 
 
 @lru_cache(maxsize=_REMEMBERED_MAX)
-def _remembered(kind: type[JsonBody], body: bytes) -> JsonBody:
-    return kind.from_dict(loads_json_object(body, kind._what))
+def _remembered(read: Callable[[object], JsonBody], what: str, body: bytes) -> JsonBody:
+    return read(loads_json_object(body, what))
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------
