@@ -47,6 +47,11 @@ def rehearsal_of(name):
 
 
 every_lesson = pytest.mark.parametrize("name", lesson_names())
+#: Of each track one; of the others the worlds are played again by `make test-rest`.
+QUICK = ("04-three-locks", "07-half-messages", "19-idempotence-five-ways", "22-commit-log-and-partition-log")
+some_lessons_quickly = pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in lesson_names()]
+)
 
 
 def test_the_first_two_lessons_are_there():
@@ -95,7 +100,7 @@ def test_in_one_lesson_the_right_answers_stand_in_every_place_equally_often(name
         assert max(times) - min(times) <= 1, times
 
 
-@every_lesson
+@some_lessons_quickly
 def test_a_rehearsal_does_the_same_every_time(name):
     again = rehearse(load_lesson(name))
     assert again.end == rehearsal_of(name).end
@@ -138,7 +143,7 @@ def test_no_text_is_left_in_the_other_language(name):
         assert not any("\u3000" <= character <= "\uffef" for character in "".join(prose.pieces)), prose.place
 
 
-@every_lesson
+@some_lessons_quickly
 def test_the_link_of_a_step_leads_to_where_it_begins_and_a_learner_who_goes_on_too_far_is_judged_the_same(name):
     """Both in one go: to get there takes longer than to look. Too far: some events further than the step's action."""
     for rehearsed in rehearsal_of(name).steps:
