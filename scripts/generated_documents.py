@@ -158,8 +158,8 @@ def request_codes() -> str:
     return "\n".join(rows) + "\n"
 
 
-#: Classes of ours (the port's) and of Java that docstrings name too.
-_OURS = frozenset({"Disk", "Network", "Runtime", "String", "ScheduledExecutorService"})
+#: Classes of ours (the port's), of Java and of Spark that docstrings name too.
+_OURS = frozenset({"DataFrame", "Disk", "Network", "Runtime", "String", "ScheduledExecutorService"})
 #: A Java class in a docstring; a method behind it is left out.
 _JAVA_CLASS = re.compile(r"``([A-Z][a-z]?[A-Za-z0-9]*[a-z][A-Za-z0-9]*)")
 
