@@ -28,6 +28,7 @@ from app.command_line import main as command_line
 from app.commands.serve import BROKER_OPTIONS, STORE_OPTIONS
 from app.comparison_plot import HEADINGS
 from app.foundation.translator import translate
+from app.glossary.glossary import glossary
 from app.lessons.lesson_files import lesson_names, load_lesson
 from app.lessons.stage_targets import TARGETS
 from app.live.engine_settings import java_style_name
@@ -59,6 +60,7 @@ DOCUMENTS = (
     ROOT / "docs" / "batches.md",
     ROOT / "docs" / "clients.md",
     ROOT / "docs" / "concepts.md",
+    ROOT / "docs" / "glossary.md",
     ROOT / "docs" / "lab.md",
     ROOT / "docs" / "lessons.md",
     ROOT / "docs" / "images" / "pages" / "README.md",
@@ -263,6 +265,22 @@ def lessons() -> str:
     return "\n".join(rows) + "\n"
 
 
+def glossary_terms() -> str:
+    """Every term of the glossary, with the Chinese one beside it."""
+    rows = ["| term | 中文 | meaning | 含义 | also found by | 不用 |", "|---|---|---|---|---|---|"]
+    for term in glossary():
+        cells = (
+            ", ".join(term.names["en"]),
+            "、".join(term.names["zh"]),
+            term.about["en"],
+            term.about["zh"],
+            ", ".join(term.synonyms),
+            "、".join(term.ruled_out),
+        )
+        rows.append(f"| {' | '.join(map(_cell, cells))} |")
+    return "\n".join(rows) + "\n"
+
+
 def lesson_targets() -> str:
     """What a lesson can point at."""
     rows = ["| target | what it is |", "|---|---|"]
@@ -342,6 +360,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "crash-points-two-phase": lambda: crash_points("two-phase"),
     "crash-points-message": lambda: crash_points("message"),
     "lessons": lessons,
+    "glossary-terms": glossary_terms,
     "lesson-targets": lesson_targets,
     "lab-scenarios": lab_scenarios,
     "page-pictures": page_pictures,
