@@ -67,7 +67,7 @@ test: tools-of-tests  ## Run the tests of every change, in minutes (a part: TEST
 	@$(PYTEST) -m quick $(SPREAD) $(SELECTED)
 
 .PHONY: test-rest
-test-rest: tools-of-tests databases-of-tests  ## Run what `make test` leaves out, and its properties and sweeps with more examples
+test-rest: tools-of-tests databases-of-tests $(PAGE_TOOLS)  ## Run what `make test` leaves out, and its properties and sweeps with more examples
 	@$(PYTEST) -m rest $(SPREAD) $(SELECTED)
 
 .PHONY: test-again
@@ -76,7 +76,7 @@ test-again:  ## Run those that failed in the last run again, one after the other
 	@$(PYTEST) -m "" --last-failed --last-failed-no-failures=none
 
 .PHONY: test-all
-test-all: tools-of-tests databases-of-tests  ## Run all in one go, each once
+test-all: tools-of-tests databases-of-tests $(PAGE_TOOLS)  ## Run all in one go, each once
 	@$(PYTEST) -m "quick or rest" $(SPREAD) $(SELECTED)
 
 .PHONY: tools-of-tests

@@ -29,7 +29,9 @@ from app.commands.serve import BROKER_OPTIONS, STORE_OPTIONS
 from app.comparison_plot import HEADINGS
 from app.foundation.translator import translate
 from app.glossary.glossary import glossary
-from app.lessons.lesson_files import lesson_names, load_lesson
+from app.lessons.course import load_course
+from app.lessons.lesson_files import load_lesson
+from app.lessons.lesson_page import number_of
 from app.lessons.stage_targets import TARGETS
 from app.live.engine_settings import java_style_name
 from app.live.fault_desk import LIVE_COMMANDS
@@ -257,11 +259,14 @@ def bank_windows() -> str:
 
 
 def lessons() -> str:
-    """The lessons that come along."""
-    rows = ["| lesson | title | minutes | steps |", "|---|---|---|---|"]
-    for name in lesson_names():
-        lesson = load_lesson(name)
-        rows.append(f"| `{name}` | {lesson.title()['en']} | {lesson.minutes} | {len(lesson.steps)} |")
+    """The lessons that come along, in the order of the course."""
+    rows = ["| track | lesson | title | minutes | steps | builds on |", "|---|---|---|---|---|---|"]
+    course = load_course()
+    for track in course.tracks:
+        for name in track.lessons:
+            lesson, needs = load_lesson(name), ", ".join(str(number_of(other)) for other in course.needs[name])
+            title, heading = track.title["en"], lesson.title()["en"]
+            rows.append(f"| {title} | `{name}` | {heading} | {lesson.minutes} | {len(lesson.steps)} | {needs} |")
     return "\n".join(rows) + "\n"
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import orjson
+from engine.protocol.json_form import json_library
 
 
 def dump_json(value: object) -> bytes:
     """``value`` as compact JSON. Raises TypeError for what JSON cannot express."""
     try:
-        return orjson.dumps(value)
-    except (orjson.JSONEncodeError, TypeError):
+        return json_library.dumps(value)
+    except TypeError:
         return json.dumps(value, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -31,4 +31,4 @@ class SocketJson:
     @staticmethod
     def loads(text: str | bytes, **_options: object) -> Any:  # JSON from a browser may be anything
         """Parse what a browser sent. Raises ValueError."""
-        return orjson.loads(text)
+        return json_library.loads(text)

@@ -12,7 +12,6 @@ Errors are ``{"error", "text": {"en", "zh"}}``; of an argument with ``parameter`
 
 from __future__ import annotations
 
-import orjson
 from flask import Blueprint, Response, render_template, request
 
 from app.foundation.json_types import JsonObject
@@ -34,6 +33,7 @@ from engine.pipeline.errors import UnknownJob
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
 from engine.pipeline.jobs.description import Texts
+from engine.protocol.json_form import json_library
 
 _BODY_MAX_BYTES = 32_000
 _KEY_MAX = 200
@@ -148,8 +148,8 @@ def _read_object(fields: tuple[str, ...]) -> JsonObject:
     if request.content_length is None or request.content_length > _BODY_MAX_BYTES:
         raise BadParameter("body", "its length is missing or too great", f"at most {_BODY_MAX_BYTES} bytes")
     try:
-        body = orjson.loads(request.get_data(cache=False))
-    except orjson.JSONDecodeError as error:
+        body = json_library.loads(request.get_data(cache=False))
+    except ValueError as error:
         raise BadParameter("body", f"it is no JSON: {error}", "an object") from None
     if not isinstance(body, dict):
         raise BadParameter("body", "it is no object", f"an object with {', '.join(fields)}")

@@ -11,11 +11,10 @@ import logging
 from collections.abc import Mapping
 from pathlib import Path
 
-import orjson
-
 from app.foundation.json_types import JsonValue
 from app.foundation.translator import in_all_languages
 from app.watch.rules import RULES, Rule
+from engine.protocol.json_form import json_library
 from engine.texts import LANGUAGES
 
 log = logging.getLogger("glassmq.host")
@@ -59,7 +58,7 @@ class Thresholds:
         changed = {name: value for name, value in changed.items() if value != _BY_NAME[name].default}
         if self._file is not None:
             beside = self._file.with_suffix(".tmp")
-            beside.write_bytes(orjson.dumps(changed, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS))
+            beside.write_bytes(json_library.dumps_pretty(changed))
             if self._is_unreadable:
                 self._file.replace(self._file.with_suffix(".damaged"))
                 self._is_unreadable = False
@@ -69,11 +68,11 @@ class Thresholds:
     def _read(self, file: Path) -> None:
         """What cannot be used is left out and logged: a broker starts all the same."""
         try:
-            found = orjson.loads(file.read_bytes())
+            found = json_library.loads(file.read_bytes())
             assert isinstance(found, dict)
         except FileNotFoundError:
             return
-        except (OSError, orjson.JSONDecodeError, AssertionError) as error:
+        except (OSError, ValueError, AssertionError) as error:
             log.warning("the thresholds in %s cannot be read, the defaults hold: %s", file, error)
             self._is_unreadable = True
             return

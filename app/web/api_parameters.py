@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import orjson
 from flask import request
 
 from app.foundation.json_types import JsonObject
+from engine.protocol.json_form import json_library
 
 _INT64_MAX = 2**63 - 1
 
@@ -62,8 +62,8 @@ def read_json_object(known: tuple[str, ...], example: str) -> JsonObject:
     if request.mimetype != "application/json":
         raise BadParameter("Content-Type", f"{shown(request.mimetype)} is not read", "application/json")
     try:
-        body = orjson.loads(request.get_data(cache=False))
-    except orjson.JSONDecodeError as error:
+        body = json_library.loads(request.get_data(cache=False))
+    except ValueError as error:
         raise BadParameter("body", f"it is no JSON: {error}", example) from None
     if not isinstance(body, dict):
         raise BadParameter("body", "it is no object", example)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-import orjson
 from flask import Blueprint, Response, request
 
 from app.foundation.json_types import JsonObject, JsonValue
@@ -30,6 +29,7 @@ from engine.lab.scenario.scenario_names import NODES_MAX
 from engine.lab.scenario.scenario_text import DURATION_MAX_MS
 from engine.lab.scenario.settings import find_setting
 from engine.lab.scenario.switches import SWITCHES
+from engine.protocol.json_form import json_library
 
 _T = TypeVar("_T")
 
@@ -88,8 +88,8 @@ def _json_body() -> JsonObject:
     if request.content_length is None or request.content_length > _REQUEST_MAX_BYTES:
         raise LabRefused("bad_request", problem=f"JSON, <= {_REQUEST_MAX_BYTES}")
     try:
-        body = orjson.loads(request.get_data(cache=False))
-    except orjson.JSONDecodeError as error:
+        body = json_library.loads(request.get_data(cache=False))
+    except ValueError as error:
         raise LabRefused("bad_request", problem=f"JSON: {error}") from None
     if not isinstance(body, dict):
         raise LabRefused("bad_request", problem=f"{{{', '.join(_KNOWN)}}}")

@@ -11,7 +11,6 @@ from concurrent.futures import Future
 from datetime import UTC, datetime
 from pathlib import Path
 
-import orjson
 from flask import Blueprint, Response, render_template, request
 from flask.typing import ResponseReturnValue
 
@@ -42,6 +41,7 @@ from engine.lab.scenario.errors import RecordingRefused, ScenarioError
 from engine.lab.scenario.scenario_files import scenario_names
 from engine.lab.scenario.switches import SWITCHES
 from engine.lab.work.store_frames import StoreRefusalCode
+from engine.protocol.json_form import json_library
 from engine.texts import catalogue
 
 _STATUS = {
@@ -191,8 +191,8 @@ def read_json_body() -> object:
     if length is None or length > IMPORT_MAX_BYTES:
         raise LabRefused("import_too_long", limit=IMPORT_MAX_BYTES)
     try:
-        return orjson.loads(request.get_data(cache=False))
-    except orjson.JSONDecodeError as error:
+        return json_library.loads(request.get_data(cache=False))
+    except ValueError as error:
         raise LabRefused("bad_request", problem=f"JSON: {error}") from None
 
 

@@ -18,6 +18,7 @@ SHELVES = (
     "order",
     "retry",
     "transactions",
+    "two-phase",
     "sending",
     "filters",
     "backlog",

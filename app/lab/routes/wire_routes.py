@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime
 
-import orjson
 from flask import Blueprint, Response, g, render_template, request
 from flask.typing import ResponseReturnValue
 
@@ -22,6 +21,7 @@ from app.lab.views.wire_film import wire_film, wire_strip
 from app.live.live_faults import LiveFaults
 from app.web.api import json_answer
 from engine.faults.errors import FaultRefused
+from engine.protocol.json_form import json_library
 
 FILE_BYTES_MAX = 8 * 1024 * 1024
 #: Frames that a strip shows.
@@ -63,9 +63,11 @@ def add_wire_routes(lab: Blueprint, faults: LiveFaults | None, page_tables: Call
         try:
             if file is None:
                 raise LabRefused("no_frame_file", format="glassmq-frames", version=1)
-            return film_page(orjson.loads(file.read()))
-        except orjson.JSONDecodeError as error:
-            return form(LabRefused("bad_request", problem=f"JSON: {error}").text[g.language], 400)
+            try:
+                content = json_library.loads(file.read())
+            except ValueError as error:
+                raise LabRefused("bad_request", problem=f"JSON: {error}") from None
+            return film_page(content)
         except LabRefused as refusal:
             return form(refusal.text[g.language], 400)
 

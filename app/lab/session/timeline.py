@@ -13,8 +13,6 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import orjson
-
 from app.foundation.json_text import dump_json
 from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import (
@@ -28,6 +26,7 @@ from app.lab.foundation.refusal import LabRefused
 from app.lab.views.frames import FrameRecorder
 from app.lab.views.world_view import WorldView
 from engine.lab.run.run import LabRun
+from engine.protocol.json_form import json_library
 
 #: For a detail of the past a copy is run so far, at once.
 DETAIL_WAY_EVENTS = 5_000
@@ -84,7 +83,7 @@ class Timeline:
     def kept_view(self, event: int) -> JsonObject | None:
         """The view after ``event``, if it is kept."""
         text = self._views.get(event)
-        view: JsonObject | None = self._sparse_view(event) if text is None else orjson.loads(text)
+        view: JsonObject | None = self._sparse_view(event) if text is None else json_library.loads(text)
         return view
 
     def near_view(self, event: int) -> JsonObject | None:
@@ -94,7 +93,7 @@ class Timeline:
 
     def _sparse_view(self, event: int) -> JsonObject | None:
         packed = self._sparse.get(event)
-        view: JsonObject | None = None if packed is None else orjson.loads(zlib.decompress(packed))
+        view: JsonObject | None = None if packed is None else json_library.loads(zlib.decompress(packed))
         return view
 
     def keep_view(self, view: JsonObject) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from app.foundation.json_types import JsonObject
 from app.foundation.translator import in_all_languages
 from app.web.api_parameters import BadParameter, shown, whole_number
-from engine.kafka.records.compression import Codec
+from engine.kafka.records.compression import SPOKEN_CODECS
 
 #: When the first message is born, ms since 1970: 1 January 2026, UTC. The same traffic gives the same bytes.
 FIRST_MS = 1_767_225_600_000
@@ -29,8 +29,7 @@ BOUNDS: Mapping[str, tuple[int, int]] = {
 QUEUES_MAX = 64
 #: Of all bodies together: a page must not fill the disk.
 BODIES_MAX_BYTES = 8_000_000
-#: Those that packers are here for; SNAPPY is refused by name.
-CODECS = tuple(codec.name.lower() for codec in Codec if codec is not Codec.SNAPPY)
+CODECS = tuple(codec.name.lower() for codec in SPOKEN_CODECS)
 
 _WORDS = ("order", "paid", "shipped", "Lyon", "Wuhan", "express", "customer", "amount", "12.50", "returned", "glass")
 _SHORTEST = min(map(len, _WORDS))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from engine.kafka.records.compression import Codec
+from engine.kafka.records.compression import SPOKEN_CODECS, SPOKEN_NAMES, Codec
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,5 +51,7 @@ class ProducerConfig:
             raise ValueError("enable_idempotence needs acks -1 and max_in_flight 1 to 5")
         if self.transactional_id and not self.enable_idempotence:
             raise ValueError("transactional_id needs enable_idempotence")
+        if self.codec not in SPOKEN_CODECS:
+            raise ValueError(f"codec {self.codec.name.lower()} is not spoken here; allowed: {SPOKEN_NAMES}")
         if min(self.linger_ms, self.batch_size, self.retries) < 0 or min(self.max_in_flight, self.buffer_memory) < 1:
             raise ValueError("linger_ms, batch_size and retries begin at 0, max_in_flight and buffer_memory at 1")

@@ -16,8 +16,7 @@ from dataclasses import dataclass, field
 from struct import Struct
 from typing import NamedTuple
 
-import google_crc32c
-
+from engine.kafka.records.crc32c import crc32c
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 from engine.kafka.records.record_batch import BatchHeader
 
@@ -153,7 +152,7 @@ class ProducerStates:
                 )
             )
         covered = len(entries).to_bytes(4, "big") + b"".join(entries)
-        return _SNAPSHOT_HEAD.pack(_SNAPSHOT_VERSION, google_crc32c.value(covered), len(entries)) + b"".join(entries)
+        return _SNAPSHOT_HEAD.pack(_SNAPSHOT_VERSION, crc32c(covered), len(entries)) + b"".join(entries)
 
     @classmethod
     def decode(cls, data: bytes) -> ProducerStates | None:
@@ -162,7 +161,7 @@ class ProducerStates:
             return None
         version, checksum, count = _SNAPSHOT_HEAD.unpack_from(data)
         is_whole = len(data) == _SNAPSHOT_HEAD.size + count * _SNAPSHOT_ENTRY.size
-        if version != _SNAPSHOT_VERSION or not is_whole or google_crc32c.value(data[_SUMMED_FROM_BYTE:]) != checksum:
+        if version != _SNAPSHOT_VERSION or not is_whole or crc32c(data[_SUMMED_FROM_BYTE:]) != checksum:
             return None
         states = cls()
         for values in _SNAPSHOT_ENTRY.iter_unpack(data[_SNAPSHOT_HEAD.size :]):

@@ -1,16 +1,15 @@
 """How the records of a batch are packed (Kafka: ``CompressionType``). Only clients do it: a broker stores what it gets.
 
 The packers are libraries; their formats are what Kafka's own clients write: a gzip member, an LZ4 frame, a Zstandard
-frame. Snappy has a framing of Kafka's own and is refused by name.
+frame. Snappy has a framing of Kafka's own and is refused by name; so is a codec whose library is not installed here.
 """
 
 from __future__ import annotations
 
 import zlib
 from enum import IntEnum
-
-import lz4.frame
-import zstandard
+from importlib import import_module
+from typing import Any
 
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 
@@ -30,29 +29,53 @@ class Codec(IntEnum):
     ZSTD = 4
 
 
+def _library(*names: str) -> Any:
+    """Return the first module of these that is installed, or None: a browser has none of the packages."""
+    for name in names:
+        try:
+            return import_module(name)
+        except ImportError:
+            continue
+    return None
+
+
+_lz4 = _library("lz4.frame")
+#: The other is part of Python from 3.14 on; what is used here has the same names in both.
+_zstd = _library("zstandard", "compression.zstd")
+_LIBRARY_OF = {Codec.LZ4: _lz4, Codec.ZSTD: _zstd, Codec.SNAPPY: None}
+
+#: The codecs that this Python packs and unpacks.
+SPOKEN_CODECS = tuple(codec for codec in Codec if _LIBRARY_OF.get(codec, zlib) is not None)
+#: The same for people.
+SPOKEN_NAMES = ", ".join(codec.name.lower() for codec in SPOKEN_CODECS)
+#: What the libraries raise for damaged data.
+_DAMAGES = (zlib.error, RuntimeError, EOFError, EOFError if _zstd is None else _zstd.ZstdError)
+
+
 def compress(codec: Codec, data: bytes) -> bytes:
-    """``data``, packed with the library's usual level. Raises :class:`KafkaRefusal` for Snappy."""
+    """``data``, packed with the library's usual level. Raises :class:`KafkaRefusal` for a codec that is not spoken."""
     match codec:
         case Codec.NONE:
             return data
         case Codec.GZIP:
             packer = zlib.compressobj(wbits=_GZIP_WINDOW_BITS)
             return packer.compress(data) + packer.flush()
-        case Codec.LZ4:
+        case Codec.LZ4 if _lz4 is not None:
             # Kafka's reader takes no blocks that lean on earlier ones.
-            packed: bytes = lz4.frame.compress(data, block_linked=False)
+            packed: bytes = _lz4.compress(data, block_linked=False)
             return packed
-        case Codec.ZSTD:
-            return zstandard.ZstdCompressor().compress(data)
-        case Codec.SNAPPY:
-            raise _unsupported()
+        case Codec.ZSTD if _zstd is not None:
+            packed = _zstd.compress(data)
+            return packed
+        case _:
+            raise _unspoken(codec)
 
 
 def decompress(codec: Codec, data: bytes, limit_bytes: int) -> bytes:
     """The opposite. Raises :class:`KafkaRefusal` when ``data`` is damaged, or larger than ``limit_bytes`` unpacked."""
     try:
         unpacked = _unpacked(codec, data, limit_bytes + 1)
-    except (zlib.error, RuntimeError, EOFError, zstandard.ZstdError) as error:
+    except _DAMAGES as error:
         raise KafkaRefusal(KafkaErrorCode.CORRUPT_MESSAGE, f"records packed with {codec.name}: {error}") from error
     if len(unpacked) > limit_bytes:
         raise KafkaRefusal(
@@ -73,22 +96,25 @@ def _unpacked(codec: Codec, data: bytes, size_bytes: int) -> bytes:
             if not unpacker.eof and len(unpacked) < size_bytes:
                 raise EOFError("the data ends too early")
             return unpacked
-        case Codec.LZ4:
-            frame = lz4.frame.LZ4FrameDecompressor()
+        case Codec.LZ4 if _lz4 is not None:
+            frame = _lz4.LZ4FrameDecompressor()
             block: bytes = frame.decompress(data, max_length=size_bytes)
             if not frame.eof and len(block) < size_bytes:
                 raise EOFError("the data ends too early")
             return block
-        case Codec.ZSTD:
+        case Codec.ZSTD if _zstd is not None:
             return _unpacked_zstd(data, size_bytes)
-        case Codec.SNAPPY:
-            raise _unsupported()
+        case _:
+            raise _unspoken(codec)
 
 
 def _unpacked_zstd(data: bytes, size_bytes: int) -> bytes:
     """Bit by bit: a frame need not tell its size, and the library takes no limit."""
-    stream = zstandard.ZstdDecompressor().decompressobj()
-    pieces, length = [], 0
+    stream = _zstd.ZstdDecompressor()
+    if hasattr(stream, "decompressobj"):  # zstandard's
+        stream = stream.decompressobj()
+    pieces: list[bytes] = []
+    length = 0
     for start in range(0, len(data), _ZSTD_PIECE_BYTES):
         if stream.eof or length >= size_bytes:
             break
@@ -99,7 +125,8 @@ def _unpacked_zstd(data: bytes, size_bytes: int) -> bytes:
     return b"".join(pieces)
 
 
-def _unsupported() -> KafkaRefusal:
+def _unspoken(codec: Codec) -> KafkaRefusal:
     return KafkaRefusal(
-        KafkaErrorCode.UNSUPPORTED_COMPRESSION_TYPE, "Snappy is not spoken here: none, gzip, lz4 and zstd are"
+        KafkaErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
+        f"{codec.name.lower()} is not spoken here; allowed: {SPOKEN_NAMES}",
     )

@@ -20,9 +20,8 @@ from collections.abc import Sequence
 from struct import Struct
 from typing import NamedTuple
 
-import google_crc32c
-
 from engine.kafka.records.compression import Codec, compress, decompress
+from engine.kafka.records.crc32c import crc32c
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 from engine.kafka.records.record import Record, damaged, decode_record, encode_record
 
@@ -116,7 +115,7 @@ def checked_header(data: bytes | memoryview, position: int = 0) -> BatchHeader:
     if not HEADER_BYTES <= header.size_bytes <= available:
         raise damaged(f"a batch of {header.size_bytes} bytes at offset {header.base_offset}: there are {available}")
     with memoryview(data) as view:
-        checksum = google_crc32c.value(bytes(view[position + ATTRIBUTES_BYTE : position + header.size_bytes]))
+        checksum = crc32c(bytes(view[position + ATTRIBUTES_BYTE : position + header.size_bytes]))
     if checksum != header.checksum:
         raise damaged(f"batch at offset {header.base_offset}: checksum {checksum:08x}, not {header.checksum:08x}")
     return header
@@ -170,7 +169,7 @@ def encode_batch(
         record_count=len(records),
     )
     covered = HEADER.pack(*header)[ATTRIBUTES_BYTE:] + packed
-    return HEADER.pack(*header._replace(checksum=google_crc32c.value(covered)))[:ATTRIBUTES_BYTE] + covered
+    return HEADER.pack(*header._replace(checksum=crc32c(covered)))[:ATTRIBUTES_BYTE] + covered
 
 
 def decode_batch(data: bytes, position: int = 0) -> list[Record]:

@@ -23,12 +23,12 @@ from engine.kafka.client.consumer_config import ConsumerConfig as KafkaConsumerC
 from engine.kafka.client.consumer_config import IsolationLevel, OffsetReset
 from engine.kafka.client.producer_config import ProducerConfig as KafkaProducerConfig
 from engine.kafka.log.partition_log_config import PartitionLogConfig
-from engine.kafka.records.compression import Codec
+from engine.kafka.records.compression import SPOKEN_CODECS
 from engine.kafka.replication.replication_config import ControllerConfig, ReplicationConfig
 from engine.lab.scenario.errors import SettingRefused
 from engine.lab.scenario.scenario import KAFKA_ROLES, RAFT_ROLES, Role, SettingValue
 from engine.lab.work.identifiers import IdentifierConfig
-from engine.lab.work.work_spec import PollLoopConfig, ServiceConfig, WorkConfig
+from engine.lab.work.work_spec import DatabaseConfig, PollLoopConfig, ServiceConfig, WorkConfig
 from engine.name_server.name_server_config import NameServerConfig
 from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
 from engine.replication.raft.raft_commands import RaftClientConfig
@@ -53,7 +53,7 @@ _CONFIGS: Mapping[Role, tuple[type, ...]] = {
     Role.TRANSACTION_COORDINATOR: (CoordinatorConfig,),
     Role.TRANSACTION_MANAGER: (ManagerConfig,),
     Role.RESOURCE_MANAGER: (ResourceManagerConfig,),
-    Role.DATABASE: (),
+    Role.DATABASE: (DatabaseConfig,),
     Role.REDIS: (),
     Role.SERVICE: (ServiceConfig,),
     Role.KAFKA_BROKER: (KafkaBrokerConfig, PartitionLogConfig, ReplicationConfig),
@@ -68,7 +68,7 @@ _CONFIGS: Mapping[Role, tuple[type, ...]] = {
 _CHOICES: Mapping[str, Mapping[str, Any]] = {
     # A slave is one by its ``slave_of``.
     "BrokerRole": {role.value: role for role in BrokerRole if role is not BrokerRole.SLAVE},
-    "Codec": {codec.name.lower(): codec for codec in Codec if codec is not Codec.SNAPPY},
+    "Codec": {codec.name.lower(): codec for codec in SPOKEN_CODECS},
     "ReplicaAcks": {acks.value: acks for acks in ReplicaAcks},
     "IsolationLevel": {level.value: level for level in IsolationLevel},
     "OffsetReset": {reset.value: reset for reset in OffsetReset},

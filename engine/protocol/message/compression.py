@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from typing import Final
+from importlib import import_module
+from typing import Any, Final
 
 from engine.protocol.errors import MalformedMessage
 from engine.protocol.system_flags import (
@@ -39,7 +40,7 @@ def compress_body(body: bytes, level: int = DEFAULT_COMPRESS_LEVEL) -> bytes:
 def decompress_body(body: bytes, sys_flag: int) -> bytes:
     """The original of a stored ``body``, which is returned as it is when ``sys_flag`` says "not compressed".
 
-    Raises :class:`MalformedMessage` for broken or oversize data and for unknown algorithms.
+    Raises :class:`MalformedMessage` for broken or oversize data, and for an algorithm that is unknown or not installed.
     """
     if not sys_flag & MESSAGE_COMPRESSED:
         return body
@@ -49,7 +50,13 @@ def decompress_body(body: bytes, sys_flag: int) -> bytes:
             f"the body is compressed with unknown type {(sys_flag & COMPRESSION_TYPE_MASK) >> 8}; "
             "allowed: 0 and 3 (zlib), 1 (LZ4), 2 (Zstandard)"
         )
-    original, is_whole = unpack(body)
+    try:
+        original, is_whole = unpack(body)
+    except ImportError as error:
+        kind = (sys_flag & COMPRESSION_TYPE_MASK) >> 8
+        raise MalformedMessage(
+            f"the body is compressed with type {kind} (1: LZ4, 2: Zstandard), whose library is not installed here"
+        ) from error
     if len(original) > DECOMPRESSED_MAX_BYTES:
         raise MalformedMessage(f"the body grows beyond {DECOMPRESSED_MAX_BYTES} bytes when decompressed")
     if not is_whole:
@@ -67,7 +74,7 @@ def _unpack_zlib(body: bytes) -> tuple[bytes, bool]:
 
 
 def _unpack_lz4(body: bytes) -> tuple[bytes, bool]:
-    import lz4.frame  # not installed where Spark's executors read messages, with Arrow's codecs
+    import lz4.frame  # not installed in a browser, nor where Spark's executors read messages, with Arrow's codecs
 
     unpacker = lz4.frame.LZ4FrameDecompressor()
     try:
@@ -78,9 +85,10 @@ def _unpack_lz4(body: bytes) -> tuple[bytes, bool]:
 
 def _unpack_zstd(body: bytes) -> tuple[bytes, bool]:
     """Piece by piece: a frame need not state its size, and the library takes no limit."""
-    import zstandard
-
-    unpacker = zstandard.ZstdDecompressor().decompressobj()
+    zstd = _zstd_library()
+    unpacker = zstd.ZstdDecompressor()
+    if hasattr(unpacker, "decompressobj"):  # zstandard's
+        unpacker = unpacker.decompressobj()
     pieces: list[bytes] = []
     length = 0
     try:
@@ -89,9 +97,17 @@ def _unpack_zstd(body: bytes) -> tuple[bytes, bool]:
                 break
             pieces.append(unpacker.decompress(body[start : start + _ZSTD_PIECE_BYTES]))
             length += len(pieces[-1])
-    except zstandard.ZstdError as error:
+    except zstd.ZstdError as error:
         raise _broken("Zstandard", error) from error
     return b"".join(pieces), unpacker.eof
+
+
+def _zstd_library() -> Any:
+    """Return zstandard, or what is part of Python from 3.14 on. Raises ``ImportError``."""
+    try:
+        return import_module("zstandard")
+    except ImportError:
+        return import_module("compression.zstd")
 
 
 def _broken(algorithm: str, error: Exception) -> MalformedMessage:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import logging
-import resource
 import socket
 import ssl
 from collections.abc import Awaitable, Callable
@@ -182,8 +181,12 @@ class LiveNetwork:
 
 def _descriptor_limit() -> int:
     """How many descriptors this process may have; asks for as many as it is allowed to ask for."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = CONNECTIONS_LIMIT + _RESERVED_DESCRIPTORS
+    try:
+        import resource  # not in a browser
+    except ImportError:
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     allowed = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
     if soft != resource.RLIM_INFINITY and soft < allowed:
         resource.setrlimit(resource.RLIMIT_NOFILE, (allowed, hard))

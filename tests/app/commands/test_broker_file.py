@@ -4,6 +4,7 @@ import click
 import pytest
 from click.testing import CliRunner
 
+from app.command_line import main
 from app.commands import serve
 from app.commands.broker_file import read_broker_file
 from app.live.engine_settings import BadSetting
@@ -53,7 +54,7 @@ class Served:
     def __call__(self, text, *arguments):
         self.path.write_text(text, encoding="utf-8")
         self.settings = None
-        self.result = CliRunner().invoke(serve.command, ["-c", str(self.path), "--no-page", *arguments])
+        self.result = CliRunner().invoke(main, ["serve", "-c", str(self.path), "--no-page", *arguments])
         return self.settings
 
 
@@ -151,7 +152,7 @@ def test_what_is_no_settings_file_is_refused(tmp_path, kind):
         path.mkdir()
     elif kind == "too large":
         path.write_text("a=1\n" * 20_000)
-    result = CliRunner().invoke(serve.command, ["-c", str(path)])
+    result = CliRunner().invoke(main, ["serve", "-c", str(path)])
     assert result.exit_code == 2
     assert str(path) in result.stderr
 

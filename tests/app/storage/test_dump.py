@@ -9,8 +9,9 @@ import pytest
 from click.testing import CliRunner
 
 from app.command_line import main
+from engine.kafka.records.compression import SPOKEN_CODECS
 from engine.runtime.live.live_disk import LiveDisk
-from tests.support.kafka.partitions import BEGIN_MS, FOLDER, SPOKEN_CODECS, batch_of, opened_log
+from tests.support.kafka.partitions import BEGIN_MS, FOLDER, batch_of, opened_log
 
 NAME = f"{0:020d}"
 

@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from engine.kafka.records.compression import SPOKEN_CODECS
 from engine.kafka.records.record_batch import HEADER_BYTES
 from engine.runtime.live.live_disk import LiveDisk
 from tests.interop.harness.real_kafka import SegmentsDump, dump_log_segments
-from tests.support.kafka.partitions import FOLDER, SPOKEN_CODECS, batch_of, opened_log
+from tests.support.kafka.partitions import FOLDER, batch_of, opened_log
 
 pytestmark = pytest.mark.usefixtures("real_client")
 

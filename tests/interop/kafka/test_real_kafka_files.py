@@ -12,13 +12,13 @@ from kafka import TopicPartition
 from engine.kafka.log.log_recovery import RecoveryPoint
 from engine.kafka.log.log_segment import INDEX_SUFFIX, segment_name
 from engine.kafka.log.partition_log import PartitionLog
-from engine.kafka.records.compression import Codec
+from engine.kafka.records.compression import SPOKEN_CODECS, Codec
 from engine.kafka.records.record import Record
 from engine.kafka.records.record_batch import encode_batch
 from engine.runtime.live.live_disk import LiveDisk
 from tests.interop.harness.real_kafka import RealKafka
 from tests.support.kafka.kafka_python import consumed, consumer_of, produce, values
-from tests.support.kafka.partitions import BEGIN_MS, SPOKEN_CODECS, StillClock, records_of
+from tests.support.kafka.partitions import BEGIN_MS, StillClock, records_of
 
 pytestmark = pytest.mark.interop_java
 

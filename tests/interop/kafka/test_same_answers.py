@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from engine.kafka.records.compression import SPOKEN_CODECS
 from engine.kafka.records.error_code import KafkaErrorCode
 from engine.kafka.wire.api_key import BETWEEN_BROKERS, VERSIONS
 from engine.kafka.wire.cluster import ApiVersionsRequest, InitProducerIdRequest, MetadataRequest
@@ -36,7 +37,7 @@ from tests.support.kafka.bad_requests import (
 )
 from tests.support.kafka.brokers import TOPIC
 from tests.support.kafka.kafka_python import create_topic
-from tests.support.kafka.partitions import BEGIN_MS, SPOKEN_CODECS, batch_of, orders, records_in
+from tests.support.kafka.partitions import BEGIN_MS, batch_of, orders, records_in
 
 pytestmark = pytest.mark.interop_java
 

@@ -13,7 +13,6 @@ from engine.runtime.port import Clock, Disk
 
 FOLDER = "Orders-0"
 BEGIN_MS = 1_700_000_000_000
-SPOKEN_CODECS = [codec for codec in Codec if codec is not Codec.SNAPPY]
 
 
 class StillClock:

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from kafka import KafkaProducer, OffsetAndMetadata, TopicPartition
 
-from engine.kafka.records.compression import Codec
+from engine.kafka.records.compression import SPOKEN_CODECS, Codec
 from engine.kafka.records.record_batch import read_header
 from engine.runtime.live.live_disk import LiveDisk
 from tests.support.kafka.brokers import TOPIC, with_live_broker
 from tests.support.kafka.kafka_python import consumed, consumer_of, produce, values
-from tests.support.kafka.partitions import SPOKEN_CODECS, opened_log, records_of
+from tests.support.kafka.partitions import opened_log, records_of
 
 _COUNT = 300
 _PARTITION = TopicPartition(TOPIC, 0)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from engine.kafka.records.compression import Codec, compress, decompress
+from engine.kafka.records.compression import SPOKEN_CODECS, Codec, compress, decompress
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 from engine.kafka.records.record import Record
 from engine.kafka.records.record_batch import (
@@ -19,7 +19,6 @@ from engine.kafka.records.record_batch import (
     placed,
     read_header,
 )
-from tests.support.kafka.partitions import SPOKEN_CODECS
 
 BYTES_OR_NONE = st.none() | st.binary(max_size=200)
 RECORDS = st.lists(

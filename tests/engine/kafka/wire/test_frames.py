@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from engine.kafka.records.compression import SPOKEN_CODECS
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 from engine.kafka.wire.api_key import ApiKey
 from engine.kafka.wire.fields import (
@@ -36,7 +37,7 @@ from engine.kafka.wire.frames import (
 )
 from engine.kafka.wire.records_tree import FieldTree
 from tests.support.kafka.bad_requests import produce_request
-from tests.support.kafka.partitions import SPOKEN_CODECS, batch_of
+from tests.support.kafka.partitions import batch_of
 
 _VALUES = {
     Int8: st.integers(-(1 << 7), (1 << 7) - 1),
