@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable, Mapping
 
 from app.foundation.json_types import JsonObject
+from app.glossary.glossary import searched_text
 from app.lessons.choice_order import choice_order
 from app.lessons.course import Course
 from app.lessons.expression import figure_text
@@ -28,7 +31,17 @@ def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep], course: Course) -
         "steps": len(lesson.steps),
         "done_steps": done_steps,
         "finished": done_steps == len(lesson.steps),
+        "words": _words(lesson),
     }
+
+
+def _words(lesson: Lesson) -> str:
+    """Title, introduction and the headings of all steps in both languages, and the other names of their terms."""
+    parts = [lesson.name]
+    for text in lesson.texts.values():
+        introduction = html.unescape(re.sub(r"<[^>]*>", " ", text.intro.html({})))
+        parts += [text.title, introduction, *(step.heading for step in text.steps.values())]
+    return searched_text(lesson.name, " ".join(parts))
 
 
 def number_of(name: str) -> int:

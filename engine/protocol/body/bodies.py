@@ -1,4 +1,6 @@
-"""JSON bodies of the remaining commands (RocketMQ: package ``common.protocol.body``, ``common.admin``)."""
+"""JSON bodies of the remaining commands (RocketMQ: ``LockBatchRequestBody``, ``LockBatchResponseBody``, others of the
+packages ``common.protocol.body`` and ``common.admin``).
+"""
 
 from __future__ import annotations
 
