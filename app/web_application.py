@@ -20,6 +20,7 @@ from app.articles.routes import create_article_pages
 from app.foundation.json_types import JsonObject
 from app.foundation.live_source import LiveSource
 from app.foundation.translator import choose_language, texts, translate
+from app.glossary.routes import create_glossary_page
 from app.lab.routes.audits import LabAudits
 from app.lab.routes.exploration_routes import create_exploration_routes
 from app.lab.routes.explorations import Explorations
@@ -201,6 +202,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     progress = Progress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE)
     app.register_blueprint(create_lesson_routes(lab, progress))
     app.register_blueprint(create_article_pages())
+    app.register_blueprint(create_glossary_page())
     gate = AccessGate(app.wsgi_app, settings.access, lambda limit: has_room(socketio, limit))
     app.wsgi_app = gate  # type: ignore[method-assign]  # Flask's documented place for middleware
     return PageServer(

@@ -20,6 +20,7 @@ OTHERS = {
     "tests/golden/lab/": ("tests/lab/test_golden_journals.py",),
     "tests/golden/": ("tests/engine/store", "tests/engine/protocol", "tests/engine/filter"),
     "tutorials/articles/": ("tests/app/articles", "tests/test_chinese_terms.py"),
+    "tutorials/glossary.yaml": ("tests/app/glossary", "tests/test_chinese_terms.py", "tests/test_docs.py"),
     "tutorials/": ("tests/lab/test_golden_journals.py", "tests/app/lessons", "tests/app/articles"),
     "static/": ("tests/app/web/test_web.py", "tests/e2e"),
     "templates/": ("tests/app/web/test_web.py", "tests/e2e"),

@@ -28,7 +28,10 @@ from app.command_line import main as command_line
 from app.commands.serve import BROKER_OPTIONS, STORE_OPTIONS
 from app.comparison_plot import HEADINGS
 from app.foundation.translator import translate
-from app.lessons.lesson_files import lesson_names, load_lesson
+from app.glossary.glossary import glossary
+from app.lessons.course import load_course
+from app.lessons.lesson_files import load_lesson
+from app.lessons.lesson_page import number_of
 from app.lessons.stage_targets import TARGETS
 from app.live.engine_settings import java_style_name
 from app.live.fault_desk import LIVE_COMMANDS
@@ -59,6 +62,7 @@ DOCUMENTS = (
     ROOT / "docs" / "batches.md",
     ROOT / "docs" / "clients.md",
     ROOT / "docs" / "concepts.md",
+    ROOT / "docs" / "glossary.md",
     ROOT / "docs" / "lab.md",
     ROOT / "docs" / "lessons.md",
     ROOT / "docs" / "images" / "pages" / "README.md",
@@ -158,8 +162,8 @@ def request_codes() -> str:
     return "\n".join(rows) + "\n"
 
 
-#: Classes of ours (the port's) and of Java that docstrings name too.
-_OURS = frozenset({"Disk", "Network", "Runtime", "String", "ScheduledExecutorService"})
+#: Classes of ours (the port's), of Java and of Spark that docstrings name too.
+_OURS = frozenset({"DataFrame", "Disk", "Network", "Runtime", "String", "ScheduledExecutorService"})
 #: A Java class in a docstring; a method behind it is left out.
 _JAVA_CLASS = re.compile(r"``([A-Z][a-z]?[A-Za-z0-9]*[a-z][A-Za-z0-9]*)")
 
@@ -255,11 +259,30 @@ def bank_windows() -> str:
 
 
 def lessons() -> str:
-    """The lessons that come along."""
-    rows = ["| lesson | title | minutes | steps |", "|---|---|---|---|"]
-    for name in lesson_names():
-        lesson = load_lesson(name)
-        rows.append(f"| `{name}` | {lesson.title()['en']} | {lesson.minutes} | {len(lesson.steps)} |")
+    """The lessons that come along, in the order of the course."""
+    rows = ["| track | lesson | title | minutes | steps | builds on |", "|---|---|---|---|---|---|"]
+    course = load_course()
+    for track in course.tracks:
+        for name in track.lessons:
+            lesson, needs = load_lesson(name), ", ".join(str(number_of(other)) for other in course.needs[name])
+            title, heading = track.title["en"], lesson.title()["en"]
+            rows.append(f"| {title} | `{name}` | {heading} | {lesson.minutes} | {len(lesson.steps)} | {needs} |")
+    return "\n".join(rows) + "\n"
+
+
+def glossary_terms() -> str:
+    """Every term of the glossary, with the Chinese one beside it."""
+    rows = ["| term | 中文 | meaning | 含义 | also found by | 不用 |", "|---|---|---|---|---|---|"]
+    for term in glossary():
+        cells = (
+            ", ".join(term.names["en"]),
+            "、".join(term.names["zh"]),
+            term.about["en"],
+            term.about["zh"],
+            ", ".join(term.synonyms),
+            "、".join(term.ruled_out),
+        )
+        rows.append(f"| {' | '.join(map(_cell, cells))} |")
     return "\n".join(rows) + "\n"
 
 
@@ -342,6 +365,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "crash-points-two-phase": lambda: crash_points("two-phase"),
     "crash-points-message": lambda: crash_points("message"),
     "lessons": lessons,
+    "glossary-terms": glossary_terms,
     "lesson-targets": lesson_targets,
     "lab-scenarios": lab_scenarios,
     "page-pictures": page_pictures,

@@ -7,6 +7,7 @@ like any other, opened by the page over Socket.IO (:mod:`app.lab`) under the les
 ``question``, ``text``, ``hints``, hold safe HTML; the others plain text)::
 
     name, scenario, minutes, title, intro_html, summary_html
+    needs          {number, name} of the lessons that it builds on
     begin          actions, see below: they bring the world to where the lesson begins; empty: at its first event
     steps          id, heading, html
                    after_html   null until the step is done
@@ -23,7 +24,7 @@ like any other, opened by the page over Socket.IO (:mod:`app.lab`) under the les
                    start_link   opens the world as the step finds it: ``open {link}``
     progress       ids of the steps that this browser has done
     predictions    step id -> {prediction, right}
-    next, previous names, or null
+    next, previous names in the order of the course, or null
 
 ``POST /api/lessons/<name>/check {world, step, prediction?}`` -> ``done`` (the condition holds now, in that world as it
 is looked at), ``was_done``, ``html`` and ``after_html`` with the figures of that world, ``prediction`` (null, or

@@ -16,12 +16,13 @@ def choice_order(lesson: str, steps: tuple[RehearsedStep, ...]) -> Mapping[str, 
     the right answers stand in every place equally often, give or take one, so that no place is worth a guess.
     """
     randomness = random.Random(lesson)
+    # One lesson begins with the next place: what is left over in each adds up to nothing over all.
+    first = int(lesson.partition("-")[0])
     order: dict[str, list[str]] = {}
     asked = [rehearsed for rehearsed in steps if rehearsed.step.choices()]
     for count in sorted({len(rehearsed.step.choices()) for rehearsed in asked}):
         alike = [rehearsed for rehearsed in asked if len(rehearsed.step.choices()) == count]
-        cycle = randomness.sample(range(count), count)
-        places = [cycle[number % count] for number in range(len(alike))]
+        places = [(first + number) % count for number in range(len(alike))]
         randomness.shuffle(places)
         for rehearsed, place in zip(alike, places, strict=True):
             choices = randomness.sample(rehearsed.step.choices(), count)

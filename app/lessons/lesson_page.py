@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable, Mapping
 
 from app.foundation.json_types import JsonObject
+from app.glossary.glossary import searched_text
 from app.lessons.choice_order import choice_order
+from app.lessons.course import Course
 from app.lessons.expression import figure_text
 from app.lessons.judge import Answer, Verdict
 from app.lessons.lesson import LESS, MORE, ClickPrediction, Lesson, NumberPrediction, Step
@@ -14,22 +18,40 @@ from app.lessons.progress import DoneStep
 from app.lessons.rehearsal import Rehearsal, RehearsedStep
 
 
-def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep]) -> JsonObject:
+def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep], course: Course) -> JsonObject:
     """One lesson in the list of all."""
     done_steps = sum(step.identity in done for step in lesson.steps)
     return {
         "name": lesson.name,
+        "number": number_of(lesson.name),
+        "needs": [(number_of(name), name) for name in course.needs[lesson.name]],
         "title": lesson.title(),
         "intro": {language: text.intro.html({}) for language, text in lesson.texts.items()},
         "minutes": lesson.minutes,
         "steps": len(lesson.steps),
         "done_steps": done_steps,
         "finished": done_steps == len(lesson.steps),
+        "words": _words(lesson),
     }
 
 
-def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneStep], names: list[str]) -> JsonObject:
-    """Everything that the page of one lesson needs. ``names``: of all lessons, in order."""
+def _words(lesson: Lesson) -> str:
+    """Title, introduction and the headings of all steps in both languages, and the other names of their terms."""
+    parts = [lesson.name]
+    for text in lesson.texts.values():
+        introduction = html.unescape(re.sub(r"<[^>]*>", " ", text.intro.html({})))
+        parts += [text.title, introduction, *(step.heading for step in text.steps.values())]
+    return searched_text(lesson.name, " ".join(parts))
+
+
+def number_of(name: str) -> int:
+    """The number by which texts call a lesson: 1 for ``01-first-message``."""
+    return int(name.partition("-")[0])
+
+
+def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneStep], course: Course) -> JsonObject:
+    """Everything that the page of one lesson needs."""
+    names = course.names()
     place = names.index(lesson.name)
     order = choice_order(lesson.name, rehearsal.steps)
     return {
@@ -38,6 +60,7 @@ def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneSte
         "minutes": lesson.minutes,
         "begin": [*lesson.begin()],
         "title": lesson.title(),
+        "needs": [{"number": number_of(name), "name": name} for name in course.needs[lesson.name]],
         "intro_html": _in_each(lesson, lambda text: text.intro.html({})),
         "steps": [_step(lesson, rehearsed, done, order) for rehearsed in rehearsal.steps],
         "summary_html": _in_each(lesson, lambda text: text.summary.html(rehearsal.end)),

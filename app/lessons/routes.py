@@ -19,6 +19,7 @@ from app.lab.routes.routes import page_tables, read_json_body
 from app.lab.session.host import LabHost
 from app.lab.session.worlds import LabWorlds
 from app.lessons.check import check_step, read_check
+from app.lessons.course import load_course
 from app.lessons.errors import LessonError, UnknownLesson
 from app.lessons.lesson import Lesson
 from app.lessons.lesson_files import lesson_names, load_lesson
@@ -53,8 +54,20 @@ def create_lesson_routes(host: LabHost, progress: Progress) -> Blueprint:
     @lessons.get("/tutorials")
     def lesson_list() -> ResponseReturnValue:
         browser = browser_of_request()
-        entries = [lesson_entry(lesson, progress.done(browser, lesson.name)) for lesson in _readable_lessons()]
-        return remember_browser(Response(render_template("tutorials.html", lessons=entries)))
+        course, lessons = load_course(), {lesson.name: lesson for lesson in _readable_lessons()}
+        tracks = [
+            {
+                "identity": track.identity,
+                "title": track.title,
+                "lessons": [
+                    lesson_entry(lessons[name], progress.done(browser, name), course)
+                    for name in track.lessons
+                    if name in lessons
+                ],
+            }
+            for track in course.tracks
+        ]
+        return remember_browser(Response(render_template("tutorials.html", tracks=tracks)))
 
     @lessons.get("/tutorials/<name>")
     def one_lesson(name: str) -> ResponseReturnValue:
@@ -66,7 +79,7 @@ def create_lesson_routes(host: LabHost, progress: Progress) -> Blueprint:
             rehearsal = rehearsals.of(lesson)
         except LabRefused as refusal:
             abort(503, description=str(refusal))
-        data = lesson_data(lesson, rehearsal, done, lesson_names())
+        data = lesson_data(lesson, rehearsal, done, load_course())
         page = render_template("lesson.html", lesson_data=data, lab_data=page_tables())
         return remember_browser(Response(page))
 

@@ -77,6 +77,8 @@ class StageCamera:
             page.evaluate("look => document.body.classList.add(look)", self._look)
             page.wait_for_selector("#connection[data-status=live]", state="attached")
             page.wait_for_selector("#stage .node")
+            # A long way to the moment is gone in steps, each of which is shown.
+            page.wait_for_selector("html[data-busy=no]", state="attached")
             page.evaluate(_SETTLE, 20)
         except Error as error:
             why = "; ".join(said) or str(error).splitlines()[0]

@@ -42,7 +42,7 @@ from engine.client.foundation.errors import (
 )
 from engine.client.producer.default_mq_producer import DefaultMQProducer
 from engine.client.producer.list_splitter import ListSplitter
-from engine.client.producer.reply_message import create_reply_message, is_request
+from engine.client.producer.reply_message import create_reply_message, is_expired, is_request
 from engine.client.producer.transaction_mq_producer import TransactionMQProducer, TransactionSendResult
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.enums import ConsumeFromWhere, ExpressionType, MessageModel
@@ -98,6 +98,7 @@ __all__ = [
     "TransactionMQProducer",
     "TransactionSendResult",
     "create_reply_message",
+    "is_expired",
     "is_request",
     "select_message_queue_by_hash",
 ]

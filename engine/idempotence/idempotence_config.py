@@ -21,6 +21,7 @@ from engine.idempotence.strategies.tempting import (
     NoStrategy,
     ReplaceInto,
     SelectForUpdate,
+    SetIfAbsent,
 )
 from engine.runtime.port import Clock
 
@@ -41,6 +42,7 @@ STRATEGIES = (
     ReplaceInto.name,
     MemorySet.name,
     LeaseLock.name,
+    SetIfAbsent.name,
 )
 
 _PROPERTY = "property:"
@@ -117,6 +119,8 @@ def make_strategy(
         raise UnknownStrategy(f"{name} needs a store of records")
     if name == LeaseLock.name:
         return LeaseLock(records, clock, config.idempotence_retention_ms)
+    if name == SetIfAbsent.name:
+        return SetIfAbsent(records, config.idempotence_retention_ms)
     if name == StateTable.name:
         retention_ms = config.idempotence_retention_ms
         return StateTable(records, clock, retention_ms, checks_owner=config.idempotence_checks_owner)

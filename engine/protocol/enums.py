@@ -1,4 +1,4 @@
-"""Enumerations as they are spelled on the wire."""
+"""Enumerations as they are spelled on the wire (RocketMQ: ``ConsumeFromWhere``, ``ConsumeType``, ``MessageModel``)."""
 
 from __future__ import annotations
 

@@ -67,7 +67,12 @@ const PANELS = {
 function Page() {
   useEffect(() => void (document.documentElement.dataset.labShape = shape.value), [shape.value]);
   useEffect(
-    () => view.subscribe(({ playing }) => (document.documentElement.dataset.playing = playing ? "yes" : "no")),
+    () =>
+      view.subscribe(({ playing, busy }) => {
+        const { dataset } = document.documentElement;
+        dataset.playing = playing ? "yes" : "no";
+        dataset.busy = busy === null ? "no" : "yes";
+      }),
     [],
   );
   return html`

@@ -139,6 +139,18 @@ function Trouble() {
 function Intro() {
   return html`
     <${Prose} class="lesson-text" text=${lesson.intro_html} />
+    ${
+      lesson.needs.length > 0 &&
+      html`<p class="quiet" id="lesson-needs">
+        ${t("lesson.needs")}
+        ${lesson.needs.map(
+          ({ number, name }) =>
+            html` <a key=${name} href=${`/tutorials/${encodeURIComponent(name)}`}>
+                ${t("lesson.number", { n: number })}
+              </a>`,
+        )}
+      </p>`
+    }
     <ol class="contents">
       ${steps.map(
         ({ id, heading }, index) =>

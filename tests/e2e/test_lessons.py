@@ -88,14 +88,14 @@ def test_the_page_knows_every_kind_of_target(page):
 def test_the_list_shows_what_is_done_and_leads_to_the_next_step(address, open_page):
     page = open_page(f"{address}/tutorials", reduced_motion="reduce")
     expect(page.locator(".lesson-item")).to_have_count(len(lesson_names()))
-    page.locator(f"[data-lesson='{FIRST}'] h2 a").click()
+    page.locator(f"[data-lesson='{FIRST}'] .lesson-link").click()
     lesson(page)
     go_to(page, 1)
     page.locator("#skip-prediction").click()
     do_it(page)
     page.goto(f"{address}/tutorials")
     expect(page.locator(f"[data-lesson='{FIRST}'] .lesson-state")).to_contain_text("1 of")
-    page.locator(f"[data-lesson='{FIRST}'] h2 a").click()
+    page.locator(f"[data-lesson='{FIRST}'] .lesson-link").click()
     lesson(page)
     expect(page.locator(".dots [aria-current=step]")).to_have_text("2")
 

@@ -207,3 +207,20 @@ def test_a_limit_holds_the_backlog_down_and_is_not_asked_twice(played):
     assert max(sample.lag for sample in watch.groups["statistics"].samples) < 20
     limit = run.world.nodes["B1"].broker.send_rate_limit
     assert limit.refused == {"Clicks": len(refused)}, "each was asked for once"
+
+
+# --- gateway-buffer ---------------------------------------------------------------------------------------------------
+
+
+def test_a_back_end_that_drops_expired_requests_is_soon_in_time_again_and_one_that_does_not_works_for_nobody(played):
+    run, watch = played("gateway-buffer")
+    assert [max(sample.lag for sample in watch.groups[name].samples) for name in ("guarded", "plain")] == [84, 84]
+    assert lag_at(watch.groups["guarded"], 6) < 10 < 60 < lag_at(watch.groups["plain"], 6)
+    returned = run.world.history.requests_returned
+    replied = {name: [one for one in returned if (one.node, one.status) == (name, "replied")] for name in ("G1", "G2")}
+    assert {name: len(entries) for name, entries in replied.items()} == {"G1": 95, "G2": 21}
+    late = [one.key for one in returned if (one.node, one.status) == ("G2", "no-reply")]
+    assert sum(key.startswith("calm") for key in late) == 75, "all that came after the peak, for fifteen seconds"
+    back_ends = [role.replier for role in run.world.consumers() if role.replier is not None]
+    assert [(one.replied + one.expired, one.expired > 0) for one in back_ends] == [(175, True), (175, False)]
+    assert run.violations == []

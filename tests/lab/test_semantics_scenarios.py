@@ -92,6 +92,18 @@ def test_a_transaction_that_dies_leaves_no_record_that_the_duplicate_would_have_
         assert run.violations == []
 
 
+def test_a_key_that_is_set_first_loses_what_dies_or_fails_after_it_and_a_state_brings_it_back():
+    with played("setnx-loses") as run:
+        assert taken(run) == {"order-0": 1}
+        assert verdicts(run, "C2", "again-0") == [(1, "swallowed")]
+        assert verdicts(run, "C2", "order-1") == [(3, "swallowed")]
+        assert broken(run) == {"acknowledged-work-is-done"}
+    table = {"idempotence_strategy": "state-table"}
+    with played("setnx-loses", C1=table, C2=table) as run:
+        assert taken(run) == {"order-0": 1, "order-1": 1, "order-2": 1}
+        assert run.violations == []
+
+
 def test_a_record_that_lives_shorter_than_the_work_is_taken_over_and_one_that_lives_longer_bounces():
     with played("state-table-expiry") as run:
         assert taken(run) == {"order-0": 2, "order-1": 1}
@@ -147,7 +159,9 @@ def test_a_resend_by_hand_passes_the_unique_id_and_not_the_number_of_the_order()
         assert first.business_key != second.business_key
 
 
-@pytest.mark.parametrize("strategy", ["message-table", "state-table", "state-condition", "version", "lease-lock"])
+@pytest.mark.parametrize(
+    "strategy", ["message-table", "state-table", "state-condition", "version", "lease-lock", "setnx"]
+)
 def test_of_order_and_stock_each_order_is_taken_once(strategy):
     settings = {"idempotence_strategy": strategy}
     with played("order-and-stock", C1=settings, C2=settings) as run:

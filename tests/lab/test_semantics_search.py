@@ -115,6 +115,13 @@ def test_a_set_in_memory_is_gone_with_its_process() -> None:
     assert finding.violation.checker == "work-done-once"
 
 
+def test_a_key_that_is_set_first_loses_the_work_of_a_process_that_dies_and_does_none_twice() -> None:
+    finding = found_in(two_of("setnx"), max_stalls=0)
+    assert kinds_of(finding) == [StallKind.CRASH]
+    assert finding.violation.checker == "acknowledged-work-is-done"
+    assert_nothing_in(two_of("setnx"), 20, max_crashes=0)
+
+
 def test_at_least_once_is_twice_when_the_process_dies_between_work_and_acknowledgement() -> None:
     finding = found_in(one_of("none"), max_stalls=0)
     assert kinds_of(finding) == [StallKind.CRASH]

@@ -7,6 +7,8 @@ from __future__ import annotations
 import pytest
 
 from engine.lab.run.run import LabRun
+from engine.lab.scenario.scenario_files import load_scenario
+from engine.lab.scenario.scenario_text import parse_scenario
 from engine.protocol.names import TRANSACTION_HALF_TOPIC
 from engine.runtime.lab.lab_file_content import PAGE_BYTES, SECTOR_BYTES
 from tests.support.lab.checked_run import broker_of, broker_role, do, finish, run_to, run_until
@@ -24,6 +26,8 @@ from tests.support.lab.one_payment import (
 
 #: The broker carries out every decision that it hears, and asks about every copy that it finds.
 AS_ROCKETMQ = ("transactionCheckMax: 3", "transactionCheckMax: 3, commitTransactionOnce: false")
+#: As by default: the first decision counts.
+ONCE = ("transactionCheckMax: 3", "transactionCheckMax: 3")
 #: Another member of the producers' group, which sends nothing.
 SPARE = ("  C1:\n", "  P2: {role: producer, group: payers, transaction: {}}\n  C1:\n")
 
@@ -153,6 +157,33 @@ def test_a_check_that_says_commit_too_early_cannot_be_taken_back():
         assert visible(run) == consumed(run) == ["order-0"]
 
 
+@pytest.mark.parametrize("way", [AS_ROCKETMQ, ONCE])
+def test_a_check_that_says_rollback_too_early_is_taken_back_by_rocketmq_only(way):
+    """The database has committed: by RocketMQ's way the late commit is carried out, once; else it is refused."""
+    slow_and_rash = ("duration_ms: 100", "duration_ms: 4000, executes: commit, checks: rollback")
+    with payment(way, slow_and_rash) as run:
+        assert finish(run) == []
+        assert answers(run) == [("P1", 1, "rollback"), ("P1", 0, "commit")]
+        is_refused = way is ONCE
+        assert (copies(run), decided(run)) == ([0, 1], [1] if is_refused else [1, 0])
+        assert visible(run) == consumed(run) == ([] if is_refused else ["order-0"])
+
+
+@pytest.mark.parametrize(
+    ("changed", "delivered"),
+    [
+        (("", ""), ["rash-0", "late-0"]),
+        (("commitTransactionOnce: false", "commitTransactionOnce: true"), ["rash-0"]),
+        (("transactionTimeOut: 6000", "transactionTimeOut: 20000"), ["late-0"]),
+    ],
+)
+def test_the_scenario_of_contradicting_decisions_does_what_its_text_says(changed, delivered):
+    text = load_scenario("rollback-then-commit").text.replace(*changed)
+    with LabRun(parse_scenario(text, "contradictions")) as run:
+        assert finish(run) == []
+        assert consumed(run) == delivered
+
+
 def test_a_time_out_longer_than_the_local_transaction_spares_the_second_delivery():
     slow, patient = ("duration_ms: 100", "duration_ms: 4000"), ("transactionTimeOut: 2000", "transactionTimeOut: 6000")
     with payment(slow, patient) as run:
@@ -229,9 +260,6 @@ def write_sectors(run: LabRun, count: int) -> None:
     log = broker_role(run).storage.files[LOG_FILE]
     content = log.read(0, count * SECTOR_BYTES)
     log.clean[0] = content + bytes(PAGE_BYTES - len(content))
-
-
-ONCE = ("transactionCheckMax: 3", "transactionCheckMax: 3")
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from app.foundation.json_types import JsonObject
 from app.foundation.translator import translate
+from app.glossary.glossary import searched_text
 from app.pictures.scenario_pictures import THEMES, picture_path
 from engine.lab.scenario.scenario import LANGUAGES, Breaks, Scenario
 from engine.lab.scenario.scenario_files import load_scenario, shelved_scenario_names
@@ -17,6 +18,7 @@ SHELVES = (
     "order",
     "retry",
     "transactions",
+    "two-phase",
     "sending",
     "filters",
     "backlog",
@@ -102,4 +104,4 @@ def _words(scenario: Scenario, shelf: str) -> str:
     for language in LANGUAGES:
         parts += [text[language] for text in texts if text]
         parts += [translate(language, key) for key in keys]
-    return " ".join(parts).lower()
+    return searched_text(scenario.name, " ".join(parts))

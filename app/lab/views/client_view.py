@@ -24,7 +24,7 @@ consumer   group, topic, client_id, process_queues by "topic@queue id": topic, b
            (what the brokers' filters did for its group), dropped (by this member, which compares the tags themselves)
            loss: null, or of a group that looks for losses: delivered and done, each null or numbered, met, lost, ranges
            (the first missing ones, [first, last]), duplicated, out_of_order, delivered_again
-           replies: null, or of a consumer that answers requests: replied, failed
+           replies: null, or of a consumer that answers requests: replied, failed, expired
 
 Both also have trace, a producer also sending: see app.lab.views.sending_view. Both have bank: see
 app.lab.views.money.bank_view. A producer has cash_machine: see app.lab.views.money.xa_nodes_view. A consumer has
@@ -169,7 +169,7 @@ def _loss(role: ConsumerRole) -> JsonObject:
 
 
 def _replies(replier: Replier) -> JsonObject:
-    return {"replied": replier.replied, "failed": replier.failed}
+    return {"replied": replier.replied, "failed": replier.failed, "expired": replier.expired}
 
 
 def _handed_over(hand_over: HandOver) -> JsonObject:

@@ -4,7 +4,9 @@ database     null while nothing was ever committed, or: orders (the newest: key,
              most often for it was done, by: who did something for it, is_open: not committed yet), order_count, twice
              (what was done more than once), stock (null where nobody takes from it, or item, opening, left, version),
              records, record_count, open (transactions: node or null: the administrator, number, since_us, statement:
-             the last one, state: "writes" | "waits" | "reads")
+             the last one, state: "writes" | "waits" | "reads"), binlog (null: it has none, or the newest
+             transactions of its two logs: xid, state: "prepared" | "committed" | "rolled-back", is_in_binlog,
+             by_recovery)
 redis        keys (as records, or of something else name and value), key_count, forgotten (keys that the last failover
              has lost), replica_lag_ms
 service      calls (the newest: operation, key, times), call_count, twice, is_idempotent
@@ -22,6 +24,7 @@ whose clock is ahead writes them ahead.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +34,11 @@ from engine.idempotence.foundation.record import Record, RecordKey, RecordState
 from engine.idempotence.idempotence_config import IdempotenceConfig
 from engine.idempotence.stores.redis_record_store import PREFIX, key_in, record_in
 from engine.idempotence.strategies.state_table import StateTable
-from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, NoStrategy
+from engine.idempotence.strategies.tempting import LOCKS, LeaseLock, MemorySet, NoStrategy, SetIfAbsent
 from engine.lab.nodes.store_roles import DatabaseRole, RedisRole, ServiceRole
 from engine.lab.scenario.settings import of_class
-from engine.lab.work.work_spec import StepKind, WorkStep
+from engine.lab.work.binlog_server import BinlogSqlServer
+from engine.lab.work.work_spec import ServiceConfig, StepKind, WorkStep
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
 if TYPE_CHECKING:
@@ -88,14 +92,16 @@ def service_view(role: ServiceRole) -> JsonObject:
     """See the module."""
     calls: list[JsonValue] = [
         {"operation": operation, "key": key, "times": times}
-        for (operation, key), times in islice(reversed(role.calls.items()), WORK_ROWS_SHOWN)
+        for (operation, key), times in islice(
+            ((done, times) for done, times in reversed(role.calls.items()) if times), WORK_ROWS_SHOWN
+        )
     ]
     return {
         "service": {
             "calls": calls,
             "call_count": sum(role.calls.values()),
             "twice": sum(times > 1 for times in role.calls.values()),
-            "is_idempotent": bool(role.settings.get("service_is_idempotent", False)),
+            "is_idempotent": _is_idempotent(role),
         }
     }
 
@@ -131,7 +137,7 @@ def idempotence_view(role: ConsumerRole) -> JsonObject | None:
 
 
 def _store_of(strategy: str, work: WorkSpec) -> str | None:
-    if strategy in (StateTable.name, LeaseLock.name):
+    if strategy in (StateTable.name, LeaseLock.name, SetIfAbsent.name):
         return work.records
     return None if strategy in (NoStrategy.name, MemorySet.name) else work.database
 
@@ -184,6 +190,14 @@ def _record_view(record: Record, owners: Owners) -> JsonObject:
     }
 
 
+def _is_idempotent(role: ServiceRole) -> bool:
+    works = [node.work for node in role.world.scenario.nodes if node.work is not None]
+    config = ServiceConfig(**of_class(ServiceConfig, role.settings))
+    if any(one.kind is StepKind.RESERVE and one.service == role.name for work in works for one in work.steps):
+        return config.keeps_reservation_states
+    return config.service_is_idempotent
+
+
 class DatabaseView:
     """The picture of one database; its tables are read again only when something was written."""
 
@@ -214,6 +228,7 @@ class DatabaseView:
                 **self._tables,
                 "records": records,
                 "open": [] if server is None else _open(server, self._role.world),
+                "binlog": [asdict(one) for one in server.logged] if isinstance(server, BinlogSqlServer) else None,
             }
         }
 

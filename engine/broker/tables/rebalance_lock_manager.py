@@ -1,4 +1,4 @@
-"""Which client may consume a queue in order (RocketMQ: ``RebalanceLockManager``).
+"""Which client may consume a queue in order (RocketMQ: ``RebalanceLockManager``, ``LockEntry``).
 
 A lock is a lease: (group, queue) -> (client, time of the last renewal). It holds for 60 s after the last renewal;
 clients renew every 20 s. Locks live in memory only and are *not* dropped when their owner's connection closes: a

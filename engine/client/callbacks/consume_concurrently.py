@@ -1,4 +1,4 @@
-"""What a concurrent listener gets and returns (RocketMQ: ``MessageListenerConcurrently`` and its context)."""
+"""What a concurrent listener gets and returns (``MessageListenerConcurrently``, ``ConsumeConcurrentlyContext``)."""
 
 from __future__ import annotations
 

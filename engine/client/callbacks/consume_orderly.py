@@ -1,4 +1,4 @@
-"""What an orderly listener gets and returns (RocketMQ: ``MessageListenerOrderly`` and its context)."""
+"""What an orderly listener gets and returns (RocketMQ: ``MessageListenerOrderly``, ``ConsumeOrderlyContext``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""What the user of transactional messages writes (RocketMQ: ``TransactionListener``, ``LocalTransactionState``)."""
+"""What the user of transactional messages writes (RocketMQ: ``TransactionListener``, ``LocalTransactionState``, and
+in older programs ``LocalTransactionExecuter`` and ``TransactionCheckListener``).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs asynchronous sends (RocketMQ: ``DefaultMQProducerImpl``'s executor of them)::
+"""Runs asynchronous sends (RocketMQ: ``DefaultMQProducerImpl``'s executor of them, ``SendCallback``)::
 
 send_async(message, callback)
     │ reserve a permit            refused at once: too many wait already

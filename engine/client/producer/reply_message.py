@@ -34,6 +34,16 @@ def reply_to_client(message: MessageExt) -> str | None:
     return message.properties.get(PROPERTY_REPLY_TO_CLIENT)
 
 
+def is_expired(request: MessageExt, now_ms: int) -> bool:
+    """Whether nobody waits for the reply to ``request`` any more: its timeout (``TTL``) is over.
+
+    A responder that works at its own pace asks this first, and acknowledges without work. It compares its own clock
+    with that of the requester. False for what is no request, or names no timeout.
+    """
+    ttl = request.properties.get(PROPERTY_TTL, "")
+    return is_request(request) and ttl.isascii() and ttl.isdigit() and request.born_timestamp + int(ttl) <= now_ms
+
+
 def create_reply_message(request: MessageExt, body: bytes) -> Message:
     """A message with which to answer ``request``; send it with any producer.
 

@@ -1,4 +1,4 @@
-"""One try to send to one queue (RocketMQ: ``DefaultMQProducerImpl.sendKernelImpl``).
+"""One try to send to one queue (RocketMQ: ``DefaultMQProducerImpl.sendKernelImpl``, ``CommunicationMode``).
 
 What stays the same over all tries of a message, above all the compressed body, is an :class:`Outgoing`.
 

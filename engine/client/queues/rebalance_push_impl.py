@@ -1,4 +1,4 @@
-"""Rebalance of a push consumer: where to begin, what to keep (RocketMQ: ``RebalancePushImpl``)."""
+"""Rebalance of a push consumer: where to begin, what to keep (``RebalancePushImpl``, ``ConsumeFromWhere``)."""
 
 from __future__ import annotations
 

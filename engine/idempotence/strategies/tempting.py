@@ -7,6 +7,8 @@
 ``memory-set``         a set in the process: neither another process nor the next one knows it. Work that was cancelled
                        counts as under way for as long as it lives
 ``lease-lock``         a distributed lock around check, do, note; its lease ends while the work goes on
+``setnx``              ``SET key NX`` before the work: a delivery that sets the key works, all others are dropped. No
+                       work is done twice; work that fails or dies after its key was set is never done
 """
 
 from __future__ import annotations
@@ -214,3 +216,26 @@ class LeaseLock:
         now_ms = self._clock.now_ms()
         if await self.records.take(claim._replace(now_ms=now_ms)) in (Taking.FIRST, Taking.TAKEN_OVER):
             await self.records.complete(claim.key, claim.owner, now_ms, self.retention_ms)
+
+
+class SetIfAbsent:
+    """``setnx``, see the module: a key without a state, which says that the work was begun and nothing more."""
+
+    name: ClassVar[str] = "setnx"
+    has_transaction: ClassVar[bool] = False
+
+    def __init__(self, records: RecordStore, retention_ms: int = DEFAULT_RETENTION_MS) -> None:
+        self.records = records
+        self.retention_ms = retention_ms
+
+    async def prepare(self) -> None:
+        """See the protocol."""
+        await self.records.prepare()
+
+    async def run(self, claim: Claim, work: Work) -> Verdict:
+        """See the module."""
+        taking = await self.records.take(claim._replace(expiry_ms=self.retention_ms))
+        if taking not in (Taking.FIRST, Taking.TAKEN_OVER):
+            return Verdict.SWALLOWED
+        await work(None)
+        return Verdict.FIRST

@@ -1,4 +1,4 @@
-"""Reads records (Kafka: ``ClassicKafkaConsumer``, ``ConsumerCoordinator``).
+"""Reads records (Kafka: ``KafkaConsumer``, ``ClassicKafkaConsumer``, ``ConsumerCoordinator``).
 
 Simplified: partitions are assigned by hand (``assign``), groups have offsets but no members.
 """

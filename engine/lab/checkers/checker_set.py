@@ -42,6 +42,7 @@ from engine.lab.checkers.transactions.half_messages_are_decided import HalfMessa
 from engine.lab.checkers.transactions.money_is_conserved import MoneyIsConserved
 from engine.lab.checkers.transactions.no_half_message_consumed import NoHalfMessageConsumed
 from engine.lab.checkers.transactions.no_money_from_nowhere import NoMoneyFromNowhere
+from engine.lab.checkers.transactions.reservations_agree import ReservationsAgree
 from engine.lab.checkers.transactions.xa_branches_agree import XaBranchesAgree
 from engine.lab.checkers.watch.checker import Checker
 from engine.lab.checkers.watch.cluster_watch import ClusterWatch
@@ -76,6 +77,7 @@ CHECKERS: dict[str, type[Checker]] = {
         NoMoneyFromNowhere,
         MoneyIsConserved,
         XaBranchesAgree,
+        ReservationsAgree,
         WorkDoneOnce,
         AcknowledgedWorkIsDone,
         ConsumedInTheEnd,

@@ -282,6 +282,10 @@ class ConsumerRole(LabNodeRole):
                 return error
             if not messages:
                 return None
+        if self.replier is not None and listener.drops_expired:
+            messages = self.replier.awaited(messages)
+            if not messages:
+                return None
         if self.node_bank is None:
             await asyncio.sleep((listener.duration_ms + listener.each_ms * len(messages)) / 1_000)
             if self.replier is not None:

@@ -28,7 +28,7 @@ from engine.lab.scenario.settings import of_class
 from engine.lab.work.message_work import MessageWork, WorkFailed
 from engine.lab.work.store_clients import LabRedis, LabService, LabSqlDatabase, StoreClient
 from engine.lab.work.store_frames import STORE_PORT
-from engine.lab.work.work_spec import CALLS, WorkConfig, WorkSpec
+from engine.lab.work.work_spec import WITH_SERVICE, WorkConfig, WorkSpec
 from engine.protocol.message.message import MessageExt
 
 #: :attr:`~engine.lab.nodes.history.DeliveryJudged.verdict` of a delivery whose work, or whose store, has failed.
@@ -80,7 +80,7 @@ class NodeGuard:
         self._verdicts: dict[MessageExt, Verdict | None] = {}
 
     def _services(self) -> dict[str, LabService]:
-        names = [one.service for one in self._spec.steps if one.kind in CALLS]
+        names = [one.service for one in self._spec.steps if one.kind in WITH_SERVICE]
         return {name: LabService(self._client, _address(self._role, name), self._role.name) for name in names}
 
     def _config_now(self) -> IdempotenceConfig:

@@ -20,7 +20,7 @@ from typing import Any
 
 from engine.client.foundation.errors import MQClientError
 from engine.client.producer.default_mq_producer import DefaultMQProducer
-from engine.client.producer.reply_message import create_reply_message, is_request
+from engine.client.producer.reply_message import create_reply_message, is_expired, is_request
 from engine.lab.nodes.history import ReplySent, SendInvoked, SendReturned
 from engine.lab.nodes.node_role import LabNodeRole
 from engine.lab.scenario.listener_spec import MoveAsideSpec
@@ -112,12 +112,20 @@ class Replier(SecondProducer):
     """:param pattern: the reply to a request, with ``{key}`` for its key and ``{node}`` for the consumer.
 
     :ivar replied: how many replies reached their requesters; ``failed``: how many did not.
+    :ivar expired: how many requests were dropped without work, as nobody waited any more.
     """
 
     def __init__(self, role: LabNodeRole, pattern: str) -> None:
         super().__init__(role, "replies")
         self._pattern = pattern
-        self.replied = self.failed = 0
+        self.replied = self.failed = self.expired = 0
+
+    def awaited(self, messages: Sequence[MessageExt]) -> list[MessageExt]:
+        """Without the requests whose timeout is over."""
+        now_ms = self._role.runtime.clock.now_ms()
+        kept = [message for message in messages if not is_expired(message, now_ms)]
+        self.expired += len(messages) - len(kept)
+        return kept
 
     async def answer(self, messages: Sequence[MessageExt]) -> None:
         """Reply to those that are requests."""

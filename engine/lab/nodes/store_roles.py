@@ -13,12 +13,13 @@ from engine.lab.nodes.history import WorkDone
 from engine.lab.nodes.node_role import LabDiskNodeRole, LabNodeRole, Surroundings
 from engine.lab.scenario.scenario import NodeSpec
 from engine.lab.scenario.settings import of_class
+from engine.lab.work.binlog_server import BinlogSqlServer
 from engine.lab.work.message_work import ITEM, SCHEMA
 from engine.lab.work.redis_server import RedisModel, RedisServer, RedisValue
 from engine.lab.work.service_server import ServiceServer
 from engine.lab.work.sql_server import SqlServer
 from engine.lab.work.store_frames import STORE_PORT
-from engine.lab.work.work_spec import ServiceConfig
+from engine.lab.work.work_spec import DatabaseConfig, ServiceConfig
 
 #: Where the database lies on the node's disk.
 DATABASE_PATH = "database/shop.db"
@@ -43,7 +44,10 @@ class DatabaseRole(LabDiskNodeRole):
             database.execute("INSERT INTO idempotence_schema VALUES (?)", (SCHEMA_VERSION,))
             database.execute("INSERT INTO stock VALUES (?, ?, 0)", (ITEM, self.spec.stock))
             database.commit()
-        self.server = SqlServer(self.runtime, self.name, database, self._tell)
+        if DatabaseConfig(**of_class(DatabaseConfig, self.settings)).binlog:
+            self.server = BinlogSqlServer(self.runtime, self.name, database, self.runtime.disk, self._tell)
+        else:
+            self.server = SqlServer(self.runtime, self.name, database, self._tell)
         await self.server.start(self.runtime.identity.host_ip, STORE_PORT)
 
     def at_rest(self) -> BankDatabase | None:

@@ -120,7 +120,11 @@ class TrafficSender:
             case SendMode.ONEWAY:
                 await self._send_oneway(producer, traffic, message, number)
             case SendMode.REQUEST:
-                await self._request(producer, traffic, message, number)
+                request = self._request(producer, traffic, message, number)
+                if traffic.back_pressure:
+                    await request
+                else:
+                    self._role.spawn(request, f"request {key}")
             case SendMode.SYNC:
                 sending = self._send_message(producer, traffic, message, number)
                 return await self._outcome((key,), traffic.topic, sending)

@@ -74,6 +74,7 @@ class ListenerSpec:
     :ivar hand_over_max: how many messages the list holds; the listener waits while it is full.
     :ivar move_aside: None: it consumes everything itself.
     :ivar reply: what it answers to requests, a pattern with ``{key}`` and ``{node}``; empty: it answers none.
+    :ivar drops_expired: requests whose timeout is over are acknowledged without work.
     """
 
     duration_ms: int = 10
@@ -91,6 +92,7 @@ class ListenerSpec:
     hand_over_max: int = HAND_OVER_MAX
     move_aside: MoveAsideSpec | None = None
     reply: str = ""
+    drops_expired: bool = False
 
     def result_of(self, key: str, reconsume_times: int) -> ListenerResult:
         """How the delivery of a message ends that was redelivered ``reconsume_times`` times."""

@@ -14,7 +14,8 @@ from engine.lab.scenario.listener_spec import (
 from engine.lab.scenario.scenario import Role, Scenario
 from engine.lab.scenario.scenario_names import DELAY_LEVEL_MAX, MESSAGES_MAX, TIME_MAX_MS, parse_topic
 from engine.lab.scenario.scenario_yaml import Section
-from engine.lab.work.work_spec import CALLS, ORDER_AND_STOCK, StepKind, WorkSpec, WorkStep
+from engine.lab.work.reservations import ReservationEvent
+from engine.lab.work.work_spec import CALLS, ORDER_AND_STOCK, WITH_SERVICE, StepKind, WorkSpec, WorkStep
 
 #: What only an orderly listener can return.
 _ORDERLY_RESULTS = (ListenerResult.SUSPEND, ListenerResult.COMMIT, ListenerResult.ROLLBACK)
@@ -54,6 +55,7 @@ def parse_listener(section: Section, *, orderly: bool) -> ListenerSpec:
         hand_over_max=section.integer("hand_over_max", 1, HAND_OVER_MAX, HAND_OVER_MAX),
         move_aside=section.part("move_aside", _move_aside),
         reply=section.text("reply", "", max_length=4_000),
+        drops_expired=section.switch("drops_expired", default=False),
     )
 
 
@@ -86,9 +88,12 @@ def _work_step(section: Section, word: str) -> WorkStep:
     kind, *rest = word.split(":")
     if kind in CALLS and len(rest) == 2 and all(rest):
         return WorkStep(StepKind(kind), *rest)
-    plain = [one.value for one in StepKind if one not in CALLS]
+    if kind == StepKind.RESERVE and len(rest) == 1 and all(rest):
+        return WorkStep(StepKind.RESERVE, rest[0], ReservationEvent.CONFIRM.value)
+    plain = [one.value for one in StepKind if one not in WITH_SERVICE]
     if rest or kind not in plain:
-        allowed = ", ".join((*plain, *(f"{one}:SERVICE:OPERATION" for one in CALLS)))
+        with_service = (*(f"{one}:SERVICE:OPERATION" for one in CALLS), f"{StepKind.RESERVE}:SERVICE")
+        allowed = ", ".join((*plain, *with_service))
         raise section.fail("steps", f"{word!r} is not allowed; allowed: {allowed}")
     return WorkStep(StepKind(kind))
 
@@ -119,7 +124,7 @@ def check_work(nodes: Section, scenario: Scenario) -> None:
         _check_role(nodes, scenario, node.name, "work.database", work.database, Role.DATABASE)
         _check_role(nodes, scenario, node.name, "work.records", work.records, Role.DATABASE, Role.REDIS)
         for step in work.steps:
-            if step.kind in CALLS:
+            if step.kind in WITH_SERVICE:
                 _check_role(nodes, scenario, node.name, "work.steps", step.service, Role.SERVICE)
 
 

@@ -97,7 +97,7 @@ def _resource_manager(name: str, section: Section) -> dict[str, Any]:
 
 
 def _database(name: str, section: Section) -> dict[str, Any]:
-    return {"stock": section.integer("stock", 0, 1_000_000, 100)}
+    return {"stock": section.integer("stock", 0, 1_000_000, 100), **_coordinator(name, section)}
 
 
 def _redis(name: str, section: Section) -> dict[str, Any]:

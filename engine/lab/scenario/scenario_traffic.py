@@ -77,8 +77,8 @@ def parse_traffic(section: Section, usual_mode: SendMode = SendMode.SYNC) -> Tra
     clash = clash_of(traffic)
     if clash is not None:
         raise section.fail(*clash)
-    if not traffic.back_pressure and traffic.mode is not SendMode.ASYNC:
-        raise section.fail("back_pressure", "is allowed only with mode: async")
+    if not traffic.back_pressure and traffic.mode not in (SendMode.ASYNC, SendMode.REQUEST):
+        raise section.fail("back_pressure", "is allowed only with mode: async or request")
     section.finish(NOT_YET)
     return traffic
 

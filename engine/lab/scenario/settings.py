@@ -28,7 +28,7 @@ from engine.kafka.replication.replication_config import ControllerConfig, Replic
 from engine.lab.scenario.errors import SettingRefused
 from engine.lab.scenario.scenario import KAFKA_ROLES, RAFT_ROLES, Role, SettingValue
 from engine.lab.work.identifiers import IdentifierConfig
-from engine.lab.work.work_spec import PollLoopConfig, ServiceConfig, WorkConfig
+from engine.lab.work.work_spec import DatabaseConfig, PollLoopConfig, ServiceConfig, WorkConfig
 from engine.name_server.name_server_config import NameServerConfig
 from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
 from engine.replication.raft.raft_commands import RaftClientConfig
@@ -53,7 +53,7 @@ _CONFIGS: Mapping[Role, tuple[type, ...]] = {
     Role.TRANSACTION_COORDINATOR: (CoordinatorConfig,),
     Role.TRANSACTION_MANAGER: (ManagerConfig,),
     Role.RESOURCE_MANAGER: (ResourceManagerConfig,),
-    Role.DATABASE: (),
+    Role.DATABASE: (DatabaseConfig,),
     Role.REDIS: (),
     Role.SERVICE: (ServiceConfig,),
     Role.KAFKA_BROKER: (KafkaBrokerConfig, PartitionLogConfig, ReplicationConfig),

@@ -40,7 +40,8 @@ class TrafficSpec:
     :ivar body_bytes: shorter bodies are filled up to so many bytes.
     :ivar mode: how they are sent.
     :ivar numbered: each message carries its producer and a number, see :mod:`engine.protocol.message.numbering_ledger`.
-    :ivar back_pressure: ``async``: the application waits while too many sends are under way, as it should.
+    :ivar back_pressure: ``async``: the application waits while too many sends are under way, as it should. ``request``:
+        it waits for each reply before it asks again; a gateway does not.
     """
 
     topic: str

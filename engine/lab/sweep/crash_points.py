@@ -355,8 +355,9 @@ def _end_of_work(world: ScenarioWorld, order: str) -> tuple[str, int]:
         if one.kind not in (StepKind.ASK, StepKind.ORDER)
     }
     for entry in world.history.work_done:
-        if entry.key == order:
-            times[entry.node, entry.undoes or entry.effect] += -1 if entry.undoes else 1
+        effect = entry.node, entry.undoes or entry.effect
+        if entry.key == order and effect in times:  # a reservation that is tried or cancelled is no end of it
+            times[effect] += -1 if entry.undoes else 1
     counts = times.values()
     outcome = "done" if all(counts) else "half" if any(counts) else "nothing"
     return outcome, max(counts, default=0)

@@ -320,7 +320,7 @@ def _effects(work: WorkSpec) -> list[tuple[str, str]]:
     return [
         (step.service, step.operation) if step.kind is StepKind.CALL else (work.database, step.kind)
         for step in work.steps
-        if step.kind is not StepKind.ASK
+        if step.kind not in (StepKind.ASK, StepKind.RESERVE)
     ]
 
 

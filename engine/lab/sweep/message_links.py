@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from engine.lab.scenario.scenario import NodeSpec, Role, Scenario
 from engine.lab.work.store_frames import StoreRequestCode
-from engine.lab.work.work_spec import CALLS
+from engine.lab.work.work_spec import WITH_SERVICE
 
 _PULLS = ("PULL_MESSAGE", "CONSUMER_SEND_MSG_BACK", "UPDATE_CONSUMER_OFFSET")
 #: Nobody answers them.
@@ -54,7 +54,7 @@ def _conversations(scenario: Scenario, spec: NodeSpec) -> list[_Conversation]:
     checks = ("CHECK_TRANSACTION_STATE",) if "END_TRANSACTION" in sends else ()
     asked: list[_Conversation] = [(broker.name, requests, checks) for broker in scenario.of_role(Role.BROKER)]
     if spec.work is not None:
-        services = [one.service for one in spec.work.steps if one.kind in CALLS]
+        services = [one.service for one in spec.work.steps if one.kind in WITH_SERVICE]
         for name in dict.fromkeys((spec.work.database, spec.work.records, *services)):
             codes = _STORE_REQUESTS[scenario.node(name).role]
             asked.append((name, tuple(code.name for code in codes), ()))

@@ -7,6 +7,7 @@
     note    note that the order was seen here
     call    have another service do something             at once, and not to be rolled back
     ask     ask another service                           changes nothing
+    reserve reserve at another service                    and confirm or cancel after the last one
 
 The time of the listener passes between the steps: that is where a second delivery can come.
 
@@ -22,6 +23,7 @@ from collections.abc import Mapping, Sequence
 from engine.idempotence.foundation.errors import AlreadyDone, ComeAgainLater
 from engine.idempotence.foundation.sql_port import SqlDatabase, SqlSession, SqlTransaction
 from engine.idempotence.strategies.conditional_update import ConditionalUpdate, VersionCheck
+from engine.lab.work.reservations import reserve_all
 from engine.lab.work.store_clients import LabService
 from engine.lab.work.work_spec import StepKind, WorkStep
 from engine.runtime.step import step
@@ -95,8 +97,13 @@ class MessageWork:
         on: SqlSession = transaction if transaction is not None else self._database
         pause_s = duration_ms / 1_000 / len(self._steps)
         called: list[WorkStep] = []
+        reservations = [one for one in self._steps if one.kind is StepKind.RESERVE]
         try:
             for number, one in enumerate(self._steps):
+                if one.kind is StepKind.RESERVE:
+                    if one is reservations[-1]:
+                        await reserve_all([self._services[each.service] for each in reservations], key, pause_s)
+                    continue
                 await asyncio.sleep(pause_s)
                 if failure is not None and number == len(self._steps) - 1:
                     raise failure

@@ -11,9 +11,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from engine.lab.work.reservations import ReservationEvent, reserve
 from engine.lab.work.store_frames import StoreRequestCode, decode_body, encode_body
 from engine.lab.work.work_spec import ServiceConfig
 from engine.protocol.command.remoting_command import RemotingCommand
+from engine.remoting.errors import RequestRefused
 from engine.remoting.processor import answers
 from engine.remoting.remoting_server import RemotingServer
 
@@ -55,9 +57,25 @@ class ServiceServer:
         """One call."""
         asked = decode_body(request.body)
         operation, key, undoes = str(asked["operation"]), str(asked["key"]), str(asked["undoes"])
+        if asked.get("reserves"):
+            return encode_body({"state": self._reserve(operation, key, str(asked["by"]))})
         done = (undoes or operation, key)
         times = self._calls.get(done, 0)
         if asked["changes"] and (times if undoes else not (times and self._config().service_is_idempotent)):
             times = self._calls[done] = times - 1 if undoes else times + 1
             self._on_done(operation, key, str(asked["by"]), undoes)
         return encode_body({"times": times})
+
+    def _reserve(self, operation: str, key: str, by: str) -> str:
+        config = self._config()
+        try:
+            event = ReservationEvent(operation)
+        except ValueError:
+            allowed = ", ".join(ReservationEvent)
+            raise RequestRefused(f"{operation!r} is not allowed; allowed: {allowed}") from None
+        keeps_states, most = config.keeps_reservation_states, config.reservations_max
+        reserved = reserve(self._calls, event, key, keeps_states=keeps_states, most=most)
+        if reserved.is_done:
+            takes_back = event is ReservationEvent.CANCEL and reserved.ends_try
+            self._on_done(operation, key, by, ReservationEvent.TRY.value if takes_back else "")
+        return reserved.state.value

@@ -127,22 +127,21 @@ class SqlServer:
             await self._wait_to_write(transaction)
             changed = self._write(sql, parameters)
             if is_alone:
-                self._commit(transaction)
+                await self._commit_durably(transaction)
             return request.reply(ResponseCode.SUCCESS, body=encode_body({"rows": [], "changed": changed}))
         finally:
             if is_alone:
                 self._end(transaction)
 
     @answers(StoreRequestCode.SQL_COMMIT, Channel, TransactionHeader)
-    def commit(self, channel: Channel, header: TransactionHeader) -> None:
+    def commit(self, channel: Channel, header: TransactionHeader) -> Awaitable[None] | None:
         """End a transaction well."""
-        transaction = self.open.get((channel, header.transaction))
-        if transaction is None:
-            raise RequestRefused("there is no such transaction", StoreRefusalCode.TRANSACTION_LOST)
+        transaction = self._open_transaction(channel, header)
         try:
             self._commit(transaction)
         finally:
             self._end(transaction)
+        return None
 
     @answers(StoreRequestCode.SQL_ROLLBACK, Channel, TransactionHeader)
     def rollback(self, channel: Channel, header: TransactionHeader) -> None:
@@ -159,7 +158,7 @@ class SqlServer:
         try:
             await self._wait_to_write(transaction)
             self._write(FREE, key._asdict())
-            self._commit(transaction)
+            await self._commit_durably(transaction)
         except RequestRefused as error:
             _log.warning("the record of %s is not freed: %s", key.business_key, error)
         finally:
@@ -178,6 +177,12 @@ class SqlServer:
             _stop_timer(transaction)
             loop = asyncio.get_running_loop()
             transaction.idle_timer = loop.call_later(IDLE_MAX_MS / 1_000, self._end, transaction)
+        return transaction
+
+    def _open_transaction(self, channel: Channel, header: TransactionHeader) -> OpenTransaction:
+        transaction = self.open.get((channel, header.transaction))
+        if transaction is None:
+            raise RequestRefused("there is no such transaction", StoreRefusalCode.TRANSACTION_LOST)
         return transaction
 
     async def _wait_to_write(self, transaction: OpenTransaction) -> None:
@@ -219,6 +224,10 @@ class SqlServer:
             raise RequestRefused(str(error)) from error
         except sqlite3.Error as error:
             raise RequestRefused(str(error), StoreRefusalCode.WRONG_STATEMENT) from error
+
+    async def _commit_durably(self, transaction: OpenTransaction) -> None:
+        """Commit in as much time as it takes: here none."""
+        self._commit(transaction)
 
     def _commit(self, transaction: OpenTransaction) -> None:
         if not transaction.is_writer:

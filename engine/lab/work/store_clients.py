@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from engine.idempotence.foundation.errors import StoreUnreachable, TransactionLost, UniqueViolation
 from engine.idempotence.foundation.sql_port import SqlResult, SqlTransaction, SqlValue
+from engine.lab.work.reservations import ReservationEvent, ReservationState
 from engine.lab.work.store_frames import (
     StoreRefusalCode,
     StoreRequestCode,
@@ -159,5 +160,13 @@ class LabService:
         :param changes: False: a question.
         """
         asked = {"operation": operation, "key": key, "by": self._caller, "undoes": undoes, "changes": changes}
+        return int((await self._ask(asked))["times"])
+
+    async def reserve(self, event: ReservationEvent, key: str) -> ReservationState:
+        """See :class:`~engine.lab.work.reservations.Reserves`."""
+        asked = {"operation": event.value, "key": key, "by": self._caller, "undoes": "", "reserves": True}
+        return ReservationState((await self._ask(asked))["state"])
+
+    async def _ask(self, asked: Mapping[str, object]) -> Any:
         request = RemotingCommand.request(StoreRequestCode.SERVICE_CALL, body=encode_body(asked))
-        return int((await self._client.call(self._address, request))["times"])
+        return await self._client.call(self._address, request)

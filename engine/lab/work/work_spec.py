@@ -23,10 +23,14 @@ class StepKind(StrEnum):
     CALL = "call"
     #: Call a service that only answers.
     ASK = "ask"
+    #: Reserve at a service; after the last of these all are confirmed or cancelled.
+    RESERVE = "reserve"
 
 
 #: Steps that name a service and what it is to do.
 CALLS = (StepKind.CALL, StepKind.ASK)
+#: Steps that name a service.
+WITH_SERVICE = (*CALLS, StepKind.RESERVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +66,13 @@ class WorkSpec:
     @property
     def effects(self) -> dict[tuple[str, str], None]:
         """What is to be done once: (node, effect), as the world's history tells it. To write an order twice changes
-        nothing, and an answer neither.
+        nothing, and an answer neither; a reservation may be cancelled.
         """
         effects: dict[tuple[str, str], None] = {}
         for step in self.steps:
             if step.kind is StepKind.CALL:
                 effects[step.service, step.operation] = None
-            elif step.kind not in (StepKind.ORDER, StepKind.ASK):
+            elif step.kind not in (StepKind.ORDER, StepKind.ASK, StepKind.RESERVE):
                 effects[self.database, step.kind.value] = None
         return effects
 
@@ -81,10 +85,24 @@ class WorkConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class DatabaseConfig:
+    """Settings of a database: ``binlog``: it has one, and commits in two phases (MySQL: ``log_bin``)."""
+
+    binlog: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class ServiceConfig:
-    """Settings of a service: ``service_is_idempotent``: it knows the key of a call, and does a thing once for each."""
+    """Settings of a service.
+
+    :ivar service_is_idempotent: it knows the key of a call, and does a thing once for each.
+    :ivar keeps_reservation_states: it knows what became of each reservation, see :mod:`engine.lab.work.reservations`.
+    :ivar reservations_max: how many there may be, with those that are confirmed; 0: any number.
+    """
 
     service_is_idempotent: bool = False
+    keeps_reservation_states: bool = True
+    reservations_max: int = 0
 
 
 @dataclass(frozen=True, slots=True)

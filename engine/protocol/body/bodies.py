@@ -1,4 +1,6 @@
-"""JSON bodies of the remaining commands (RocketMQ: package ``common.protocol.body``, ``common.admin``)."""
+"""JSON bodies of the remaining commands (RocketMQ: ``LockBatchRequestBody``, ``LockBatchResponseBody``, others of the
+packages ``common.protocol.body`` and ``common.admin``).
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from engine.protocol.json_form.json_text import ObjectKeyMap
 
 
 @dataclass(frozen=True, slots=True)
-class LockBatchRequestBody(JsonBody, what="a lock request", items_max={"mq_set": 65_536}):
+class LockBatchRequestBody(JsonBody, what="a lock request", items_max={"mq_set": 65_536}, is_unchangeable=True):
     """LOCK_BATCH_MQ and UNLOCK_BATCH_MQ: which client of which group wants which queues."""
 
     consumer_group: str
@@ -25,14 +27,16 @@ class LockBatchRequestBody(JsonBody, what="a lock request", items_max={"mq_set":
 
 
 @dataclass(frozen=True, slots=True)
-class LockBatchResponseBody(JsonBody, what="a lock reply", wire_names={"lock_ok_mq_set": "lockOKMQSet"}):
+class LockBatchResponseBody(
+    JsonBody, what="a lock reply", wire_names={"lock_ok_mq_set": "lockOKMQSet"}, is_unchangeable=True
+):
     """The queues that were locked for the client."""
 
     lock_ok_mq_set: tuple[MessageQueue, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class GetConsumerListByGroupResponseBody(JsonBody, what="a consumer list"):
+class GetConsumerListByGroupResponseBody(JsonBody, what="a consumer list", is_unchangeable=True):
     """The client ids of a group's members that are connected."""
 
     consumer_id_list: tuple[str, ...]

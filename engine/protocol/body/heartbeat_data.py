@@ -25,7 +25,7 @@ class ConsumerData(JsonBody, wire_names={"subscriptions": "subscriptionDataSet"}
 
 
 @dataclass(frozen=True, slots=True)
-class HeartbeatData(JsonBody, what="a heartbeat"):
+class HeartbeatData(JsonBody, what="a heartbeat", is_unchangeable=True):
     """The body of code 34."""
 
     client_id: str

@@ -5,6 +5,9 @@ A body is a dataclass derived from :class:`JsonBody`. A field's wire name is its
 as maps, those by body with objects as keys; None is left out, as fastjson does. Its annotation decides
 how it is read: ``str``, ``int``, ``bool``, a ``StrEnum``, a body, ``tuple[..., ...]`` and ``dict[str, ...]`` of bodies
 or texts. A field with a default may be missing then, and one that is not in ``__init__`` is not looked at.
+
+Clients send the same heartbeat again and again, and a search of the lab starts the same cluster thousands of times. So
+equal bytes of a body that nobody can change are read once: all who read them get the same object.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping
 from enum import StrEnum
-from typing import Any, ClassVar, Self, get_args, get_origin, get_type_hints
+from functools import lru_cache
+from typing import Any, ClassVar, Final, Self, cast, get_args, get_origin, get_type_hints
 
 from engine.protocol.command.command_header import camel_case
 from engine.protocol.errors import MalformedBody
@@ -32,6 +36,9 @@ _Reader = Callable[[Mapping[str, Any]], Any]
 _SCALARS: Mapping[Any, Callable[..., Any]] = {str: get_text, int: get_integer, bool: get_boolean}
 #: What is written as it is.
 _PLAIN = (str, int, bool, float)
+#: How many unchangeable bodies are remembered with their bytes, and how long these may be: half a mebibyte of bytes.
+_REMEMBERED_MAX: Final = 256
+_REMEMBERED_BYTES_MAX: Final = 2_048
 
 
 class JsonBody:
@@ -40,20 +47,27 @@ class JsonBody:
     :param what: what a body is called in an error.
     :param wire_names: those that are not simply the attribute in camelCase.
     :param items_max: of arrays that may not have as many items as others.
+    :param is_unchangeable: it is frozen, and so is all that is in it.
     """
 
     __slots__ = ()
     _what: ClassVar[str] = "a body"
     _wire_names: ClassVar[Mapping[str, str]] = {}
     _items_max: ClassVar[Mapping[str, int]] = {}
+    _is_unchangeable: ClassVar[bool] = False
 
     def __init_subclass__(
-        cls, what: str = "", wire_names: Mapping[str, str] | None = None, items_max: Mapping[str, int] | None = None
+        cls,
+        what: str = "",
+        wire_names: Mapping[str, str] | None = None,
+        items_max: Mapping[str, int] | None = None,
+        is_unchangeable: bool = False,
     ) -> None:
         # Called again, without arguments, when @dataclass(slots=True) makes the class anew.
         cls._what = what or cls._what
         cls._wire_names = wire_names or cls._wire_names
         cls._items_max = items_max or cls._items_max
+        cls._is_unchangeable = is_unchangeable or cls._is_unchangeable
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object of the wire."""
@@ -78,7 +92,14 @@ class JsonBody:
     @classmethod
     def from_json(cls, body: bytes) -> Self:
         """Read the body. Raises :class:`MalformedBody`."""
+        if cls._is_unchangeable and len(body) <= _REMEMBERED_BYTES_MAX:
+            return cast("Self", _remembered(cls.from_dict, cls._what, body))
         return cls.from_dict(loads_json_object(body, cls._what))
+
+
+@lru_cache(maxsize=_REMEMBERED_MAX)
+def _remembered(read: Callable[[object], JsonBody], what: str, body: bytes) -> JsonBody:
+    return read(loads_json_object(body, what))
 
 
 # --- writing ---------------------------------------------------------------------------------------------------------

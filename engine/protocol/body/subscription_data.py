@@ -1,4 +1,4 @@
-"""What a group wants of a topic (RocketMQ: ``SubscriptionData``, ``FilterAPI``)."""
+"""What a group wants of a topic (RocketMQ: ``SubscriptionData``, ``FilterAPI``, ``MessageSelector``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Properties of a message: names (``MessageConst``) and the string that carries them.
+r"""Properties of a message: names (``MessageConst``, ``MessageAccessor``) and the string that carries them.
 
     name \x01 value \x02 name \x01 value
 

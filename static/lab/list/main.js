@@ -1,8 +1,8 @@
 // The list of scenarios: its search, what it is narrowed to, the rail that says where one is, and the form that takes
-// an exported run. The server has written every row, with all by which it may be found.
+// an exported run.
 
 import "../../common/chrome.js";
-import { t } from "../../common/i18n.js";
+import { searchList } from "../../common/list_search.js";
 import { acceptDrops, importRun } from "../panels/controls/import_run.js";
 
 const rows = [...document.querySelectorAll(".scenario")];
@@ -10,19 +10,17 @@ const shelves = [...document.querySelectorAll(".shelf")];
 const links = [...document.querySelectorAll(".shelf-links a")];
 const choices = [...document.querySelectorAll(".breaks button")];
 const begin = document.getElementById("begin");
-const search = document.getElementById("search");
 
 const shown = (shelf) => shelf.querySelectorAll(".scenario:not([hidden])").length;
 
-/** Shows the rows that have every word and break in the chosen way; shelves without any go. */
-function narrow() {
-  const words = search.value.toLowerCase().split(/\s+/u).filter(Boolean);
-  const chosen = choices.find((choice) => choice.ariaPressed === "true")?.dataset.breaks;
-  for (const row of rows) {
-    const breaks = row.dataset.breaks.split(" ");
-    row.hidden = !(words.every((word) => row.dataset.words.includes(word)) && (!chosen || breaks.includes(chosen)));
-  }
-  const isNarrow = words.length > 0 || chosen !== undefined;
+const chosen = () => choices.find((choice) => choice.ariaPressed === "true")?.dataset.breaks;
+
+function choose(choice) {
+  for (const one of choices) one.ariaPressed = String(one === choice && one.ariaPressed !== "true");
+}
+
+/** Shelves without any row go, and the rail counts the others. */
+function narrowShelves(isNarrow) {
   begin.hidden = isNarrow;
   for (const shelf of shelves) shelf.hidden = shown(shelf) === 0;
   for (const link of links) {
@@ -30,37 +28,20 @@ function narrow() {
     link.hidden = section.hidden;
     if (section !== begin) link.querySelector(".number").textContent = shown(section);
   }
-  const found = rows.filter((row) => !row.hidden).length;
-  document.getElementById("found").textContent = isNarrow ? t("lab.list.found", { found, n: rows.length }) : "";
-  document.getElementById("nothing").hidden = found > 0;
-  const address = new URL(location.href);
-  if (search.value) address.searchParams.set("q", search.value);
-  else address.searchParams.delete("q");
-  history.replaceState(history.state, "", address);
 }
 
-function choose(choice) {
-  for (const one of choices) one.ariaPressed = String(one === choice && one.ariaPressed !== "true");
-  narrow();
-}
-
-function showAll() {
-  search.value = "";
-  choose(null);
-  search.focus();
-}
-
-search.addEventListener("input", narrow);
-search.addEventListener("keydown", (event) => event.key === "Escape" && showAll());
-for (const choice of choices) choice.addEventListener("click", () => choose(choice));
-document.getElementById("show-all").addEventListener("click", showAll);
-document.addEventListener("keydown", (event) => {
-  if (event.key !== "/" || event.target.closest("input, select")) return;
-  event.preventDefault();
-  search.focus();
+const narrow = searchList(rows, "lab.list.found", {
+  isChosen: (row) => !chosen() || row.dataset.breaks.split(" ").includes(chosen()),
+  hasChoice: () => chosen() !== undefined,
+  dropChoice: () => choose(null),
+  after: narrowShelves,
 });
-search.value = new URLSearchParams(location.search).get("q") ?? "";
-if (search.value) narrow();
+for (const choice of choices) {
+  choice.addEventListener("click", () => {
+    choose(choice);
+    narrow();
+  });
+}
 
 // The first section in the upper part of the window is where one is.
 const inSight = new Set();

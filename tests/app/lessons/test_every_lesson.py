@@ -7,6 +7,7 @@ from collections import Counter
 import pytest
 
 from app.lab.views.world_view import WorldView
+from app.lessons.course import load_course
 from app.lessons.expression import figure_text
 from app.lessons.judge import Answer, judge, right_answers
 from app.lessons.lesson import LESS, ChoicePrediction, ClickPrediction, NumberPrediction
@@ -31,9 +32,14 @@ from engine.lab.scenario.scenario import LANGUAGES, RAFT_ROLES
 from engine.lab.work.store_clients import STORE_TIMEOUT_MS
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
+from tests.app.lessons.test_lesson_facts import as_read
 
 #: How often a learner may have to press play until a step is done.
 PRESSES_MAX = 4
+#: How often the right choice may stand out by its length.
+STANDS_OUT_MAX = 0.4
+#: How often 2 may be the right number: "it happens twice" must not become a reflex.
+TWO_MAX = 0.1
 
 
 def rehearsal_of(name):
@@ -41,6 +47,11 @@ def rehearsal_of(name):
 
 
 every_lesson = pytest.mark.parametrize("name", lesson_names())
+#: Of each track one; of the others the worlds are played again by `make test-rest`.
+QUICK = ("04-three-locks", "07-half-messages", "19-idempotence-five-ways", "22-commit-log-and-partition-log")
+some_lessons_quickly = pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in lesson_names()]
+)
 
 
 def test_the_first_two_lessons_are_there():
@@ -64,7 +75,7 @@ def test_the_stage_names_what_it_is_about_and_what_the_first_step_speaks_of_runs
 def places_of_right_answers(name):
     """(number of answers, place of the right one) of every choice of a lesson, as a page shows them."""
     rehearsal = rehearsal_of(name)
-    data = lesson_data(load_lesson(name), rehearsal, {}, lesson_names())
+    data = lesson_data(load_lesson(name), rehearsal, {}, load_course())
     for rehearsed, shown in zip(rehearsal.steps, data["steps"], strict=True):
         if rehearsed.step.choices():
             identities = [choice["id"] for choice in shown["predict"]["choices"]]
@@ -89,7 +100,7 @@ def test_in_one_lesson_the_right_answers_stand_in_every_place_equally_often(name
         assert max(times) - min(times) <= 1, times
 
 
-@every_lesson
+@some_lessons_quickly
 def test_a_rehearsal_does_the_same_every_time(name):
     again = rehearse(load_lesson(name))
     assert again.end == rehearsal_of(name).end
@@ -132,7 +143,7 @@ def test_no_text_is_left_in_the_other_language(name):
         assert not any("\u3000" <= character <= "\uffef" for character in "".join(prose.pieces)), prose.place
 
 
-@every_lesson
+@some_lessons_quickly
 def test_the_link_of_a_step_leads_to_where_it_begins_and_a_learner_who_goes_on_too_far_is_judged_the_same(name):
     """Both in one go: to get there takes longer than to look. Too far: some events further than the step's action."""
     for rehearsed in rehearsal_of(name).steps:
@@ -233,11 +244,7 @@ def test_the_result_of_a_number_question_names_the_right_number_by_an_expression
             assert figure_text(right) in named, rehearsed.step.identity
 
 
-#: Those that were written before these rules are not held to them.
-young_lessons = pytest.mark.parametrize("name", [name for name in lesson_names() if name[:2] >= "17"])
-
-
-@young_lessons
+@every_lesson
 def test_each_wrong_answer_has_an_explanation_of_its_own(name):
     lesson = load_lesson(name)
     for rehearsed in rehearsal_of(name).steps:
@@ -255,6 +262,53 @@ def test_each_wrong_answer_has_an_explanation_of_its_own(name):
             assert set(wrong) <= set(text.steps[step.identity].wrong), step.identity
             reasons = ["".join(prose.pieces) for prose in text.steps[step.identity].wrong.values()]
             assert len(set(reasons)) == len(reasons)
+
+
+def rehearsed_steps(name):
+    """Those that ask something."""
+    yield from (rehearsed for rehearsed in rehearsal_of(name).steps if rehearsed.step.prediction)
+
+
+def lengths(name, language):
+    """Of each choice of a lesson: how long the right answer is, and how long the others are."""
+    text = load_lesson(name).texts[language]
+    for rehearsed in rehearsed_steps(name):
+        if isinstance(rehearsed.step.prediction, ChoicePrediction):
+            (right,) = right_answers(rehearsed.step.prediction, rehearsed.after)
+            choices = text.steps[rehearsed.step.identity].choices
+            length = {choice: len("".join(as_read(prose).split())) for choice, prose in choices.items()}
+            right_length = length.pop(str(right))
+            yield right_length, list(length.values())
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_right_choice_is_seldom_the_shortest_or_the_longest(language):
+    choices = [choice for name in lesson_names() for choice in lengths(name, language)]
+    shortest = sum(right < min(others) for right, others in choices)
+    longest = sum(right > max(others) for right, others in choices)
+    assert shortest <= STANDS_OUT_MAX * len(choices)
+    assert longest <= STANDS_OUT_MAX * len(choices)
+
+
+def test_two_is_seldom_the_right_number():
+    numbers = [
+        right_answers(rehearsed.step.prediction, rehearsed.after)
+        for name in lesson_names()
+        for rehearsed in rehearsed_steps(name)
+        if isinstance(rehearsed.step.prediction, NumberPrediction)
+    ]
+    assert numbers.count((2,)) <= TWO_MAX * len(numbers)
+
+
+@every_lesson
+def test_no_answer_is_right_already_when_it_is_asked_for(name):
+    for rehearsed in rehearsed_steps(name):
+        before, after = (right_answers(rehearsed.step.prediction, view) for view in (rehearsed.before, rehearsed.after))
+        assert before != after, rehearsed.step.identity
+
+
+#: Those that were written before these rules are not held to them.
+young_lessons = pytest.mark.parametrize("name", [name for name in lesson_names() if name[:2] >= "17"])
 
 
 @young_lessons
@@ -318,7 +372,7 @@ def test_what_the_lessons_tell_of_idempotence_are_the_engine_s_defaults():
     assert DEFAULT_EXPIRY_MS == 600_000
     assert (judge_of_losses.SETTLING_MS, loss_watch.SETTLING_MS) == (30_000, 2_000)
     assert STORE_TIMEOUT_MS == 5_000
-    assert len(STRATEGIES) == 10
+    assert len(STRATEGIES) == 11
 
 
 def test_what_the_lessons_tell_of_transactions_are_the_engine_s_defaults():

@@ -206,7 +206,7 @@ def test_a_heading_within_code_is_code(tmp_path):
 @pytest.fixture
 def own_lessons(tmp_path, monkeypatch):
     """A folder of tutorials of its own, with one lesson."""
-    for module in ("engine.lab.scenario.scenario_files", "app.lessons.lesson_files"):
+    for module in ("engine.lab.scenario.scenario_files", "app.lessons.lesson_files", "app.lessons.course"):
         monkeypatch.setattr(f"{module}.tutorials_folder", lambda: tmp_path)
     return tmp_path
 
@@ -227,6 +227,8 @@ def test_a_broken_lesson_says_on_its_page_what_is_wrong_and_the_others_stay(own_
     write_lesson(own_lessons)
     (own_lessons / "07-small").rename(own_lessons / "06-whole")
     write_lesson(own_lessons, (YAML, "minutes: 5", "minutes: 500"))
+    course = "tracks: [{id: own, title: {en: Own, zh: 自己的}, lessons: {06-whole: [], 07-small: []}}]"
+    (own_lessons / "course.yaml").write_text(course, encoding="utf-8")
     server = create_app(FixtureSource(0), WebSettings(lab_has_thread=False))
     http = server.app.test_client()
     broken = http.get("/tutorials/07-small")

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from app.lessons.course import load_course
 from app.lessons.lesson_files import lesson_names
 from app.lessons.progress import DoneStep
 from app.web_application import WebSettings, create_app
@@ -38,12 +39,17 @@ def test_a_lesson_that_does_not_exist_is_a_404(lab, name):
         assert http.post(f"/api/lessons/{name}/{what}", json={}).status_code == 404
 
 
-def test_lessons_stand_in_an_order(lab):
-    http = lab.server.app.test_client()
-    first, second = lesson_names()[:2]
+def test_list_and_next_lesson_follow_the_course_and_show_what_a_lesson_builds_on(lab):
+    http, course = lab.server.app.test_client(), load_course()
+    page = http.get("/tutorials").text
+    assert [track.identity for track in course.tracks] == re.findall('id="track-([a-z]+)"', page)
+    assert re.findall('data-lesson="([^"]+)"', page) == course.names()
+    assert '<a href="/tutorials/03-ordered-consumption">lesson 3</a>' in page
+    first, second, third, *_ = course.names()
+    data = lesson_data(http, second)
+    assert (data["previous"], data["next"]) == (first, third)
+    assert data["needs"] == [{"number": 1, "name": first}]
     assert lesson_data(http, first)["previous"] is None
-    assert lesson_data(http, first)["next"] == second
-    assert lesson_data(http, second)["previous"] == first
 
 
 def test_a_lesson_s_scenario_is_no_preset_of_the_lab_but_can_be_opened_there(lab):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import hmac
 import json
+import re
 import socket
 import struct
 import time
@@ -23,7 +24,9 @@ GET_MAX_OFFSET = 30
 END_TRANSACTION = 37
 QUERY_CONSUMER_OFFSET = 14
 UPDATE_AND_CREATE_TOPIC = 17
+GET_CONSUMER_LIST_BY_GROUP = 38
 GET_ROUTEINFO_BY_TOPIC = 105
+GET_CONSUMER_RUNNING_INFO = 307
 _READ_AND_WRITE = 6
 _PULL_WITH_SUBSCRIPTION = 1 << 2
 _COMPRESSED = 1
@@ -148,6 +151,19 @@ def committed_offset(broker: str, group: str, topic: str, queue_id: int) -> int 
             return None
         raise
     return int(header["extFields"]["offset"])
+
+
+def queues_of_members(broker: str, group: str, topic: str) -> list[list[int]]:
+    """Return the queues of ``topic`` that each member of ``group`` consumes, as the members themselves report."""
+    _, listed = request(broker, GET_CONSUMER_LIST_BY_GROUP, {"consumerGroup": group})
+    # A regular expression, as fastjson's maps have objects for keys, which is not JSON.
+    queue = re.compile(rb'"queueId":(\d+),"topic":"%s"' % topic.encode())
+    queues = []
+    for client_id in json.loads(listed)["consumerIdList"]:
+        fields = {"consumerGroup": group, "clientId": client_id, "jstackEnable": "false"}
+        _, told = request(broker, GET_CONSUMER_RUNNING_INFO, fields)
+        queues.append(sorted({int(number) for number in queue.findall(told)}))
+    return queues
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 Both clusters get the same topics, messages and consumer; then the same script of commands runs against both, in one
 JVM each and in the same order, and the outputs are compared command by command and line by line. What
-:func:`normalised` replaces is the whole list of allowed differences. ``docs/mqadmin.md`` lists all commands.
+:func:`normalised` replaces is the whole list of allowed differences. ``docs/operating/mqadmin.md`` lists all commands.
 """
 
 from __future__ import annotations

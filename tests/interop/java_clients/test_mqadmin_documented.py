@@ -1,4 +1,4 @@
-"""``docs/mqadmin.md`` and the script of ``test_mqadmin.py`` speak of the same commands. Needs no Java."""
+"""``docs/operating/mqadmin.md`` and the script of ``test_mqadmin.py`` speak of the same commands. Needs no Java."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.broker.tables.broker_configuration import CHANGEABLE
 from tests.interop.harness.installs import REPOSITORY
 from tests.interop.java_clients.test_mqadmin import SCRIPT
 
-_PAGE = (REPOSITORY / "docs" / "mqadmin.md").read_text("utf-8")
+_PAGE = (REPOSITORY / "docs" / "operating" / "mqadmin.md").read_text("utf-8")
 _ROW = re.compile(r"^\| `(\w+)` \| (same|other values|works) \|", re.MULTILINE)
 _VERDICTS = dict(_ROW.findall(_PAGE.partition("<!-- commands -->")[2].partition("<!-- end -->")[0]))
 

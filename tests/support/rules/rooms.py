@@ -23,6 +23,7 @@ ROOMS: Mapping[str, tuple[str, ...]] = {
         "pipeline",
         "storage",
         "live",
+        "glossary",
         "lab",
         "lessons",
         "articles",

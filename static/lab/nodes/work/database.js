@@ -45,6 +45,7 @@ const Tables = memo(
       }
     >
       <${Transactions} open=${part.open} />
+      ${part.binlog && html`<${TwoLogs} logged=${part.binlog} />`}
       <ul class="work-rows" ref=${keepsRoom} aria-label=${t("lab.work.orders")}>
         ${part.orders.length === 0 && html`<li class="quiet">${t("lab.work.no_orders")}</li>`}
         ${part.orders.slice(0, MOST_ORDERS).map((row) => html`<${Order} key=${row.key} row=${row} />`)}
@@ -65,6 +66,25 @@ const Tables = memo(
     </${Part}>
   `,
 );
+
+/** The newest transactions of redo log and binlog, and what recovery has decided about them. */
+const TwoLogs = ({ logged }) =>
+  html`<ul class="work-rows work-transactions" ref=${keepsRoom} aria-label=${t("lab.work.two_logs")}>
+    ${logged.map(
+      (one) => html`<li
+        key=${one.xid}
+        class=${`work-row ${one.state === "prepared" ? "is-waits" : ""}`}
+        title=${t(`lab.work.two_logs_${one.is_in_binlog ? "in" : "out"}`, one)}
+      >
+        <strong class="number">XID ${one.xid}</strong>
+        <span class="ellipsis">${t(`lab.work.xid_${one.state.replace("-", "_")}`)}</span>
+        <span class="quiet">
+          ${t(one.is_in_binlog ? "lab.work.in_binlog" : "lab.work.not_in_binlog")}
+          ${one.by_recovery && html` <span class="badge">${t("lab.work.by_recovery")}</span>`}
+        </span>
+      </li>`,
+    )}
+  </ul>`;
 
 /** What was taken or noted without an order has no column for it. */
 const statusOf = ({ status }) => (status === "taken" || status === "noted" ? t(`lab.work.${status}`) : status);

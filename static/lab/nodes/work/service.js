@@ -52,6 +52,6 @@ const Call = ({ row }) =>
   >
     <span class="ellipsis">${row.key}</span><span class="quiet ellipsis">${row.operation}</span>
     <span class="work-by">
-      ${row.times > 1 ? html`<span class="badge badge-bad number">×${row.times}</span>` : "✓"}
+      ${row.times === 1 ? "✓" : html`<span class="badge badge-bad number">×${row.times}</span>`}
     </span>
   </li>`;

@@ -182,3 +182,19 @@ def test_a_consumer_that_has_suspended_itself_says_why():
         apply(run, "setting", "C1", name="idempotence_stops_after", value=1)
         alarm = view_of(run_to_ms(run, 6_000))["nodes"]["C1"]["idempotence"]["alarm"]
     assert (alarm["key"], alarm["deliveries"]) == ("order-2", 1)
+
+
+def test_a_database_with_a_binlog_shows_what_its_two_logs_say_and_what_recovery_has_decided():
+    with LabRun(load_scenario("mysql-two-phase"), check=False) as run:
+        dying = view_of(run_to_ms(run, 10_390))["nodes"]["D1"]["database"]["binlog"][-1]
+        recovered = view_of(run_to_ms(run, 11_100))["nodes"]["D1"]["database"]["binlog"][-1]
+    assert (dying["state"], dying["is_in_binlog"], dying["by_recovery"]) == ("prepared", True, False)
+    assert (recovered["xid"], recovered["state"], recovered["by_recovery"]) == (dying["xid"], "committed", True)
+
+
+def test_a_service_shows_the_reservations_that_stand_and_whether_it_keeps_their_states():
+    with LabRun(load_scenario("tcc"), check=False) as run:
+        apply(run, "setting", "S1", name="keeps_reservation_states", value=False)
+        nodes = view_of(run_to_ms(run, 1_300))["nodes"]
+    assert nodes["S2"]["service"]["calls"] == [{"operation": "confirm", "key": "order-0", "times": 1}]
+    assert [nodes[name]["service"]["is_idempotent"] for name in ("S1", "S2")] == [False, True]

@@ -20,12 +20,15 @@ from engine.client import (
     SendFailed,
     TooManyPendingRequests,
     create_reply_message,
+    is_expired,
     is_request,
     select_message_queue_by_hash,
 )
 from engine.client.producer.request_future_table import RequestFutureTable
 from engine.protocol.request_code import RequestCode
 from engine.runtime.lab.lab_runtime import LabMachines
+from tests.support.idempotence.deliveries import START_MS
+from tests.support.idempotence.deliveries import message as message_of
 from tests.support.lab.lab_cluster import LabCluster
 from tests.support.lab.stub_server import StubServer, answer_routes, refuse, route_of, silent, stored
 
@@ -329,3 +332,20 @@ def test_the_scan_fails_what_is_over_and_leaves_the_rest():
         assert table.take("b") is long
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize(
+    ("properties", "age_ms", "expired"),
+    [
+        ({"TTL": "2000"}, 1_999, False),
+        ({"TTL": "2000"}, 2_000, True),
+        ({}, 1_000_000, False),
+        ({"TTL": "soon"}, 1_000_000, False),
+        ({"TTL": "-1"}, 1_000_000, False),
+        ({"TTL": "2000", "CLUSTER": None}, 1_000_000, False),
+    ],
+)
+def test_a_request_is_expired_when_nobody_waits_for_its_reply_any_more(properties, age_ms, expired):
+    needed = {"CLUSTER": "c", "CORRELATION_ID": "1", "REPLY_TO_CLIENT": "q"}
+    found = {name: value for name, value in (needed | properties).items() if value is not None}
+    assert is_expired(message_of(1, **found), START_MS + age_ms) is expired

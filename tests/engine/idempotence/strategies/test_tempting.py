@@ -17,6 +17,7 @@ from engine.idempotence.strategies.tempting import (
     NoStrategy,
     ReplaceInto,
     SelectForUpdate,
+    SetIfAbsent,
 )
 from tests.support.idempotence.deliveries import START_MS, SetClock, claim_of
 from tests.support.idempotence.store_kinds import StoreKind, Stores
@@ -187,5 +188,27 @@ def test_a_lease_that_ends_while_the_work_goes_on_lets_the_next_one_in(kind: Sto
         await first
         assert done == 2
         assert await strategy.run(claim_of("4", clock.time_ms), quick) is Verdict.SWALLOWED
+
+    kind.run(check)
+
+
+def test_a_key_that_is_set_before_the_work_drops_duplicates_and_what_has_failed(kind: StoreKind):
+    async def check(stores: Stores) -> None:
+        strategy = SetIfAbsent(stores.first)
+        await strategy.prepare()
+        assert await work_of_two_at_once(strategy) == 1
+
+        async def fail(_transaction: object) -> None:
+            raise ZeroDivisionError
+
+        async def work(_transaction: object) -> None:
+            raise AssertionError("the message was dropped")
+
+        other = claim_of("1")._replace(key=claim_of("1").key._replace(business_key="order-2"))
+        with pytest.raises(ZeroDivisionError):
+            await strategy.run(other, fail)
+        long_after = START_MS + DEFAULT_EXPIRY_MS + 1  # the key is kept for the retention, no expiry ends it
+        again = other._replace(owner="2", message_id="another", digest="another body", now_ms=long_after)
+        assert await strategy.run(again, work) is Verdict.SWALLOWED
 
     kind.run(check)

@@ -23,12 +23,20 @@ def story_of(plan, processes):
 @pytest.mark.parametrize(
     ("scenario", "wishes"),
     [
-        ("two-consumers", {"max_stalls": 1, "pause_ms": (3_000,), "hold_ms": (2_000, 50), "to_ms": 420}),
-        ("two-consumers", {"max_stalls": 2, "to_ms": 417}),
+        pytest.param(
+            "two-consumers",
+            {"max_stalls": 1, "pause_ms": (3_000,), "hold_ms": (2_000, 50), "to_ms": 420},
+            marks=pytest.mark.thorough,
+        ),
+        pytest.param("two-consumers", {"max_stalls": 2, "to_ms": 417}, marks=pytest.mark.thorough),
         ("two-consumers", {"max_stalls": 1, "without": ("process-queue-lock",)}),
         ("bank-naive", {}),
         ("bank-naive", {"max_losses": 2, "max_crashes": 1, "max_stalls": 1, "lose": (REPLY,), "max_schedules": 60}),
-        ("bank-transaction", {"max_losses": 1, "max_crashes": 1, "max_stalls": 0, "to_ms": 1_300, "max_schedules": 40}),
+        pytest.param(
+            "bank-transaction",
+            {"max_losses": 1, "max_crashes": 1, "max_stalls": 0, "to_ms": 1_300, "max_schedules": 40},
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_a_search_that_forks_has_the_same_outcomes_in_the_same_order(scenario, wishes):

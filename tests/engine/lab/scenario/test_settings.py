@@ -15,9 +15,9 @@ def test_a_setting_is_found_under_our_name_and_under_rocketmqs():
     assert (ours.default, ours.unit) == (60_000, "ms")
 
 
-def test_every_role_but_those_of_stores_has_settings_with_a_unit_where_the_name_has_one():
+def test_every_role_but_a_redis_has_settings_with_a_unit_where_the_name_has_one():
     without = [role for role, settings in SETTINGS.items() if not settings]
-    assert without == [Role.DATABASE, Role.REDIS]
+    assert without == [Role.REDIS]
     for settings in SETTINGS.values():
         for name, setting in settings.items():
             assert (setting.unit == "ms") == name.endswith(("_ms", "_mills", "_millis"))

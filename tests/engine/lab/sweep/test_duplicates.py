@@ -31,7 +31,7 @@ def calm(way: str) -> DuplicateFigures:
     return run_chunk(WayTask("calm", CALM, way), SeedRange(1, 1))
 
 
-@pytest.mark.parametrize("way", ["message-table", "state-table", "state-condition", "version", "lease-lock"])
+@pytest.mark.parametrize("way", ["message-table", "state-table", "state-condition", "version", "lease-lock", "setnx"])
 def test_without_faults_those_that_are_made_for_it_catch_every_duplicate(way):
     figures = calm(way)
     assert (figures.orders, figures.deliveries, figures.duplicates) == (6, 12, 6)

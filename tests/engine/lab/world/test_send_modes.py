@@ -129,7 +129,7 @@ def test_a_request_that_is_never_sent_ends_as_a_send_and_as_a_request():
     [
         ("mode: later", "mode"),
         ("mode: async, batch: 2", "mode: 'async' is not allowed with batch"),
-        ('back_pressure: "false"', "back_pressure: is allowed only with mode: async"),
+        ('back_pressure: "false"', "back_pressure: is allowed only with mode: async or request"),
     ],
 )
 def test_a_mode_that_cannot_be_is_refused(addition: str, complaint: str):

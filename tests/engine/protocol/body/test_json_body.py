@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import FrozenInstanceError, dataclass, field, fields, is_dataclass
+from enum import Enum, StrEnum
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
 
-from engine.protocol.body import json_body
+from engine.protocol.body import admin_bodies, bodies, heartbeat_data, json_body
 from engine.protocol.body.json_body import JsonBody
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.errors import MalformedBody
@@ -107,3 +108,58 @@ def test_a_thread_that_writes_while_another_finds_out_how_writes_every_field(mon
     finally:
         go_on.set()
         other.join()
+
+
+@dataclass(frozen=True, slots=True)
+class Stone(JsonBody, what="a stone", is_unchangeable=True):
+    names: tuple[str, ...] = ()
+
+
+def test_equal_bytes_of_an_unchangeable_body_are_read_once() -> None:
+    body = b'{"names":["read once"]}'
+    assert Stone.from_json(bytes(bytearray(body))) is Stone.from_json(body)
+    assert Stone.from_json(b'{"names":["other"]}') == Stone(("other",))
+    assert Whole.from_json(TEXT) is not Whole.from_json(TEXT)
+
+
+def test_a_body_too_long_to_be_remembered_is_read_each_time() -> None:
+    body = Stone(("x" * json_body._REMEMBERED_BYTES_MAX,)).to_json()
+    assert Stone.from_json(body) == Stone.from_json(body)
+    assert Stone.from_json(body) is not Stone.from_json(body)
+
+
+def test_the_same_bytes_are_read_as_the_kind_that_was_asked_for() -> None:
+    body = b'{"consumerIdList":[],"lockOKMQSet":[]}'
+    assert bodies.LockBatchResponseBody.from_json(body) == bodies.LockBatchResponseBody(())
+    assert bodies.GetConsumerListByGroupResponseBody.from_json(body) == bodies.GetConsumerListByGroupResponseBody(())
+
+
+def test_an_unreadable_body_is_refused_each_time() -> None:
+    for _ in range(2):
+        with pytest.raises(MalformedBody, match="a stone must be a JSON object"):
+            Stone.from_json(b"[]")
+
+
+def _can_change(annotation: Any) -> bool:
+    """Whether a value of that type may ever be another one: all who read a remembered body share it."""
+    if get_origin(annotation) is tuple:
+        item, rest = get_args(annotation)
+        return rest is not ... or _can_change(item)
+    if not isinstance(annotation, type):
+        return True
+    if issubclass(annotation, str | int | bool | Enum):
+        return False
+    if not is_dataclass(annotation) or not annotation.__dataclass_params__.frozen:  # type: ignore[attr-defined]
+        return True
+    hints = get_type_hints(annotation)
+    return any(_can_change(hints[one.name]) for one in fields(annotation))
+
+
+def test_what_is_called_unchangeable_is_so_all_through() -> None:
+    kinds = [kind for module in (admin_bodies, bodies, heartbeat_data) for kind in vars(module).values()]
+    shared = [kind for kind in kinds if isinstance(kind, type) and issubclass(kind, JsonBody) and kind._is_unchangeable]
+    assert heartbeat_data.HeartbeatData in shared
+    assert [kind for kind in (*shared, Stone) if _can_change(kind)] == []
+    assert _can_change(Whole), "it has a map, and parts that can change"
+    with pytest.raises(FrozenInstanceError):
+        Stone.from_json(b"{}").names = ("changed",)  # type: ignore[misc]

@@ -1,0 +1,51 @@
+// The search of a page that is a list: shows the rows with every word that is typed. The server has written into each
+// row (data-words) all by which it may be found, in both languages. The address keeps the search (?q=).
+
+import { t } from "./i18n.js";
+
+/**
+ * Makes the page's search field search `rows`. `foundKey`: the text that says how many were found.
+ * A page that can be narrowed in another way says whether its choice takes a row (`isChosen`), whether there is one
+ * (`hasChoice`) and how it ends (`dropChoice`); it calls the returned function after a change of it.
+ * `after(isNarrow)` is called when rows were shown and hidden.
+ */
+export function searchList(
+  rows,
+  foundKey,
+  { isChosen = () => true, hasChoice = () => false, dropChoice = () => {}, after = () => {} } = {},
+) {
+  const search = document.getElementById("search");
+
+  function narrow() {
+    const words = search.value.toLowerCase().split(/\s+/u).filter(Boolean);
+    for (const row of rows) row.hidden = !(words.every((word) => row.dataset.words.includes(word)) && isChosen(row));
+    const isNarrow = words.length > 0 || hasChoice();
+    const found = rows.filter((row) => !row.hidden).length;
+    document.getElementById("found").textContent = isNarrow ? t(foundKey, { found, n: rows.length }) : "";
+    document.getElementById("nothing").hidden = found > 0;
+    const address = new URL(location.href);
+    if (search.value) address.searchParams.set("q", search.value);
+    else address.searchParams.delete("q");
+    history.replaceState(history.state, "", address);
+    after(isNarrow);
+  }
+
+  function showAll() {
+    search.value = "";
+    dropChoice();
+    narrow();
+    search.focus();
+  }
+
+  search.addEventListener("input", narrow);
+  search.addEventListener("keydown", (event) => event.key === "Escape" && showAll());
+  document.getElementById("show-all").addEventListener("click", showAll);
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || event.target.closest("input, select")) return;
+    event.preventDefault();
+    search.focus();
+  });
+  search.value = new URLSearchParams(location.search).get("q") ?? "";
+  if (search.value) narrow();
+  return narrow;
+}

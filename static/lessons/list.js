@@ -1,0 +1,6 @@
+// The list of lessons: its search.
+
+import "../common/chrome.js";
+import { searchList } from "../common/list_search.js";
+
+searchList([...document.querySelectorAll(".lesson-item")], "lesson.list.found");
