@@ -71,7 +71,8 @@ def test_the_page_has_every_text_in_both_languages_and_no_answer(lab, name):
             assert "{{" not in text["en"] + text["zh"]
         assert step["after_html"] is None
         assert set(step) == {
-            "id", "heading", "html", "after_html", "point_at", "look_for", "predict", "hints", "action", "action_name", "start_link"
+            "id", "heading", "html", "after_html", "point_at", "look_for", "predict", "hints",
+            "action", "action_name", "start_link",
         }  # fmt: skip
         assert step["predict"] is None or set(step["predict"]) == {"kind", "question", "choices", "targets", "unit"}
 
