@@ -50,8 +50,8 @@ def by_sequence(messages: int, producers: int, partitions: int, records_per_batc
 def by_unique_id(messages: int) -> Price:
     """The broker keeps an index of every id for as long as it keeps the messages, in one file after the other.
 
-    An id that is new has to be looked for in all of them, in each through all ids of its hash slot. Files are alike: one is
-    filled here, and asked for ids that are in none.
+    An id that is new has to be looked for in all of them, in each through all ids of its hash slot. Files are alike:
+    one is filled here, and asked for ids that are in none.
     """
     config = MessageStoreConfig()
     ids_in_slot: dict[int, int] = {}
