@@ -25,7 +25,9 @@ _SEEDS = range(1, 51)
     help='Put the table into this document, where a comment of this command\'s name and one of "end" mark its place.',
 )
 def study(name: str, path: Path | None) -> None:
-    """Tell what one decision saves and costs, by runs of the lab. Times are virtual, the same on every machine.
+    """Tell what one decision saves and costs, by runs of the lab or of parts of the engine.
+
+    Times are virtual, the same on every machine.
 
     \b
     more-queues           a topic gets more queues under load: which orders move, and lose their order

@@ -7,8 +7,8 @@
 ``memory-set``         a set in the process: neither another process nor the next one knows it. Work that was cancelled
                        counts as under way for as long as it lives
 ``lease-lock``         a distributed lock around check, do, note; its lease ends while the work goes on
-``setnx``              ``SET key NX`` before the work: a delivery that sets the key works, all others are dropped. No
-                       work is done twice; work that fails or dies after its key was set is never done
+``setnx``              ``SET key NX`` before the work: a delivery that sets the key works, all others are dropped. While
+                       the key is there, no work is done twice; work that fails or dies after it was set is never done
 """
 
 from __future__ import annotations

@@ -14,12 +14,15 @@ from engine.store.files.store_config import MessageStoreConfig
 from engine.store.queues.index_file import index_file_size
 from engine.store.queues.index_key import index_key_hash
 
+#: Ids that are looked for in the index and are not there.
+_ASKED = 20_000
+
 
 class Price(NamedTuple):
     """Of one way to recognize what came before.
 
     :ivar state_bytes: what is kept once ``messages`` were sent.
-    :ivar look_ups: places that are read for each message, on the average.
+    :ivar look_ups: places that are read for one message more, on the average.
     """
 
     messages: int
@@ -45,15 +48,22 @@ def by_sequence(messages: int, producers: int, partitions: int, records_per_batc
 
 
 def by_unique_id(messages: int) -> Price:
-    """The broker keeps an index of every id for as long as it keeps the messages, in one file after the other."""
+    """The broker keeps an index of every id for as long as it keeps the messages, in one file after the other.
+
+    An id that is new has to be looked for in all of them, in each through all ids of its hash slot. Files are alike:
+    one is filled here, and asked for ids that are in none.
+    """
     config = MessageStoreConfig()
-    chains: dict[int, int] = {}
-    walked = 0
-    full, rest = divmod(messages, config.max_index_num)
-    for number in range(min(messages, config.max_index_num)):
-        slot = index_key_hash("Orders", f"7F00000100002A9F{number:016X}") % config.max_hash_slot_num
-        walked += 1 + chains.get(slot, 0)
-        chains[slot] = chains.get(slot, 0) + 1
-    files = full + bool(rest)
+    ids_in_slot: dict[int, int] = {}
+    in_one = min(messages, config.max_index_num)
+    for number in range(in_one):
+        slot = _slot(number, config)
+        ids_in_slot[slot] = ids_in_slot.get(slot, 0) + 1
+    read_in_one = sum(1 + ids_in_slot.get(_slot(in_one + number, config), 0) for number in range(_ASKED))
+    files = -(-messages // config.max_index_num)
     size = files * index_file_size(config.max_hash_slot_num, config.max_index_num)
-    return Price(messages, size, walked / min(messages, config.max_index_num))
+    return Price(messages, size, files * read_in_one / _ASKED)
+
+
+def _slot(number: int, config: MessageStoreConfig) -> int:
+    return index_key_hash("Orders", f"7F00000100002A9F{number:016X}") % config.max_hash_slot_num

@@ -58,4 +58,8 @@ def test_numbers_cost_by_the_producer_and_ids_by_the_message():
     empty = 4 * len(ProducerStates().encode())
     assert few.state_bytes == more_messages.state_bytes
     assert more_producers.state_bytes - empty == 10 * (few.state_bytes - empty)
-    assert by_unique_id(2_000_000).state_bytes == 10 * by_unique_id(200_000).state_bytes
+    few_ids, many_ids = by_unique_id(200_000), by_unique_id(2_000_000)
+    assert many_ids.state_bytes == 10 * few_ids.state_bytes
+    # An id that is new is looked for in every file.
+    assert many_ids.look_ups == pytest.approx(10 * few_ids.look_ups)
+    assert few_ids.look_ups > 2
