@@ -2,24 +2,47 @@
 
 Keys mean what ``--broker-setting`` and ``--store-setting`` take them for; those that have an option of their own give
 that option its default, so the command line wins. RocketMQ ignores silently what it does not know and what does not
-parse; here both end the start, each with its line, and known keys that have no meaning here are reported.
+parse; here both end the start, each with its line and all at once, and known keys that have no meaning here are
+reported. Each value is judged by itself first, and what is left together.
 """
 
 from __future__ import annotations
 
+import codecs
 import difflib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
-from app.live.engine_settings import BadSetting, parse_setting, parse_value, setting_names, with_settings
+from app.live.engine_settings import (
+    OFTEN_IN_SECONDS,
+    BadSetting,
+    parse_setting,
+    parse_value,
+    rocketmq_name,
+    setting_names,
+    with_settings,
+)
 from app.remote.serve_parameters import addresses, folder, name, port
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.protocol.errors import MalformedBody
-from engine.protocol.json_form.properties_text import numbered_properties
+from engine.protocol.json_form.properties_text import PROPERTIES_MAX_BYTES, numbered_properties
+from engine.replication.majority.group_config import GroupUnclear, parse_peers
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
+
+_Config = TypeVar("_Config", BrokerConfig, MessageStoreConfig)
+
+
+def _peers(text: str) -> str:
+    try:
+        parse_peers(text)
+    except GroupUnclear as error:
+        raise click.BadParameter(str(error)) from None
+    return text
+
 
 #: Keys that are neither of the broker's settings nor of the store's, but options of ``serve``.
 _PLACES = {"storePathRootDir": "data", "dLegerPeers": "group_peers", "dLegerSelfId": "group_self"}
@@ -31,6 +54,7 @@ _CHECKS: Mapping[str, Callable[[str], object]] = {
     "cluster_name": name,
     "port": port,
     "name_server_addresses": addresses,
+    "group_peers": _peers,
 }
 #: The remaining settings of ``BrokerConfig``, ``MessageStoreConfig``, ``NettyServerConfig`` and ``NettyClientConfig``
 #: of 4.9.8, and five keys that files for older brokers have.
@@ -65,6 +89,8 @@ _NAMES_WITHOUT_MEANING = """
     writeBufferLowWaterMark
 """
 _WITHOUT_MEANING = frozenset(_NAMES_WITHOUT_MEANING.split())
+#: What each spelling of a setting means.
+_FIELDS = setting_names(BrokerConfig()) | setting_names(MessageStoreConfig())
 
 
 @dataclass(frozen=True)
@@ -95,45 +121,68 @@ def take_broker_file(context: click.Context, _parameter: click.Parameter, path: 
 
 def read_broker_file(path: Path) -> BrokerFile:
     """Raises :class:`BadSetting`, which lists every bad line, :class:`MalformedBody` and OSError."""
-    entries: dict[str, tuple[int, str]] = {}
-    notes: list[str] = []
-    for line, key, text in numbered_properties(path.read_bytes()):
-        if key in entries:
-            notes.append(f"{path}: {key} of line {line} replaces that of line {entries.pop(key)[0]}")
-        entries[key] = (line, text.strip())
+    with path.open("rb") as file:
+        content = file.read(len(codecs.BOM_UTF8) + PROPERTIES_MAX_BYTES + 1)  # no more: a device may never end
     parsed = _Parsed()
-    problems = []
-    for key, (line, text) in entries.items():
-        try:
-            parsed.take(key, text)
-        except (BadSetting, click.BadParameter) as error:
-            problems.append(f"line {line}: {error}")
-    if problems:
-        raise BadSetting("; ".join(problems))
-    ignored = [f"{key} (line {line})" for key, (line, _) in entries.items() if key in _WITHOUT_MEANING]
+    entries: dict[str, tuple[int, str, str]] = {}
+    notes: list[str] = []
+    for line, key, text in numbered_properties(content.removeprefix(codecs.BOM_UTF8)):
+        if not key:
+            parsed.problems.append(((line,), f"{text[:80]!r} is no setting; write name=value"))
+            continue
+        meant = _FIELDS.get(key, key)
+        if meant in entries:
+            notes.append(f"{path}: {key} of line {line} replaces that of line {entries.pop(meant)[0]}")
+        entries[meant] = (line, key, text.strip())
+    for line, key, text in entries.values():
+        parsed.take(line, key, text)
+    broker, store = parsed.together(BrokerConfig(), parsed.broker), parsed.together(MessageStoreConfig(), parsed.store)
+    if parsed.problems:
+        said = [f"{', '.join(f'line {line}' for line in lines)}: {what}" for lines, what in sorted(parsed.problems)]
+        raise BadSetting("; ".join(said))
+    ignored = [f"{key} (line {line})" for line, key, _ in entries.values() if key in _WITHOUT_MEANING]
     if ignored:
         notes.append(f"{path}: settings of RocketMQ without meaning here, ignored: {', '.join(ignored)}")
-    broker, store = with_settings(BrokerConfig(), parsed.broker), with_settings(MessageStoreConfig(), parsed.store)
+    for setting in OFTEN_IN_SECONDS:
+        value = parsed.broker.get(setting)
+        if isinstance(value, int) and value < 1_000:
+            named = f"{path}: {rocketmq_name(setting)} of line {parsed.lines[setting]}"
+            notes.append(f"{named} is {value} milliseconds, as RocketMQ reads it; a second is 1000")
     return BrokerFile(broker, store, _options(parsed), tuple(notes))
 
 
 class _Parsed:
-    """The values of the entries that were taken so far."""
+    """The values of the entries that were taken so far.
+
+    :ivar problems: lines, and what is wrong with them.
+    :ivar lines: where each setting stands.
+    """
 
     def __init__(self) -> None:
         self.broker: dict[str, object] = {}
         self.store: dict[str, object] = {}
         self.places: dict[str, object] = {}
         self.is_of_group = False
+        self.problems: list[tuple[tuple[int, ...], str]] = []
+        self.lines: dict[str, int] = {}
         self._rooms = ((BrokerConfig(), self.broker), (MessageStoreConfig(), self.store))
 
-    def take(self, key: str, text: str) -> None:
-        """Raises :class:`BadSetting` and click.BadParameter."""
+    def take(self, line: int, key: str, text: str) -> None:
+        """Keep the value, or note what is wrong with it."""
+        try:
+            self._take(line, key, text)
+        except BadSetting as error:
+            self.problems.append(((line,), str(error)))
+        except click.BadParameter as error:
+            self.problems.append(((line,), f"{key}: {error}"))
+
+    def _take(self, line: int, key: str, text: str) -> None:
         for config, values in self._rooms:
             setting = setting_names(config).get(key)
             if setting is not None:
+                self.lines[setting] = line
                 check = _CHECKS.get(setting)
-                values[setting] = check(text) if check else parse_setting(config, key, text)
+                values[setting] = check(text) if check else parse_setting(config, key, text, may_be_seconds=False)
                 return
         if key == _GROUP_SWITCH:
             self.is_of_group = bool(parse_value(key, text, bool))
@@ -142,10 +191,18 @@ class _Parsed:
         elif key not in _WITHOUT_MEANING:
             raise BadSetting(self._unknown(key))
 
+    def together(self, config: _Config, values: Mapping[str, object]) -> _Config:
+        """``config`` with ``values``. Notes those that contradict each other, unless one of them is known to be bad."""
+        try:
+            return with_settings(config, values)
+        except BadSetting as error:
+            in_file = [field for field in error.fields if field in self.lines]
+            if all(field in values for field in in_file):
+                self.problems.append((tuple(sorted(self.lines[field] for field in in_file)), str(error)))
+            return self.together(config, {name: value for name, value in values.items() if name not in error.fields})
+
     def _unknown(self, key: str) -> str:
-        known = {*_PLACES, _GROUP_SWITCH, *_WITHOUT_MEANING}.union(
-            *(setting_names(config) for config, _ in self._rooms)
-        )
+        known = {*_PLACES, _GROUP_SWITCH, *_WITHOUT_MEANING, *_FIELDS}
         close = difflib.get_close_matches(key, sorted(known), n=1, cutoff=0.75)
         meant = f"; did you mean {close[0]}?" if close else " (docs/configuration.md lists all)"
         return f"there is no setting {key[:100]!r}{meant}"

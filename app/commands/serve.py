@@ -306,7 +306,7 @@ def _check_file_size(store: MessageStoreConfig) -> None:
         raise click.BadParameter(
             f"mappedFileSizeCommitLog is {store.mapped_file_size_commit_log}; allowed is {lowest} and more, so that a "
             f"file holds a message of maxMessageSize={store.max_message_size} with its properties",
-            param_hint="--store-setting",
+            param_hint="--store-setting / -c",
         )
 
 

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
+from engine.store.files.setting_rules import SettingsContradict, read_number
 
 _Config = TypeVar("_Config")
 
@@ -39,14 +40,22 @@ _OTHER_SPELLINGS = {
 _IN_BYTES_OF_ENTRIES = ("mapedFileSizeConsumeQueue", "mappedFileSizeConsumeQueue")
 #: RocketMQ gives this one in percent, 75 for our 0.75.
 _OFTEN_IN_PERCENT = ("disk_max_used_space_ratio",)
-#: RocketMQ takes these in milliseconds, and many a broker.conf gives them in seconds. Nobody means 20 ms by 20.
-_OFTEN_IN_SECONDS = ("transaction_time_out_ms", "transaction_check_interval_ms")
+#: RocketMQ takes these in milliseconds, and many an article gives them in seconds. Nobody means 20 ms by 20.
+OFTEN_IN_SECONDS = ("transaction_time_out_ms", "transaction_check_interval_ms")
 _UNITS = ("_ms", "_bytes", "_hours")
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+_NUMBERS = {int: "whole number", float: "number"}
 
 
 class BadSetting(ValueError):
-    """A ``name=value`` of the command line cannot be used; the message names it and what is allowed."""
+    """A setting cannot be used; the message names it and what is allowed.
+
+    :ivar fields: those that contradict each other, where each by itself is allowed.
+    """
+
+    def __init__(self, text: str, fields: tuple[str, ...] = ()) -> None:
+        super().__init__(text)
+        self.fields = fields
 
 
 def apply_settings(config: _Config, assignments: Iterable[str], reserved: Mapping[str, str]) -> _Config:
@@ -71,25 +80,35 @@ def apply_settings(config: _Config, assignments: Iterable[str], reserved: Mappin
 
 
 def with_settings(config: _Config, changes: Mapping[str, object]) -> _Config:
-    """A copy of ``config`` with these fields. Raises :class:`BadSetting` where they contradict each other."""
+    """A copy of ``config`` with these values of :func:`parse_setting`.
+
+    Raises :class:`BadSetting` where they contradict each other.
+    """
     assert dataclasses.is_dataclass(config)
     assert not isinstance(config, type)
     try:
         return dataclasses.replace(config, **typing.cast("dict[str, Any]", changes))
-    except ValueError as error:
-        raise BadSetting(str(error)) from None
+    except SettingsContradict as error:
+        text = str(error)
+        for field in error.fields:
+            text = text.replace(field, rocketmq_name(field))
+        raise BadSetting(text, error.fields) from None
 
 
-def parse_setting(config: object, name: str, text: str) -> object:
+def parse_setting(config: Any, name: str, text: str, *, may_be_seconds: bool = True) -> object:
     """The value of the setting ``name`` of ``config``, in our unit. Raises :class:`BadSetting`."""
     field = setting_names(config)[name]
     value = parse_value(name, text, typing.get_type_hints(type(config))[field])
-    if field in _OFTEN_IN_SECONDS and isinstance(value, int) and value < 1_000:
-        return value * 1_000
-    if field in _OFTEN_IN_PERCENT and isinstance(value, float) and value > 1:
-        return value / 100
-    if name in _IN_BYTES_OF_ENTRIES and isinstance(value, int):
-        return -(-value // ENTRY_SIZE_BYTES)
+    if may_be_seconds and field in OFTEN_IN_SECONDS and isinstance(value, int) and value < 1_000:
+        value *= 1_000
+    elif field in _OFTEN_IN_PERCENT and isinstance(value, float) and value > 1:
+        value /= 100
+    elif name in _IN_BYTES_OF_ENTRIES and isinstance(value, int):
+        value = -(-value // ENTRY_SIZE_BYTES)
+    rule = config.RULES.get(field)
+    if rule is not None and not rule.is_kept(value):
+        or_percent = ", or up to 100 as a percentage" if field in _OFTEN_IN_PERCENT else ""
+        raise BadSetting(f"{name}={text!r}: it must be {rule.allowed}{or_percent}")
     return value
 
 
@@ -119,13 +138,14 @@ def _unknown(name: str, allowed: Mapping[str, str], reserved: Mapping[str, str])
     fields = sorted({field for field in allowed.values() if field not in reserved})
     close = difflib.get_close_matches(name, [other for other in allowed if allowed[other] not in reserved], n=1)
     if close:
-        meant = _rocketmq_name(allowed[close[0]])
+        meant = rocketmq_name(allowed[close[0]])
         return f"there is no setting {name!r}; did you mean {meant}? (docs/configuration.md lists all)"
-    names = "".join(f"\n  {_rocketmq_name(field)}" for field in fields)
+    names = "".join(f"\n  {rocketmq_name(field)}" for field in fields)
     return f"there is no setting {name!r}; allowed are:{names}"
 
 
-def _rocketmq_name(field: str) -> str:
+def rocketmq_name(field: str) -> str:
+    """What RocketMQ calls a field, or would."""
     java_names = {ours: java for java, ours in _JAVA_NAMES.items()}
     return java_names.get(field) or java_style_name(field)
 
@@ -140,10 +160,10 @@ def parse_value(name: str, text: str, wanted: Any) -> object:
         return _BOOLEANS[text.lower()]
     if wanted in (int, float):
         try:
-            number = wanted(text)
+            number = read_number(wanted, text)
         except ValueError:
             raise BadSetting(f"{name}={text!r}: allowed is a {_NUMBERS[wanted]}") from None
-        if number < 0 or number != number or number > 2**63 - 1:
+        if not 0 <= number <= 2**63 - 1:
             raise BadSetting(f"{name}={text!r}: allowed is a {_NUMBERS[wanted]}, not negative")
         return number
     if isinstance(wanted, type) and issubclass(wanted, enum.Enum):
@@ -154,6 +174,3 @@ def parse_value(name: str, text: str, wanted: Any) -> object:
     if typing.get_origin(wanted) is tuple:
         return tuple(part.strip() for part in text.split(";") if part.strip())
     return text
-
-
-_NUMBERS = {int: "whole number", float: "number"}

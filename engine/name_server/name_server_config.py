@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from engine.store.files.setting_rules import PORT, check_rules
+
 
 @dataclass(slots=True)
 class NameServerConfig:
@@ -24,3 +26,7 @@ class NameServerConfig:
     max_brokers: int = 1_000
     max_topics: int = 100_000
     max_kv_entries: int = 10_000
+
+    def __post_init__(self) -> None:
+        """Raises ValueError that names the setting, what it is and what is allowed."""
+        check_rules(self, {"port": PORT})

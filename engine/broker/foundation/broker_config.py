@@ -12,10 +12,40 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from functools import cache
+from typing import ClassVar
 
 from engine.protocol.permission import PERM_READ_WRITE
 from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
 from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES, UNSENT_SHARE_MAX_BYTES
+from engine.store.files.setting_rules import PORT, SettingRule, SettingsContradict, between, check_rules
+
+#: Of 0 ms they would never let time pass.
+_INTERVALS = (
+    "ha_send_heartbeat_interval_ms",
+    "ha_housekeeping_interval_ms",
+    "slave_synchronize_interval_ms",
+    "transaction_check_interval_ms",
+    "hold_check_interval_ms",
+    "channel_scan_interval_ms",
+    "register_name_server_period_ms",
+    "flush_consumer_offset_interval_ms",
+    "flush_config_interval_ms",
+    "flush_delay_offset_interval_ms",
+    "flush_consumer_filter_interval_ms",
+)
+_RULES: Mapping[str, SettingRule] = {
+    "port": PORT,
+    "ha_listen_port": PORT,
+    "replica_count": between(1, 9),
+    "broker_permission": between(0, 7, " (4 to read, plus 2 to write)"),
+    "max_error_rate_of_bloom_filter": between(1, 99),
+    "expect_consumer_num_use_filter": between(1),
+    # Without words no expression would ever be taken.
+    "max_filter_words_per_second": between(1),
+    # With less than one connection's share honest readers would be cut in the middle of their replies.
+    "max_unsent_bytes": between(UNSENT_SHARE_MAX_BYTES),
+    **dict.fromkeys(_INTERVALS, between(1)),
+}
 
 
 @dataclass(slots=True)
@@ -189,26 +219,26 @@ class BrokerConfig:
     #: first. Room for a thousand pulls of 256 KiB; a machine with 1 GiB bears it.
     max_unsent_bytes: int = UNSENT_ALL_LIMIT_BYTES
 
+    #: What each must be, whatever the others are.
+    RULES: ClassVar[Mapping[str, SettingRule]] = _RULES
+
     def __post_init__(self) -> None:
-        # With less than one connection's share honest readers would be cut in the middle of their replies; without
-        # words no expression would ever be taken.
-        for name, low in (("max_unsent_bytes", UNSENT_SHARE_MAX_BYTES), ("max_filter_words_per_second", 1)):
-            if getattr(self, name) < low:
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {low}")
+        """Raises ValueError that names the setting, what it is and what is allowed."""
+        check_rules(self, _RULES)
         heartbeat_ms, least_ms = self.group_heartbeat_interval_ms, self.group_election_timeout_min_ms
         if not 10 <= heartbeat_ms <= least_ms // 3 <= least_ms <= self.group_election_timeout_max_ms <= 600_000:
-            raise ValueError(
+            raise SettingsContradict(
+                ("group_heartbeat_interval_ms", "group_election_timeout_min_ms", "group_election_timeout_max_ms"),
                 f"group_heartbeat_interval_ms is {heartbeat_ms}, group_election_timeout_min_ms {least_ms} and "
                 f"group_election_timeout_max_ms {self.group_election_timeout_max_ms}: at least 10, at least three "
-                "times as much, at least as much, and at most 600,000"
+                "times as much, at least as much, and at most 600,000",
             )
-        if not 1 <= self.replica_count <= 9:
-            raise ValueError(f"replica_count is {self.replica_count}; allowed: 1 to 9")
         is_slave = self.broker_role is BrokerRole.SLAVE
         if is_slave is (self.broker_id == 0):
-            raise ValueError(
+            raise SettingsContradict(
+                ("broker_id", "broker_role"),
                 f"broker_id is {self.broker_id} and broker_role {self.broker_role.value}: "
-                "a master has id 0, a SLAVE 1 or more"
+                "a master has id 0, a SLAVE 1 or more",
             )
 
     def to_properties(self) -> dict[str, str]:

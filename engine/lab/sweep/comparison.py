@@ -22,6 +22,7 @@ from engine.lab.scenario.scenario_nodes import THREADS_MAX
 from engine.lab.scenario.scenario_traffic import BATCH_MAX, BODY_BYTES_MAX, clash_of
 from engine.lab.scenario.settings import check_settings, find_setting
 from engine.lab.sweep.client_figures import ClientFigures, ConsumerMeter, ProducerMeter
+from engine.store.files.setting_rules import read_number
 from engine.texts import Text
 
 #: Runs of one comparison.
@@ -90,7 +91,7 @@ def _parse_value(spec: NodeSpec, name: str, word: str) -> SettingValue:
         value = word == "true"
     elif kind in (int, float):
         try:
-            value = kind(word)
+            value = read_number(kind, word)
         except ValueError:
             raise SettingRefused(
                 "refusal.wrong_type", name=name, expected=Text(f"refusal.type.{kind.__name__}"), value=word

@@ -16,7 +16,7 @@ from engine.protocol.errors import MalformedBody
 from engine.protocol.java_text import java_text
 
 #: More text than any list of settings has.
-_MAX_BYTES: Final = 1 << 16
+PROPERTIES_MAX_BYTES: Final = 1 << 16
 _ENTRY: Final = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _CONTROL: Final = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
@@ -27,19 +27,28 @@ def parse_properties(body: bytes) -> dict[str, str]:
 
     Raises :class:`MalformedBody`.
     """
-    return {name: value for _, name, value in numbered_properties(body)}
+    settings: dict[str, str] = {}
+    for line, name, value in numbered_properties(body):
+        if not name:
+            raise MalformedBody(f"line {line}: {value[:80]!r} is no setting; write name=value")
+        settings[name] = value
+    return settings
 
 
 def numbered_properties(body: bytes) -> Iterator[tuple[int, str, str]]:
-    """Each entry with the number of its first line, in the order of the text. Raises :class:`MalformedBody`."""
-    if len(body) > _MAX_BYTES:
-        raise MalformedBody(f"{len(body)} bytes of settings; allowed: {_MAX_BYTES}")
+    """Each entry with the number of its first line, in the order of the text; without a name, "" and the whole entry.
+
+    Raises :class:`MalformedBody` for too much text.
+    """
+    if len(body) > PROPERTIES_MAX_BYTES:
+        raise MalformedBody(f"more than {PROPERTIES_MAX_BYTES} bytes of settings, which is what is allowed")
     for first, text in _logical_lines(java_text(body)):
         entry = text.strip()
         match = _ENTRY.fullmatch(entry)
         if match is None or not match[1]:
-            raise MalformedBody(f"line {first}: {entry[:80]!r} is no setting; write name=value")
-        yield first, _unescape(match[1]), _unescape(match[2])
+            yield first, "", entry
+        else:
+            yield first, _unescape(match[1]), _unescape(match[2])
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

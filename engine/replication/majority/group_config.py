@@ -32,6 +32,14 @@ class GroupConfig:
 
 
 def parse_group(peers: str, name: str) -> GroupConfig:
+    """The member ``name`` of :func:`parse_peers`. Raises :class:`GroupUnclear`."""
+    addresses = parse_peers(peers)
+    if name not in addresses:
+        raise GroupUnclear(f"{name!r} is not one of the members {', '.join(addresses)}")
+    return GroupConfig(name, addresses)
+
+
+def parse_peers(peers: str) -> dict[str, str]:
     """``peers`` as DLedger has them: ``n0-127.0.0.1:40911;n1-127.0.0.1:40912``. Raises :class:`GroupUnclear`."""
     addresses: dict[str, str] = {}
     for text in peers.split(";"):
@@ -41,6 +49,4 @@ def parse_group(peers: str, name: str) -> GroupConfig:
         if found[1] in addresses or found[2] in addresses.values():
             raise GroupUnclear(f"{text!r}: each member has a name and an address of its own")
         addresses[found[1]] = found[2]
-    if name not in addresses:
-        raise GroupUnclear(f"{name!r} is not one of the members {', '.join(addresses)}")
-    return GroupConfig(name, addresses)
+    return addresses

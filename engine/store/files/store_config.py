@@ -7,11 +7,15 @@ sparse on disk, but tools that copy a data folder do not always know that. Every
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
+from typing import ClassVar
 
 from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
+from engine.store.files.setting_rules import SettingRule, between, check_rules
 
 _MEBIBYTE = 1024 * 1024
 #: The smallest commit-log file: room for a short message with its properties. Tests use such files; a server wants
@@ -21,22 +25,58 @@ COMMIT_LOG_FILE_MIN_BYTES = 512
 FILE_MAX_BYTES = 2**31 - 1
 _UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
-#: The least value of settings that have no greatest one.
-_LEAST = {
-    "mapped_file_size_consume_queue_entries": 1,
-    "max_hash_slot_num": 1,
-    "max_index_num": 2,
-    "flush_interval_commit_log_ms": 1,
-    "flush_interval_consume_queue_ms": 1,
-    "flush_consume_queue_thorough_bytes": 1,
-    "sync_flush_timeout_ms": 1,
-    "clean_resource_interval_ms": 1,
-    "max_message_size": 1,
-    "files_checked_after_normal_exit": 1,
-    "check_commit_log_interval_hours": 1,
-    "check_commit_log_bytes_per_second": 0,
-    "clean_file_forcibly_min_age_hours": 0,
-    "max_mapped_files": 2,
+_DELAY = re.compile(r"0*[1-9][0-9]{0,8}[smhd]")
+
+
+def _hours(text: str) -> tuple[int, ...]:
+    """See ``delete_hours``."""
+    words = [word.strip() for word in text.split(";") if word.strip()]
+    is_clear = all(word.isascii() and word.isdigit() and len(word) <= 2 and int(word) <= 23 for word in words)
+    return tuple(int(word) for word in words) if is_clear else ()
+
+
+@lru_cache(maxsize=16)
+def _delays_ms(levels: str) -> tuple[int, ...]:
+    """See ``delay_levels_ms``; empty when a word is no delay, or there is none. Kept: many ask for the same."""
+    words = levels.split()
+    if not words or not all(_DELAY.fullmatch(word) for word in words):
+        return ()
+    return (0, *(int(word[:-1]) * _UNITS_MS[word[-1]] for word in words))
+
+
+_AT_LEAST_ONE = between(1)
+_RATIO = SettingRule(lambda value: 0 < value <= 1, "more than 0 and at most 1")
+_RULES: Mapping[str, SettingRule] = {
+    "mapped_file_size_commit_log": between(
+        COMMIT_LOG_FILE_MIN_BYTES,
+        FILE_MAX_BYTES,
+        " bytes, and 64 KiB more than maxMessageSize if the largest messages shall fit",
+    ),
+    "mapped_file_size_consume_queue_entries": between(
+        1, FILE_MAX_BYTES // ENTRY_SIZE_BYTES, f" entries of {ENTRY_SIZE_BYTES} bytes"
+    ),
+    "mapped_file_size_consume_queue_ext": between(4_096, FILE_MAX_BYTES, " bytes"),
+    "max_mapped_files": between(2),
+    "max_hash_slot_num": _AT_LEAST_ONE,
+    "max_index_num": between(2, note=" (number 0 means 'none')"),
+    "flush_interval_commit_log_ms": _AT_LEAST_ONE,
+    "flush_interval_consume_queue_ms": _AT_LEAST_ONE,
+    "flush_consume_queue_thorough_bytes": _AT_LEAST_ONE,
+    "sync_flush_timeout_ms": _AT_LEAST_ONE,
+    "clean_resource_interval_ms": _AT_LEAST_ONE,
+    "max_message_size": _AT_LEAST_ONE,
+    "files_checked_after_normal_exit": _AT_LEAST_ONE,
+    "check_commit_log_interval_hours": _AT_LEAST_ONE,
+    "check_commit_log_bytes_per_second": between(0),
+    "clean_file_forcibly_min_age_hours": between(0),
+    "disk_max_used_space_ratio": _RATIO,
+    "disk_space_clean_forcibly_ratio": _RATIO,
+    "disk_space_warning_level_ratio": _RATIO,
+    "delete_when": SettingRule(lambda text: bool(_hours(text)), "hours from 0 to 23, such as '04' or '04;16'"),
+    "message_delay_level": SettingRule(
+        lambda text: bool(_delays_ms(text)),
+        "one delay or more, each a number from 1 to 999999999 and s, m, h or d, such as '1s 5s 2h'",
+    ),
 }
 
 
@@ -138,33 +178,12 @@ class MessageStoreConfig:
     #: to know them.
     message_delay_level: str = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
+    #: What each must be, whatever the others are.
+    RULES: ClassVar[Mapping[str, SettingRule]] = _RULES
+
     def __post_init__(self) -> None:
         """Raises ValueError that names the setting, what it was and what is allowed."""
-        for name, least in _LEAST.items():
-            if getattr(self, name) < least:
-                why = " (number 0 means 'none')" if name == "max_index_num" else ""
-                raise ValueError(f"{name} is {getattr(self, name)}; it must be at least {least}{why}")
-        if not COMMIT_LOG_FILE_MIN_BYTES <= self.mapped_file_size_commit_log <= FILE_MAX_BYTES:
-            raise ValueError(
-                f"mapped_file_size_commit_log is {self.mapped_file_size_commit_log}; "
-                f"it must be {COMMIT_LOG_FILE_MIN_BYTES} to {FILE_MAX_BYTES} bytes, and 64 KiB more than "
-                "max_message_size if the largest messages shall fit"
-            )
-        if self.mapped_file_size_consume_queue > FILE_MAX_BYTES:
-            raise ValueError(
-                f"mapped_file_size_consume_queue_entries is {self.mapped_file_size_consume_queue_entries}; "
-                f"it must be at most {FILE_MAX_BYTES // ENTRY_SIZE_BYTES}"
-            )
-        if not 4_096 <= self.mapped_file_size_consume_queue_ext <= FILE_MAX_BYTES:
-            raise ValueError(
-                f"mapped_file_size_consume_queue_ext is {self.mapped_file_size_consume_queue_ext}; "
-                f"it must be 4096 to {FILE_MAX_BYTES} bytes"
-            )
-        hours = self.delete_hours
-        if not hours or not all(0 <= hour <= 23 for hour in hours):
-            raise ValueError(f"delete_when is {self.delete_when!r}; it must list hours from 0 to 23, such as '04;16'")
-        if not all(delay > 0 for delay in self.delay_levels_ms[1:]):
-            raise ValueError(f"message_delay_level is {self.message_delay_level!r}; delays must be positive")
+        check_rules(self, _RULES)
 
     @property
     def mapped_file_size_consume_queue(self) -> int:
@@ -173,22 +192,10 @@ class MessageStoreConfig:
 
     @property
     def delete_hours(self) -> tuple[int, ...]:
-        """``delete_when`` as numbers; empty when one of them is none."""
-        words = [word.strip() for word in self.delete_when.split(";") if word.strip()]
-        return tuple(int(word) for word in words) if all(word.isdigit() for word in words) else ()
+        """``delete_when`` as numbers."""
+        return _hours(self.delete_when)
 
     @property
     def delay_levels_ms(self) -> tuple[int, ...]:
-        """Delay per level in ms; number 0 is "no delay". Raises ValueError for a word it does not understand."""
+        """Delay per level in ms; number 0 is "no delay"."""
         return _delays_ms(self.message_delay_level)
-
-
-@lru_cache(maxsize=16)
-def _delays_ms(levels: str) -> tuple[int, ...]:
-    """See ``delay_levels_ms``. Kept: many ask for the same."""
-    delays = [0]
-    for word in levels.split():
-        if word[-1] not in _UNITS_MS or not word[:-1].isdigit():
-            raise ValueError(f"message_delay_level is {levels!r}; {word!r} is not a number and s, m, h or d")
-        delays.append(int(word[:-1]) * _UNITS_MS[word[-1]])
-    return tuple(delays)

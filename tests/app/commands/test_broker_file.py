@@ -1,5 +1,7 @@
 """``glassmq serve -c``: RocketMQ's settings file."""
 
+from pathlib import Path
+
 import click
 import pytest
 from click.testing import CliRunner
@@ -8,8 +10,9 @@ from app.command_line import main
 from app.commands import serve
 from app.commands.broker_file import read_broker_file
 from app.live.engine_settings import BadSetting
+from engine.broker.foundation.broker_config import BrokerConfig
 from engine.replication.ha.ha_config import BrokerRole
-from engine.store.files.store_config import FlushDiskType
+from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 
 #: As RocketMQ's distribution has it: conf/broker.conf.
 PLAIN = """
@@ -90,17 +93,23 @@ def test_options_win_over_the_file(served):
 
 
 def test_values_are_read_in_rocketmq_s_units(served):
-    text = "diskMaxUsedSpaceRatio=88\nmapedFileSizeConsumeQueue=300001\ntransactionTimeOut=20\nmaxMsgsNumBatch=7"
-    settings = served(text)
+    text = "diskMaxUsedSpaceRatio=88\nmapedFileSizeConsumeQueue=300001\nmaxMsgsNumBatch=7"
+    settings = served(f"{text}\ntransactionTimeOut=500\ntransactionCheckInterval=999")
     assert settings.store.disk_max_used_space_ratio == 0.88
     assert settings.store.mapped_file_size_consume_queue_entries == 15_001
     assert settings.store.max_messages_num_batch == 7
-    assert settings.broker.transaction_time_out_ms == 20_000
+    assert (settings.broker.transaction_time_out_ms, settings.broker.transaction_check_interval_ms) == (500, 999)
+    assert "transactionTimeOut of line 4 is 500 milliseconds" in served.result.stderr
+    assert "transactionCheckInterval of line 5 is 999 milliseconds" in served.result.stderr
+    served("transactionTimeOut=6000")
+    assert "milliseconds" not in served.result.stderr
 
 
 def test_of_a_key_that_comes_twice_the_last_counts_and_both_lines_are_named(served):
     assert served("brokerName=a\n# note\nbrokerName=b").broker.broker_name == "b"
     assert "brokerName of line 3 replaces that of line 1" in served.result.stderr
+    assert served("mapedFileSizeCommitLog=7\nmappedFileSizeCommitLog=16777216").store == MessageStoreConfig()
+    assert "mappedFileSizeCommitLog of line 2 replaces that of line 1" in served.result.stderr
 
 
 def test_every_bad_line_is_named_with_what_is_allowed(served):
@@ -120,9 +129,9 @@ def test_every_bad_line_is_named_with_what_is_allowed(served):
     assert served(bad) is None
     for words in (
         "broker.conf: line 1: there is no setting 'flushDiskTyp'; did you mean flushDiskType?",
-        "line 2: 'x' is not a port",
-        "line 4: 'a b' is not allowed",
-        "line 5: 'host' is no HOST:PORT",
+        "line 2: listenPort: 'x' is not a port",
+        "line 4: brokerName: 'a b' is not allowed",
+        "line 5: namesrvAddr: 'host' is no HOST:PORT",
         "line 6: fileReservedTime='48 # two days'",
         "line 7: brokerRole='MASTER': allowed are ASYNC_MASTER, SYNC_MASTER, SLAVE",
         "line 9: there is no setting 'xyzzy' (docs/configuration.md lists all)",
@@ -133,11 +142,9 @@ def test_every_bad_line_is_named_with_what_is_allowed(served):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("brokerRole=SLAVE", "broker_id is 0"),
+        ("brokerRole=SLAVE", "line 1: brokerId is 0 and brokerRole SLAVE"),
         (SLAVE, "--slave-of HOST:PORT"),
         (GROUP + "dLegerSelfId=n7", "n7"),
-        ("=1", "line 1"),
-        ("mappedFileSizeCommitLog=7", "mapped_file_size_commit_log is 7"),
     ],
 )
 def test_settings_that_do_not_go_together_are_refused(served, text, words):
@@ -145,13 +152,60 @@ def test_settings_that_do_not_go_together_are_refused(served, text, words):
     assert words in served.result.stderr
 
 
-@pytest.mark.parametrize("kind", ["missing", "folder", "too large"])
+#: Values that parse, and that no broker can use.
+UNUSABLE = """
+flushIntervalCommitLog=0
+deleteWhen=99
+messageDelayLevel=1x 2y
+mapedFileSizeCommitLog=7
+mapedFileSizeConsumeQueue=0
+haListenPort=99999
+listenPort=65536
+brokerPermission=9
+maxMessageSize=10_000
+diskMaxUsedSpaceRatio=0
+diskSpaceWarningLevelRatio=1e-400
+transactionCheckInterval=0
+fileReservedTime=٤٨
+dLegerPeers=n0
+=1
+"""
+
+
+def test_every_unusable_value_is_named_with_its_line_its_key_and_what_is_allowed_at_once(served):
+    assert served(UNUSABLE + "brokerId=1\ngroupHeartbeatInterval=5") is None
+    said = served.result.stderr.partition("broker.conf: line ")[2].split("; line ")
+    problems = {int(number): problem for number, _, problem in (one.partition(": ") for one in said)}
+    assert problems.pop(17).startswith("brokerId is 1 and brokerRole ASYNC_MASTER: a master has id 0")
+    assert problems.pop(18).startswith("groupHeartbeatInterval is 5, groupElectionTimeoutMin 1000")
+    for number, entry in enumerate(UNUSABLE.split("\n")[1:-1], start=2):
+        problem = problems.pop(number)
+        assert all(part in problem for part in entry.split("="))
+        assert any(words in problem for words in ("must be", "allowed", "are written", "write name=value"))
+    assert not problems
+    for ours in MessageStoreConfig.__slots__ + BrokerConfig.__slots__:
+        assert "_" not in ours or ours not in served.result.stderr
+
+
+def test_what_follows_from_a_bad_line_only_is_not_reported(served):
+    assert served("brokerRole=MASTER\nbrokerId=1") is None
+    assert "brokerRole='MASTER'" in served.result.stderr
+    assert "a master has id 0" not in served.result.stderr
+
+
+def test_a_byte_order_mark_is_no_part_of_the_first_key(served):
+    assert served("\ufeffbrokerName=a").broker.broker_name == "a"
+
+
+@pytest.mark.parametrize("kind", ["missing", "folder", "too large", "endless"])
 def test_what_is_no_settings_file_is_refused(tmp_path, kind):
     path = tmp_path / "broker.conf"
     if kind == "folder":
         path.mkdir()
     elif kind == "too large":
         path.write_text("a=1\n" * 20_000)
+    elif kind == "endless":
+        path = Path("/dev/zero")
     result = CliRunner().invoke(main, ["serve", "-c", str(path)])
     assert result.exit_code == 2
     assert str(path) in result.stderr

@@ -52,14 +52,20 @@ def test_every_field_can_be_named_in_both_ways(config):
         ("defaultTopicQueueNums=x", ["defaultTopicQueueNums", "whole number"]),
         ("defaultTopicQueueNums=-1", ["defaultTopicQueueNums", "not negative"]),
         ("defaultTopicQueueNums=99999999999999999999", ["defaultTopicQueueNums"]),
+        ("defaultTopicQueueNums=1_0", ["defaultTopicQueueNums='1_0'", "whole number"]),
+        ("defaultTopicQueueNums=٤", ["defaultTopicQueueNums='٤'", "whole number"]),
+        ("haListenPort=65536", ["haListenPort='65536'", "1 to 65535"]),
+        ("brokerPermission=8", ["brokerPermission='8'", "0 to 7"]),
+        ("replicaCount=10", ["replicaCount='10'", "1 to 9"]),
+        ("registerNameServerPeriod=0", ["registerNameServerPeriod='0'", "at least 1"]),
         ("listenPort=1", ["listenPort", "--broker-port"]),
         ("port=1", ["port", "--broker-port"]),
-        ("maxUnsentBytes=0", ["max_unsent_bytes is 0", "at least 4194304"]),
-        ("maxUnsentBytes=1", ["max_unsent_bytes is 1", "at least 4194304"]),
-        ("maxFilterWordsPerSecond=0", ["max_filter_words_per_second is 0", "at least 1"]),
-        ("groupHeartbeatInterval=0", ["group_heartbeat_interval_ms is 0", "at least 10"]),
-        ("groupHeartbeatInterval=500", ["group_heartbeat_interval_ms is 500", "at least three times as much"]),
-        ("groupElectionTimeoutMin=3000", ["group_election_timeout_max_ms 2000", "at least as much"]),
+        ("maxUnsentBytes=0", ["maxUnsentBytes='0'", "at least 4194304"]),
+        ("maxUnsentBytes=1", ["maxUnsentBytes='1'", "at least 4194304"]),
+        ("maxFilterWordsPerSecond=0", ["maxFilterWordsPerSecond='0'", "at least 1"]),
+        ("groupHeartbeatInterval=0", ["groupHeartbeatInterval is 0", "at least 10"]),
+        ("groupHeartbeatInterval=500", ["groupHeartbeatInterval is 500", "at least three times as much"]),
+        ("groupElectionTimeoutMin=3000", ["groupElectionTimeoutMax 2000", "at least as much"]),
     ],
 )
 def test_an_unusable_setting_is_refused_by_name_with_what_is_allowed(assignment, parts):
@@ -69,9 +75,23 @@ def test_an_unusable_setting_is_refused_by_name_with_what_is_allowed(assignment,
         assert part in str(refusal.value)
 
 
-@pytest.mark.parametrize("assignment", ["mappedFileSizeCommitLog=0", "deleteWhen=25", "diskMaxUsedSpaceRatio=nan"])
+@pytest.mark.parametrize(
+    "assignment",
+    [
+        "mappedFileSizeCommitLog=0",
+        "deleteWhen=25",
+        "deleteWhen=²",
+        "messageDelayLevel=",
+        "messageDelayLevel=²s",
+        "diskMaxUsedSpaceRatio=nan",
+        "diskMaxUsedSpaceRatio=inf",
+        "diskMaxUsedSpaceRatio=0",
+        "diskMaxUsedSpaceRatio=0_1",
+        "diskMaxUsedSpaceRatio=101",
+    ],
+)
 def test_a_value_that_the_store_refuses_is_refused(assignment):
-    with pytest.raises(BadSetting):
+    with pytest.raises(BadSetting, match=assignment.partition("=")[0]):
         apply_settings(MessageStoreConfig(), [assignment], {})
 
 

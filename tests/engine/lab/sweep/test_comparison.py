@@ -109,6 +109,7 @@ def test_values_are_read_as_what_the_setting_is():
         ("C9", "threads", "1", ["no node 'C9'", "N1, B1, P1, C1"]),
         ("C1", "pullBatchSiz", "1", ["no setting 'pullBatchSiz'", "pull_batch_size"]),
         ("C1", "pullBatchSize", "1,x", ["pullBatchSize", "a whole number", "'x'"]),
+        ("C1", "pullBatchSize", "1_0", ["pullBatchSize", "a whole number", "'1_0'"]),
         ("C1", "pullBatchSize", "2000", ["pull_batch_size must be 1 to 1024"]),
         ("C1", "threads", "65", ["threads", "65", "1 to 64"]),
         ("P1", "batch", "0", ["batch", "1 to 1024"]),

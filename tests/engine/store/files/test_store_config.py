@@ -34,6 +34,10 @@ def test_the_default_delay_levels_are_rocketmqs():
         ("delete_when", ""),
         ("message_delay_level", "1s five"),
         ("message_delay_level", "0s"),
+        ("message_delay_level", ""),
+        ("message_delay_level", "1s 9999999999d"),
+        ("disk_space_warning_level_ratio", 0.0),
+        ("disk_space_warning_level_ratio", float("nan")),
         ("sync_flush_timeout_ms", 0),
     ],
 )
