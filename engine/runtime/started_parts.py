@@ -88,6 +88,8 @@ class StartedParts:
             if self._is_cut_off:
                 raise asyncio.CancelledError
             self._go(PartsState.RUNNING)
+        except GeneratorExit:  # its world was dropped: there is no loop in which anything could be ended
+            raise
         except BaseException as reason:
             is_cut_off = self._is_cut_off and starter.uncancel() <= cancellations
             try:

@@ -7,7 +7,8 @@ import { bilingual } from "../lab/format.js";
 import { motion } from "../live/view.js";
 import { elementOrHolder, reveal, targetName, targetText } from "./targets.js";
 
-let tour = null;
+/** Ends what is being shown. (The library's own `onDestroyed` is left out while it still moves to its first target.) */
+let finish = null;
 
 /** Shows the targets of a step in their order; Escape or the cross ends it: `whenDone`, and the focus returns. */
 export function pointAt(step, whenDone) {
@@ -16,11 +17,11 @@ export function pointAt(step, whenDone) {
   requestAnimationFrame(() => start(step, opener, whenDone));
 }
 
-export const stopPointing = () => tour?.destroy();
+export const stopPointing = () => finish?.();
 
 function start({ point_at: targets, look_for: lookFor }, opener, whenDone) {
   const theme = getComputedStyle(document.documentElement);
-  tour = driver({
+  const tour = driver({
     animate: motion.peek(),
     smoothScroll: motion.peek(),
     duration: 260,
@@ -42,13 +43,7 @@ function start({ point_at: targets, look_for: lookFor }, opener, whenDone) {
       for (const part of [title, footer]) part.setAttribute("role", "none");
     },
     onHighlighted: plain,
-    onDestroyed: () => {
-      removeEventListener("keydown", endOnEscape, true);
-      tour = null;
-      whenDone();
-      // On a phone the opener is there again with the next picture.
-      requestAnimationFrame(() => opener?.focus?.());
-    },
+    onDestroyStarted: stopPointing,
     steps: targets.map((target) => ({
       element: () => elementOrHolder(target),
       popover: {
@@ -57,8 +52,21 @@ function start({ point_at: targets, look_for: lookFor }, opener, whenDone) {
       },
     })),
   });
+  finish = () => {
+    finish = null;
+    removeEventListener("keydown", endOnEscape, true);
+    tour.destroy();
+    whenDone();
+    focusAgain(opener);
+  };
   addEventListener("keydown", endOnEscape, true);
   tour.drive();
+}
+
+/** On a phone the opener is there again only some pictures later. */
+function focusAgain(opener, tries = 10) {
+  opener?.focus?.();
+  if (document.activeElement !== opener && tries > 0) requestAnimationFrame(() => focusAgain(opener, tries - 1));
 }
 
 /** The library gives the element attributes of a button that opens something; most of these elements are none. */
@@ -70,7 +78,7 @@ function endOnEscape(event) {
   if (event.key !== "Escape") return;
   event.preventDefault();
   event.stopPropagation();
-  tour?.destroy();
+  stopPointing();
 }
 
 /** The library takes HTML. */

@@ -56,10 +56,9 @@ def test_letters_can_be_read_and_the_caption_covers_nothing_that_a_step_points_a
     page.locator("#skip-prediction").click()
     do_it(page)
     expect(page.locator(".moment-text")).to_be_visible()
-    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     step = steps[FULL_STAGES[name]]
     on_stage = [target for target in step["point_at"] if not target.startswith("panel")]
-    assert page.evaluate(FAULTS, on_stage) == []
+    page.wait_for_function(f"async (targets) => (await ({FAULTS})(targets)).length === 0", arg=on_stage)
     page.locator("#show-me").click()
     expect(page.locator(".driver-popover-description")).to_have_text(step["look_for"][step["point_at"][0]]["en"])
 

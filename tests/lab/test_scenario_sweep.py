@@ -28,6 +28,7 @@ UNSAFE = {
     "lost-ack": "nothing remembers what was done",
     "naive-check-race": "two may look before either notes",
     "orderly-without-master": "a reader that goes on at a slave which is behind skips what it had in memory",
+    "setnx-loses": "a key that was set drops what comes again, done or not",
     "slave-reads": "a reader that is sent to a slave which is behind skips what it had in memory",
     "six-steps": "a call that cannot be rolled back is made again, see tests/lab/test_not_enough.py",
     "state-table-expiry": "its records live shorter than its work",

@@ -58,6 +58,7 @@ def test_the_list_can_be_narrowed_to_what_breaks(address, open_page):
     power.click()
     assert shown(page) == [
         "/lab/broker-crash-async-flush",
+        "/lab/mysql-two-phase",
         "/lab/loss-detector",
         "/lab/page-cache",
         "/lab/torn-segment",
