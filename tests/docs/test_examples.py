@@ -138,9 +138,13 @@ def test_each_filter_lets_its_messages_through(name_server, printed):
 def test_an_example_takes_the_address_as_an_argument_and_ends_quietly_at_ctrl_c(name_server):
     environment = {**os.environ, "PYTHONPATH": str(PROJECT), "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, EXAMPLES / "some_consumer.py", name_server]
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    # What is begun in the background ignores Ctrl-C, and so would its children.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    with process:
         assert process.stdout is not None
         assert process.stdout.readline() == "Consumer started\n"
         process.send_signal(signal.SIGINT)

@@ -41,7 +41,7 @@ def test_requests_and_replies_stand_on_the_cards():
     with LabRun(load_scenario("request-reply")) as run:
         run.run_to_time(4_000_000)
         assert view_of(run, "Q1")["sending"]["requests"] == {"waiting": 1, "replied": 6, "not_replied": 0}
-        assert view_of(run, "C1")["replies"] == {"replied": 4, "failed": 0}
+        assert view_of(run, "C1")["replies"] == {"replied": 4, "failed": 0, "expired": 0}
         run.run_to_time(8_500_000)
         assert view_of(run, "Q1")["sending"]["requests"]["not_replied"] == 2
 
