@@ -30,8 +30,7 @@ from app.comparison_plot import HEADINGS
 from app.foundation.translator import translate
 from app.glossary.glossary import glossary
 from app.lessons.course import load_course
-from app.lessons.lesson_files import load_lesson
-from app.lessons.lesson_page import number_of
+from app.lessons.lesson_files import load_lesson, number_of
 from app.lessons.stage_targets import TARGETS
 from app.live.engine_settings import java_style_name
 from app.live.fault_desk import LIVE_COMMANDS

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 
 from app.articles.article import Article, Claim, ClaimVerdict, LessonPlace
 from app.foundation.json_types import JsonObject
-from app.lessons.lesson_files import lesson_names, load_lesson
+from app.lessons.lesson_files import lesson_names, load_lesson, number_of
 from app.lessons.prose import Prose
 
 #: The choices of the page's filter besides "all", and which verdicts each shows.
@@ -34,7 +34,7 @@ def article_entry(article: Article, language: str) -> JsonObject:
 
 def article_data(article: Article, language: str) -> JsonObject:
     """One article with all its rows."""
-    claims = list(article.claims())
+    claims, lessons = list(article.claims()), frozenset(lesson_names())
     return {
         **article_entry(article, language),
         "filters": {"all": len(claims)} | {name: _shown(claims, name) for name in FILTERS},
@@ -43,7 +43,7 @@ def article_data(article: Article, language: str) -> JsonObject:
                 "id": section.identity,
                 "heading": section.heading[language],
                 "filters": [name for name in FILTERS if _shown(section.claims, name)],
-                "claims": [_claim(claim, language) for claim in section.claims],
+                "claims": [_claim(claim, language, lessons) for claim in section.claims],
             }
             for section in article.sections
         ],
@@ -65,14 +65,14 @@ def _shown(claims: Iterable[Claim], name: str) -> int:
     return sum(claim.verdict in FILTERS[name] for claim in claims)
 
 
-def _claim(claim: Claim, language: str) -> JsonObject:
+def _claim(claim: Claim, language: str, lessons: Set[str]) -> JsonObject:
     return {
         "id": claim.identity,
         "anchor": claim.anchor,
         "html": _html(claim.text, language),
         "verdict": claim.verdict.value,
         "filters": [name for name in FILTERS if _shown([claim], name)],
-        "places": [_place(place, language) for place in claim.places if place.lesson in lesson_names()],
+        "places": [_place(place, language) for place in claim.places if place.lesson in lessons],
         "scenarios": list(claim.scenarios),
         "commands": list(claim.commands),
         "files": list(claim.files),
@@ -88,7 +88,7 @@ def _place(place: LessonPlace, language: str) -> JsonObject:
     step = text.steps.get(place.step)
     return {
         "address": f"/tutorials/{place.lesson}" + (f"?step={place.step}" if place.step else ""),
-        "number": int(place.lesson[:2]),
+        "number": number_of(place.lesson),
         "name": text.title if step is None else step.heading,
     }
 

@@ -165,7 +165,11 @@ class _Parsed:
         self.is_of_group = False
         self.problems: list[tuple[tuple[int, ...], str]] = []
         self.lines: dict[str, int] = {}
-        self._rooms = ((BrokerConfig(), self.broker), (MessageStoreConfig(), self.store))
+        broker, store = BrokerConfig(), MessageStoreConfig()
+        self._rooms = (
+            (broker, setting_names(broker), self.broker),
+            (store, setting_names(store), self.store),
+        )
 
     def take(self, line: int, key: str, text: str) -> None:
         """Keep the value, or note what is wrong with it."""
@@ -177,8 +181,8 @@ class _Parsed:
             self.problems.append(((line,), f"{key}: {error}"))
 
     def _take(self, line: int, key: str, text: str) -> None:
-        for config, values in self._rooms:
-            setting = setting_names(config).get(key)
+        for config, names, values in self._rooms:
+            setting = names.get(key)
             if setting is not None:
                 self.lines[setting] = line
                 check = _CHECKS.get(setting)

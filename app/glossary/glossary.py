@@ -20,7 +20,7 @@ CHARACTERS_MAX = 100_000
 _TERMS_MAX = 500
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # a key by what it is: it is read once
 class Term:
     """One thing and its names.
 
@@ -119,8 +119,14 @@ def searched_text(name: str, text: str) -> str:
     """
     words = text.lower()
     try:
-        found = [term for term in glossary() if name in term.examples or term.is_in(words)]
+        return _searched_once(name, words, glossary())
     except (ScenarioError, OSError) as error:
         log.error("searches know no other names of a term: %s", error)
         return words
+
+
+@lru_cache(maxsize=512)
+def _searched_once(name: str, words: str, terms: tuple[Term, ...]) -> str:
+    """A list shows the same hundred texts each time; to look for all terms in them takes longer than all the rest."""
+    found = [term for term in terms if name in term.examples or term.is_in(words)]
     return " ".join([words, *(name for term in found for name in term.all_names)]).lower()

@@ -6,6 +6,7 @@ import random
 from collections.abc import Mapping
 
 from app.lessons.judge import right_answers
+from app.lessons.lesson_files import number_of
 from app.lessons.rehearsal import RehearsedStep
 
 
@@ -17,7 +18,7 @@ def choice_order(lesson: str, steps: tuple[RehearsedStep, ...]) -> Mapping[str, 
     """
     randomness = random.Random(lesson)
     # One lesson begins with the next place: what is left over in each adds up to nothing over all.
-    first = int(lesson.partition("-")[0])
+    first = number_of(lesson)
     order: dict[str, list[str]] = {}
     asked = [rehearsed for rehearsed in steps if rehearsed.step.choices()]
     for count in sorted({len(rehearsed.step.choices()) for rehearsed in asked}):

@@ -29,6 +29,11 @@ def lesson_names() -> list[str]:
     return lesson_scenario_names()
 
 
+def number_of(name: str) -> int:
+    """The number by which texts call a lesson: 1 for ``01-first-message``."""
+    return int(name.partition("-")[0])
+
+
 def load_lesson(name: str) -> Lesson:
     """One of :func:`lesson_names`; the same object until one of its files changes.
 

@@ -13,6 +13,7 @@ from app.lessons.course import Course
 from app.lessons.expression import figure_text
 from app.lessons.judge import Answer, Verdict
 from app.lessons.lesson import LESS, MORE, ClickPrediction, Lesson, NumberPrediction, Step
+from app.lessons.lesson_files import number_of
 from app.lessons.lesson_text import LessonText, StepText
 from app.lessons.progress import DoneStep
 from app.lessons.rehearsal import Rehearsal, RehearsedStep
@@ -42,11 +43,6 @@ def _words(lesson: Lesson) -> str:
         introduction = html.unescape(re.sub(r"<[^>]*>", " ", text.intro.html({})))
         parts += [text.title, introduction, *(step.heading for step in text.steps.values())]
     return searched_text(lesson.name, " ".join(parts))
-
-
-def number_of(name: str) -> int:
-    """The number by which texts call a lesson: 1 for ``01-first-message``."""
-    return int(name.partition("-")[0])
 
 
 def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneStep], course: Course) -> JsonObject:
