@@ -56,7 +56,7 @@ class History:
     disk_full: tuple[float, float] | None = None
     samples: list[Sample] = field(default_factory=list)
     sends: list[SendWindow] = field(default_factory=list)
-    #: (second, milliseconds or None without an answer).
+    #: (second in which it was asked for, milliseconds), or (second in which it was known that none comes, None).
     page_answers: list[tuple[float, float | None]] = field(default_factory=list)
     page_updates: list[float] = field(default_factory=list)
     #: Why the run ended before its time; empty when it did not.

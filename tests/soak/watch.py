@@ -56,7 +56,8 @@ class PageWatch:
     """Asks for pages once a second and follows the live stream, in two threads, as a browser would."""
 
     broker: SoakedBroker
-    #: (monotonic second, milliseconds until the whole answer, or None where none came).
+    #: (monotonic second, milliseconds until the whole answer), by when it was asked for; or (second, None), by when it
+    #: was known that none comes: a kill cuts off what was asked for before it.
     answers: list[tuple[float, float | None]] = field(default_factory=list)
     #: Seconds at which the live stream brought something.
     updates: array[float] = field(default_factory=lambda: array("d"))
@@ -80,7 +81,7 @@ class PageWatch:
                 with urllib.request.urlopen(f"http://{self.broker.page}{path}", timeout=_PAGE_TIMEOUT_S) as answer:
                     text = answer.read().decode()
             except OSError:
-                self.answers.append((begun, None))
+                self.answers.append((time.monotonic(), None))
                 continue
             self.answers.append((begun, (time.monotonic() - begun) * 1000))
             if path == "/metrics":
