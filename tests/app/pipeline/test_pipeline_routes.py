@@ -84,7 +84,7 @@ def test_a_run_is_started_read_and_stopped(client):
 @pytest.mark.parametrize(
     ("body", "status", "said"),
     [
-        ({"job": "tiny", "arguments": {"numbers": "x"}}, 400, "numbers: 'x' is no whole number"),
+        ({"job": "tiny", "arguments": {"numbers": "x"}}, 400, "numbers: 'x' is not an integer"),
         ({"job": "tiny", "arguments": {"nonsense": 1}}, 400, "nonsense"),
         ({"job": "tiny", "arguments": []}, 400, "arguments"),
         ({"job": "tinny"}, 404, "there is no job 'tinny'"),

@@ -27,7 +27,7 @@ def test_who_asks_for_what_and_what_is_answered():
     assert "C1 asks K1 how far group g has come." in said
     assert "C1 asks K1 for records: T-0 from offset 0 on, T-1 from offset 0 on." in said
     assert any(one.startswith("P1 asks K1 to append k-0") and "T-0" in one and "not compressed" in one for one in said)
-    assert any(one.startswith("K1 gives C1 k-0") and one.endswith("in batches as they lie in the log.") for one in said)
+    assert any(one.startswith("K1 gives C1 k-0") and one.endswith("in batches as stored in the log.") for one in said)
     assert any(one.startswith("C1 works on k-") for one in said)
 
 
@@ -74,4 +74,4 @@ def test_what_brokers_and_their_controller_say_to_each_other():
         one.startswith("Q tells K") and "broker 2 leads T-0 in epoch 1; in sync are 2, 3." in one for one in said
     )
     assert any(one.startswith("K3 asks K2 where the newest leader epoch of its own log ends") for one in said)
-    assert any(one.startswith("K2 tells K3 up to where their logs are the same: T-0 at ") for one in said)
+    assert any(one.startswith("K2 answers K3 up to where their logs are the same: T-0 at ") for one in said)

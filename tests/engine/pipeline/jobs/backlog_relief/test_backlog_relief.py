@@ -66,7 +66,7 @@ def test_a_short_backlog_is_left_alone(backlog):
     backlog.run(relieve_above=24)
     assert not list(backlog.folder.glob("topic=*"))
     assert (
-        backlog.report.notes[-1]["en"] == "nothing was moved: the group is 24 messages behind, and relieve_above is 24"
+        backlog.report.notes[-1]["en"] == "nothing was moved: the group lags by 24 messages, and relieve_above is 24"
     )
 
 
@@ -277,12 +277,12 @@ def test_what_the_group_came_to_while_it_was_stored_is_counted(backlog):
 def test_sending_waits_until_the_group_has_caught_up(backlog):
     backlog.send().group_at(0)
     backlog.run()
-    with pytest.raises(JobFailed, match=r"24 messages behind; send when it is fewer than until_below \(5\) behind"):
+    with pytest.raises(JobFailed, match=r"lags by 24 messages; send when it lags by fewer than until_below \(5\)"):
         backlog.run(mode="send")
     ends = backlog.cluster.max_offsets(backlog.queues)
     backlog.cluster.store_group_offsets(backlog.group, {queue: max(0, end - 5) for queue, end in ends.items()})
     lag = sum(min(5, end) for end in ends.values())
-    with pytest.raises(JobFailed, match=rf" {lag} messages behind; send when it is fewer than until_below \({lag}\)"):
+    with pytest.raises(JobFailed, match=rf"lags by {lag} messages; send when it lags by fewer than until_below \({lag}\)"):
         backlog.run(mode="send", until_below=lag)
 
 
