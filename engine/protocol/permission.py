@@ -9,7 +9,7 @@ PERM_READ: Final = 4
 PERM_WRITE: Final = 2
 PERM_INHERIT: Final = 1
 
-#: What an ordinary topic has: readable and writable.
+#: The permission of an ordinary topic: readable and writable.
 PERM_READ_WRITE: Final = PERM_READ | PERM_WRITE
 
 

@@ -1,4 +1,4 @@
-"""How a request ended (RocketMQ: ``ResponseCode``, ``RemotingSysResponseCode``, version 4.9.8)."""
+"""The response codes of commands (RocketMQ: ``ResponseCode``, ``RemotingSysResponseCode``, version 4.9.8)."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ class ResponseCode(IntEnum):
 _STORED_BUT_LATE: Final = frozenset(
     {ResponseCode.FLUSH_DISK_TIMEOUT, ResponseCode.SLAVE_NOT_AVAILABLE, ResponseCode.FLUSH_SLAVE_TIMEOUT}
 )
-#: The message of a send is stored: a disk or a replica that is slow does not make it any less so.
+#: Codes that mean that the message of a send is stored, even if a disk or a replica is slow.
 STORED_CODES: Final = _STORED_BUT_LATE | {ResponseCode.SUCCESS}
-#: Codes after which nobody can say whether the request took effect. The message of a send may be stored.
+#: Codes after which it is unknown whether the request took effect. The message of a send may be stored.
 _INDEFINITE_CODES: Final = _STORED_BUT_LATE | {ResponseCode.SYSTEM_ERROR}
 
 

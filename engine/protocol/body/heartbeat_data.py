@@ -1,4 +1,6 @@
-"""What a client tells every broker each 30 s (RocketMQ: ``HeartbeatData``, ``ConsumerData``, ``ProducerData``)."""
+"""The heartbeat that a client sends to every broker every 30 s (RocketMQ: ``HeartbeatData``, ``ConsumerData``,
+``ProducerData``).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _MAX_GROUPS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ConsumerData(JsonBody, wire_names={"subscriptions": "subscriptionDataSet"}, items_max={"subscriptions": 10_000}):
-    """One consumer group of the client."""
+    """One of the client's consumer groups."""
 
     group_name: str
     consume_type: ConsumeType = ConsumeType.CONSUME_PASSIVELY

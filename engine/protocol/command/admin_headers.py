@@ -26,7 +26,7 @@ class DeleteTopicRequestHeader(CommandHeader):
 
 
 class DeleteSubscriptionGroupRequestHeader(CommandHeader):
-    """DELETE_SUBSCRIPTIONGROUP (207), on request with the stored offsets of the group."""
+    """DELETE_SUBSCRIPTIONGROUP (207); deletes the group's stored offsets, too, if requested."""
 
     group_name: str
     remove_offset: bool = False
@@ -51,7 +51,7 @@ class GetProducerConnectionListRequestHeader(CommandHeader):
 
 
 class GetConsumeStatsRequestHeader(CommandHeader):
-    """Without ``topic``: all topics that the group subscribes to."""
+    """GET_CONSUME_STATS (208). Without ``topic``: all topics that the group subscribes to."""
 
     consumer_group: str
     topic: str | None = None
@@ -64,7 +64,7 @@ class QueryTopicConsumeByWhoRequestHeader(CommandHeader):
 
 
 class QueryConsumeTimeSpanRequestHeader(CommandHeader):
-    """QUERY_CONSUME_TIME_SPAN (303): store times of what is there and what the group consumed."""
+    """QUERY_CONSUME_TIME_SPAN (303): store times of a topic's messages and of those that the group consumed."""
 
     topic: str
     group: str
@@ -81,7 +81,7 @@ class QueryConsumeQueueRequestHeader(CommandHeader):
 
 
 class GetBrokerConfigResponseHeader(CommandHeader):
-    """``version`` is a DataVersion as JSON text."""
+    """The reply of GET_BROKER_CONFIG; ``version`` is a DataVersion as JSON text."""
 
     version: str
 
@@ -95,7 +95,7 @@ class QueryCorrectionOffsetHeader(CommandHeader):
 
 
 class CloneGroupOffsetRequestHeader(CommandHeader):
-    """CLONE_GROUP_OFFSET (314). Without ``topic``: all topics of the source group. ``offline``: even topics that the
+    """CLONE_GROUP_OFFSET (314). Without ``topic``: all topics of the source group. ``offline`` includes topics that the
     source group's members do not subscribe to.
     """
 
@@ -113,6 +113,6 @@ class ViewBrokerStatsDataRequestHeader(CommandHeader):
 
 
 class GetConsumeStatsInBrokerHeader(CommandHeader):
-    """GET_BROKER_CONSUME_STATS (317): of all groups, on request only topics of strict order."""
+    """GET_BROKER_CONSUME_STATS (317): statistics of all groups, limited to ordered topics if requested."""
 
     is_order: bool

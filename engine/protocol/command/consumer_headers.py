@@ -1,4 +1,4 @@
-"""Headers around consumer groups and their offsets: codes 14, 15, 35, 38, 40, 220, 221, 307, 309."""
+"""Headers of consumer groups and their offsets: codes 14, 15, 35, 38, 40, 220, 221, 307, 309."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class UpdateConsumerOffsetRequestHeader(CommandHeader):
 
 
 class UnregisterClientRequestHeader(CommandHeader):
-    """UNREGISTER_CLIENT (35): the client leaves the groups named."""
+    """UNREGISTER_CLIENT (35): the client leaves the named groups."""
 
     client_id: str
     producer_group: str | None = None
@@ -45,7 +45,7 @@ class NotifyConsumerIdsChangedRequestHeader(CommandHeader):
 
 
 class ResetOffsetRequestHeader(CommandHeader):
-    """``timestamp`` in ms; -1 means the newest offset."""
+    """RESET_CONSUMER_CLIENT_OFFSET (220). ``timestamp`` is in ms; -1 means the newest offset."""
 
     topic: str
     group: str
@@ -54,7 +54,7 @@ class ResetOffsetRequestHeader(CommandHeader):
 
 
 class GetConsumerStatusRequestHeader(CommandHeader):
-    """GET_CONSUMER_STATUS_FROM_CLIENT (221) and the request to the broker behind it (223)."""
+    """GET_CONSUMER_STATUS_FROM_CLIENT (221) and the request to the broker that triggers it (223)."""
 
     topic: str
     group: str
@@ -64,7 +64,8 @@ class GetConsumerStatusRequestHeader(CommandHeader):
 class GetConsumerRunningInfoRequestHeader(CommandHeader, wire_names={}):
     """GET_CONSUMER_RUNNING_INFO (307), relayed by the broker to the client.
 
-    ``insides_enable`` is ours: tell the trees and local locks of each queue too. Other clients do not look at it.
+    ``insides_enable`` is an addition: also report the process queue and the local lock of each queue. Other clients
+    ignore it.
     """
 
     consumer_group: str

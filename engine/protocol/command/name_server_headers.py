@@ -13,7 +13,9 @@ class GetRouteInfoRequestHeader(CommandHeader):
 
 
 class RegisterBrokerRequestHeader(CommandHeader, wire_names={}):
-    """``body_crc32`` is the CRC-32 of the body without its sign bit; 0 is "not given" (older brokers)."""
+    """REGISTER_BROKER (103). ``body_crc32`` is the CRC-32 of the body without its sign bit; 0 is "not given" (older
+    brokers).
+    """
 
     broker_name: str
     broker_addr: str
@@ -25,7 +27,7 @@ class RegisterBrokerRequestHeader(CommandHeader, wire_names={}):
 
 
 class RegisterBrokerResponseHeader(CommandHeader):
-    """The reply of REGISTER_BROKER: where a slave finds its master."""
+    """The reply of REGISTER_BROKER: the address at which a slave finds its master."""
 
     ha_server_addr: str | None = None
     master_addr: str | None = None
@@ -41,7 +43,7 @@ class UnregisterBrokerRequestHeader(CommandHeader, wire_names={}):
 
 
 class QueryDataVersionRequestHeader(CommandHeader, wire_names={}):
-    """QUERY_DATA_VERSION (322): does the name server know the broker's newest topics?"""
+    """QUERY_DATA_VERSION (322), which asks whether the name server has the broker's newest topics."""
 
     broker_name: str
     broker_addr: str
@@ -50,7 +52,7 @@ class QueryDataVersionRequestHeader(CommandHeader, wire_names={}):
 
 
 class QueryDataVersionResponseHeader(CommandHeader):
-    """The reply of QUERY_DATA_VERSION; its body is the DataVersion that the name server knows."""
+    """The reply of QUERY_DATA_VERSION; its body is the DataVersion that the name server has."""
 
     changed: bool
 
@@ -95,12 +97,12 @@ class WritePermOfBrokerRequestHeader(CommandHeader, wire_names={}):
 
 
 class WipeWritePermOfBrokerResponseHeader(CommandHeader):
-    """How many topics of the broker may not be written any more."""
+    """The reply of WIPE_WRITE_PERM_OF_BROKER: how many of the broker's topics are no longer writable."""
 
     wipe_topic_count: Int32
 
 
 class AddWritePermOfBrokerResponseHeader(CommandHeader):
-    """How many topics of the broker may be read and written now."""
+    """The reply of ADD_WRITE_PERM_OF_BROKER: how many of the broker's topics are readable and writable now."""
 
     add_topic_count: Int32

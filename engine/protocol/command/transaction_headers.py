@@ -1,4 +1,4 @@
-"""Headers around transactional messages: codes 37, 39 and 323."""
+"""Headers of transactional messages: codes 37, 39 and 323."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from engine.protocol.command.command_header import CommandHeader, Int32, Int64
 
 
 class EndTransactionRequestHeader(CommandHeader):
-    """END_TRANSACTION (37), oneway: what became of the local transaction.
+    """END_TRANSACTION (37), oneway: the outcome of the local transaction.
 
     ``commit_or_rollback`` is a transaction type of ``system_flags`` (8 commit, 12 rollback, 0 unknown);
-    ``tran_state_table_offset`` and ``commit_log_offset`` say where the half message lies: in its queue and in the log.
-    ``from_transaction_check`` tells an answer to a check from the first word of the sender.
+    ``tran_state_table_offset`` and ``commit_log_offset`` are the half message's offsets in its queue and in the log.
+    ``from_transaction_check`` is true in an answer to a check and false in the sender's first report.
     """
 
     producer_group: str
