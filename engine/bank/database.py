@@ -73,7 +73,7 @@ class BankDatabase:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
+        """Return whether a transaction is open."""
         return not self._is_closed and self.tables.conn.in_transaction
 
     # --- transactions ------------------------------------------------------------------------------------------------
@@ -99,7 +99,7 @@ class BankDatabase:
         Raises ``sqlite3.IntegrityError`` if a constraint refuses it, :class:`DatabaseClosed`.
         """
         if self._is_closed:
-            raise DatabaseClosed(f"{self._path} is closed: start the process anew")
+            raise DatabaseClosed(f"{self._path} is closed: start the process again")
         return self.tables.execute(sql, parameters)
 
     def commit(self) -> None:
@@ -139,7 +139,7 @@ class BankDatabase:
         Raises :class:`DatabaseClosed`: after an uncertain commit, the last one is unknown here.
         """
         if self._is_closed:
-            raise DatabaseClosed(f"{self._path} is closed: start the process anew")
+            raise DatabaseClosed(f"{self._path} is closed: start the process again")
         if self._reader is None:
             self._reader = _open(self._image, self._path)
         return self._reader

@@ -130,7 +130,7 @@ class StoreCheck:
         end = self._log.files.start_offset
         for file in self._log.files.files:
             if file.start_offset != end and file is not self._log.files.files[0]:
-                files.found(f"bytes {end} to {file.start_offset} of the commit log lie in no file")
+                files.found(f"bytes {end} to {file.start_offset} of the commit log are in no file")
             end = file.end_offset
             before = messages.damaged
             if self._disk.file_size_bytes(file.path):

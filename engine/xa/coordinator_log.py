@@ -54,7 +54,7 @@ class CoordinatorLog:
         self._flushed = self._end
         self._flushes_running = 0
         if self.dropped_bytes > 0:
-            _log.warning("%s: %d bytes behind the last whole record are left out", path, self.dropped_bytes)
+            _log.warning("%s: %d bytes after the last whole record are left out", path, self.dropped_bytes)
 
     @property
     def end(self) -> int:

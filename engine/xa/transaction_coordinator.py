@@ -104,7 +104,7 @@ class TransactionCoordinator:
                 self._carry_out(transaction)
             else:
                 # Presumed abort: no decision was sent, so no process can have relied on one.
-                self._decide_rollback(transaction, "the coordinator was started anew before there was a decision")
+                self._decide_rollback(transaction, "the coordinator was restarted before there was a decision")
         self._background.every(self.config.timeout_scan_interval_ms, self._scan_timeouts, "timeout scan")
 
     async def shutdown(self) -> None:

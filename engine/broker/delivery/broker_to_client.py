@@ -116,7 +116,7 @@ class BrokerToClient:
             # As captured: isForce is not forwarded.
             header = ResetOffsetRequestHeader(topic, group, timestamp_ms, is_force=False)
             member.channel.send_oneway(RemotingCommand.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body))
-            logger.info("%s of group %s is told new offsets of %s", member.client_id, group, topic)
+            logger.info("%s of group %s is notified of new offsets of %s", member.client_id, group, topic)
         return offsets
 
     def _offsets_to_reset(

@@ -57,7 +57,7 @@ class EndTransactionProcessor:
         half = self.store.message_at(header.commit_log_offset)
         problem = _problem_of(half, header)
         if problem is not None or half is None:
-            logger.warning("%s ends a transaction that is none: %s", channel.remote_address, problem)
+            logger.warning("%s ends a transaction that does not exist: %s", channel.remote_address, problem)
             raise RequestRefused(problem or "")
         if not self.transactions.is_decidable(half):
             logger.info("%s ends transaction %s once more", channel.remote_address, half.message_id)

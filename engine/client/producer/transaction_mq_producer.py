@@ -171,7 +171,7 @@ class TransactionMQProducer(DefaultMQProducer):
             _, commit_log_offset = decode_offset_message_id(result.offset_message_id)
             address = self.instance.route_table.master_address(result.message_queue.broker_name)
         except (ProtocolError, MQClientError) as error:
-            _log.warning("the broker is not told of %s, it will ask: %s", result.message_id, error)
+            _log.warning("the outcome of %s is not reported, the broker will ask: %s", result.message_id, error)
             return
         header = EndTransactionRequestHeader(
             self.group,
@@ -214,7 +214,7 @@ class TransactionMQProducer(DefaultMQProducer):
         try:
             await self.instance.api.send_oneway(address, command, f"end the transaction of {header.msg_id}")
         except MQClientError as error:
-            _log.warning("the broker is not told of %s, it will ask: %s", header.msg_id, error)
+            _log.warning("the outcome of %s is not reported, the broker will ask: %s", header.msg_id, error)
 
     # ------------------------------------------------------------------------------ checks
 

@@ -47,5 +47,5 @@ class PullMessageService:
                 await self._pull_message(pull_request)
             except Exception:
                 _log.exception(
-                    "pulling %s failed; the next rebalance will take it over anew", pull_request.message_queue
+                    "pulling %s failed; the next rebalance will acquire it again", pull_request.message_queue
                 )

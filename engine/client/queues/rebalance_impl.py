@@ -99,7 +99,7 @@ class RebalanceImpl(ABC):
             if queue not in mine or self._is_half_given_up(process_queue):
                 changed |= await self._give_up(queue, process_queue)
             elif process_queue.is_pull_expired:
-                _log.error("group %s: %s was not pulled for too long; it is taken over anew", self.group, queue)
+                _log.error("group %s: %s was not pulled for too long; it is acquired again", self.group, queue)
                 changed |= await self._give_up(queue, process_queue)
         pull_requests = []
         for queue in mine:
@@ -111,8 +111,9 @@ class RebalanceImpl(ABC):
         return changed or bool(pull_requests)
 
     def _is_half_given_up(self, process_queue: ProcessQueue) -> bool:
-        """Return whether the queue is assigned again before its listener released it. RocketMQ leaves it idle
-        for long.
+        """Return whether the queue is assigned again before its listener released it.
+
+        RocketMQ leaves such a queue idle until its pull expires.
         """
         return self.needs_broker_locks and process_queue.dropped and process_queue.try_unlock_times > 0
 

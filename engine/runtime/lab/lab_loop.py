@@ -281,7 +281,7 @@ class LabLoop(asyncio.AbstractEventLoop):
 
     def call_soon_threadsafe(self, callback: object, *args: object, context: object = None) -> NoReturn:
         """Raise an error: a callback from another thread would arrive at a different moment in every run."""
-        raise NotImplementedError("a lab world has no threads; hand commands to whoever steps the world")
+        raise NotImplementedError("a lab world has no threads; pass commands to the code that steps the world")
 
     def run_in_executor(self, executor: Executor | None, func: object, *args: object) -> NoReturn:
         """Raise an error: a thread would finish at a different moment in every run."""

@@ -52,7 +52,7 @@ _RULES: Mapping[str, SettingRule] = {
     "mapped_file_size_commit_log": between(
         COMMIT_LOG_FILE_MIN_BYTES,
         FILE_MAX_BYTES,
-        " bytes, and 64 KiB more than maxMessageSize if the largest messages shall fit",
+        " bytes, and 64 KiB more than maxMessageSize so that the largest messages fit",
     ),
     "mapped_file_size_consume_queue_entries": between(
         1, FILE_MAX_BYTES // ENTRY_SIZE_BYTES, f" entries of {ENTRY_SIZE_BYTES} bytes"
@@ -83,7 +83,7 @@ _RULES: Mapping[str, SettingRule] = {
 
 
 class FlushDiskType(Enum):
-    """When a message counts as stored: once it is in memory, or once it is on the disk."""
+    """The flush modes: a message counts as stored once it is in memory, or once it is on disk."""
 
     ASYNC_FLUSH = "async"
     SYNC_FLUSH = "sync"

@@ -271,7 +271,7 @@ class RecoveredPlaces:
         """
         self._write()
         self._remarks.append(
-            f"topic {request.topic} was deleted and made again: consume queue {name_of(request)} begins anew at "
+            f"topic {request.topic} was deleted and made again: consume queue {name_of(request)} begins again at "
             f"position {request.commit_log_offset} of the commit log; of what it held before, "
             f"{counted(run.end or 0, 'offset is', 'offsets are')} not served any more"
         )

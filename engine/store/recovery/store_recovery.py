@@ -125,7 +125,7 @@ class StoreRecovery:
     def _give_up_behind(self, end_offset: int | None) -> None:
         if end_offset is not None and (given_up := self._parts.commit_log.files.clear_from(end_offset)):
             size = counted(given_up, "byte", "bytes")
-            self._report.say(f"commit log: {size} behind {end_offset}, which never counted, were given up")
+            self._report.say(f"commit log: {size} after {end_offset}, which were never committed, were discarded")
 
     # --- step 2 ------------------------------------------------------------------------------------------------------
 
@@ -294,7 +294,7 @@ class StoreRecovery:
             report.damaged_ranges.append((start, end))
             report.say(
                 f"commit log: bytes {start} to {end} hold no whole message and are left out; "
-                "the messages behind them are kept"
+                "the messages after them are kept"
             )
             self._leave_out(start, end)
 
@@ -323,7 +323,7 @@ class StoreRecovery:
             )
         if self._parts.index is not None and indexed_before < end_offset:
             report.say(
-                f"index: the keys of the messages behind position {indexed_before} of the commit log were put again"
+                f"index: the keys of the messages after position {indexed_before} of the commit log were put again"
             )
 
     def _first_file(self, point: RecoveryPoint | None) -> int:

@@ -23,7 +23,7 @@ class StoreTimes:
             if before_ms is not None and before_ms <= after_ms and not before_ms <= last.store_timestamp <= after_ms:
                 self.lines.append(
                     f"commit log: the message at {last.commit_log_offset} says that it was stored at "
-                    f"{last.store_timestamp} ms, those before and behind it at {before_ms} and {after_ms}: it is "
+                    f"{last.store_timestamp} ms, those before and after it at {before_ms} and {after_ms}: it is "
                     "served, but not found by its time"
                 )
             else:
