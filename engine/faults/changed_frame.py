@@ -43,7 +43,7 @@ def changed_frame(
     properties: Mapping[str, str],
     body: bytes | None,
 ) -> bytes:
-    """The frame, without its length prefix, after the change.
+    """Return the frame, without its length prefix, after the change.
 
     :param fields: header fields that get another value; they must exist.
     :param properties: properties of the message in it; an empty value removes one.

@@ -32,7 +32,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedPart:
-    """One node of the tree.
+    """One node of the evaluation tree.
 
     :ivar kind: name of the node's class, such as ``And``.
     :ivar text: the part, in the language of expressions.

@@ -103,12 +103,12 @@ def dlq_topic(group: str) -> str:
 
 
 def is_retry_topic(topic: str) -> bool:
-    """True for the retry topic of any group."""
+    """Return True for the retry topic of any group."""
     return topic.startswith(RETRY_GROUP_TOPIC_PREFIX)
 
 
 def is_dlq_topic(topic: str) -> bool:
-    """True for the dead-letter topic of any group."""
+    """Return True for the dead-letter topic of any group."""
     return topic.startswith(DLQ_GROUP_TOPIC_PREFIX)
 
 
@@ -121,12 +121,12 @@ def group_of_retry_or_dlq_topic(topic: str) -> str | None:
 
 
 def is_system_topic(topic: str) -> bool:
-    """True for topics that are internal to the broker."""
+    """Return True for topics that are internal to the broker."""
     return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_TOPIC_PREFIX)
 
 
 def is_system_group(group: str) -> bool:
-    """True for groups that are internal to the broker or its tools."""
+    """Return True for groups that are internal to the broker or its tools."""
     return group in SYSTEM_GROUPS or group.startswith(SYSTEM_GROUP_PREFIX)
 
 

@@ -58,7 +58,7 @@ _INDEFINITE_CODES: Final = _STORED_BUT_LATE | {ResponseCode.SYSTEM_ERROR}
 
 
 def outcome_is_known(code: int) -> bool:
-    """True when a response with ``code`` says for certain whether the request took effect.
+    """Return True if a response with ``code`` says for certain whether the request took effect.
 
     A refusal (no such topic, no permission, busy) is definite: nothing happened. The three "stored but ..." codes
     and SYSTEM_ERROR are not: the message may or may not survive a crash. A missing reply is indefinite too; that

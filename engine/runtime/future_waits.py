@@ -1,4 +1,4 @@
-"""``asyncio.shield`` and ``asyncio.gather`` with the same callbacks in every Python version.
+"""Replacements of ``asyncio.shield`` and ``asyncio.gather`` with the same callbacks in every Python version.
 
 A callback is an event of a lab world, so with a different number of callbacks recordings and links are replayed
 differently: since Python 3.12 ``gather`` runs none for finished futures, and since 3.14 ``shield`` runs one more.

@@ -111,7 +111,7 @@ BRANCH_TRANSITIONS: Mapping[tuple[BranchState, BranchEvent], BranchState] = {
 
 
 class BranchVote(StrEnum):
-    """The coordinator's knowledge of a branch."""
+    """The state of a branch as known to the coordinator."""
 
     #: Registered; not asked yet, or no reply yet.
     NONE = "none"

@@ -43,7 +43,7 @@ class Copies(Protocol):
 class SendParts:
     """The parts that every such processor uses.
 
-    :ivar rate_limit: None: no limit is set.
+    :ivar rate_limit: the send rate limit; None if no limit is set.
     :ivar copies: the replicas that a sender waits for: a SYNC_MASTER's slaves, a leader's majority; else None.
     """
 

@@ -51,7 +51,7 @@ class ConsumerFilterData:
         return store_timestamp > self.born_time
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON object of the file."""
+        """Return the JSON object of the file."""
         return {
             "bloomFilterData": self.bloom.to_dict() if self.bloom is not None else None,
             "bornTime": self.born_time,

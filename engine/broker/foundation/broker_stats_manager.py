@@ -41,7 +41,7 @@ _Key = TypeVar("_Key")
 
 @dataclass(frozen=True, slots=True)
 class SecondStats:
-    """One full second. Percentiles are 0 when nothing was measured in it."""
+    """The statistics of one full second. Percentiles are 0 if nothing was measured in it."""
 
     second: int
     in_messages: int

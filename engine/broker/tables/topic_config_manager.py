@@ -110,7 +110,7 @@ class TopicConfigManager:
         return config
 
     def is_order_topic(self, topic: str) -> bool:
-        """True for a topic that was created for strict order."""
+        """Return True for a topic that was created for strict order."""
         config = self.topic_config_table.get(topic)
         return config is not None and config.order
 

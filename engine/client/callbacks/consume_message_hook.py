@@ -21,7 +21,7 @@ CONSUME_CONTEXT_TYPE = "ConsumeContextType"
 
 
 class ConsumeReturnType(StrEnum):
-    """How a listener call ended."""
+    """The endings of a listener call."""
 
     SUCCESS = "SUCCESS"
     #: It took longer than ``consume_timeout_ms``, whatever it returned.

@@ -13,7 +13,7 @@ from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_NO
 
 
 class LocalTransactionState(Enum):
-    """How a local transaction ended; the values are those of END_TRANSACTION's ``commitOrRollback``.
+    """The outcomes of a local transaction; the values are those of END_TRANSACTION's ``commitOrRollback``.
 
     ``UNKNOW`` is RocketMQ's spelling. It means that the broker should ask again later.
     """

@@ -20,7 +20,7 @@ class OrderlySwitches:
 
     @property
     def message_queue_lock(self) -> bool:
-        """Whether only one worker consumes a queue at a time."""
+        """Return whether only one worker consumes a queue at a time."""
         return self._consumer.message_queue_lock.enabled
 
     @message_queue_lock.setter
@@ -29,7 +29,7 @@ class OrderlySwitches:
 
     @property
     def consume_lock(self) -> bool:
-        """Whether a queue cannot be released during a listener call."""
+        """Return whether a queue cannot be released during a listener call."""
         return self._consumer.rebalance.consume_lock_enabled
 
     @consume_lock.setter
@@ -38,7 +38,7 @@ class OrderlySwitches:
 
     @property
     def consuming_flag(self) -> bool:
-        """Whether only the first pull after a pause submits a consume request. Off: every pull submits one."""
+        """Return whether only the first pull after a pause submits a consume request. Off: every pull submits one."""
         return not self._consumer.dispatch_per_pull
 
     @consuming_flag.setter

@@ -10,7 +10,7 @@ from engine.protocol.response_code import ResponseCode
 
 
 class PullStatus(StrEnum):
-    """How a pull ended."""
+    """The outcomes of a pull."""
 
     #: Messages were received.
     FOUND = "FOUND"

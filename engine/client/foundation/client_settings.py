@@ -21,10 +21,8 @@ DEFAULT_NAME_SERVER_ADDRESS = "127.0.0.1:9876"
 
 
 def check_first_arguments(client: str, runtime: Runtime | None, group: str, settings: Mapping[str, Any]) -> None:
-    """Raise :class:`IllegalClientArgument` for an illegal group name, a group in place of the runtime, or a useless
-    ``tls``.
-
-    ``tls`` has no effect next to a runtime, which has its own connections.
+    """Raise :class:`IllegalClientArgument` for an illegal group name, a group in place of the runtime, or ``tls``
+    together with a runtime, which has its own encryption.
     """
     if isinstance(runtime, str):
         raise IllegalClientArgument(

@@ -30,7 +30,7 @@ class IllegalClientArgument(MQClientError, ValueError):
 
 
 class DuplicateClient(MQClientError):
-    """A client of the same group and the same client id runs in this process already."""
+    """A client with the same group and the same client id already runs in this process."""
 
 
 class NoRoute(MQClientError):

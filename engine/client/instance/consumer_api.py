@@ -17,7 +17,9 @@ SEND_BACK_TIMEOUT_MS = 5_000
 
 
 class ConsumerApi:
-    """One method per request code. All raise :class:`~engine.client.foundation.errors.MQClientError`."""
+    """A sender of consumers' requests, with one method per request code. All raise
+    :class:`~engine.client.foundation.errors.MQClientError`.
+    """
 
     def __init__(self, api: MQClientApi) -> None:
         self._api = api

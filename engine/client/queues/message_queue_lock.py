@@ -1,4 +1,4 @@
-"""One lock per queue of this consumer (RocketMQ: ``MessageQueueLock``).
+"""The local locks of a consumer, one per queue (RocketMQ: ``MessageQueueLock``).
 
 A worker holds it from the moment it begins with a queue to the end of its slice, so that the workers of one process
 never consume the same queue in parallel. It belongs to the *queue*: it stays the same when the queue is released and

@@ -25,7 +25,7 @@ class ResetOffsetBodyForC(JsonBody):
     offset_table: OffsetTable
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire."""
+        """Return the JSON object of the wire."""
         rows = [queue.to_dict() | {"offset": offset} for queue, offset in sorted(self.offset_table.items())]
         return {"offsetTable": rows}
 
@@ -40,7 +40,7 @@ class GetConsumerStatusBody(JsonBody, what="a consumer status"):
     consumer_table: Mapping[str, OffsetTable]
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire."""
+        """Return the JSON object of the wire."""
         clients = {client_id: object_key_map(offsets) for client_id, offsets in self.consumer_table.items()}
         return {"consumerTable": clients, "messageQueueTable": object_key_map(self.message_queue_table)}
 
@@ -146,7 +146,7 @@ class ConsumeStatsList(JsonBody):
     broker_addr: str
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire: RocketMQ sends a list of maps with one group each."""
+        """Return the JSON object of the wire: RocketMQ sends a list of maps with one group each."""
         return {
             "brokerAddr": self.broker_addr,
             "consumeStatsList": [{name: [one.to_dict() for one in stats]} for name, stats in self.groups.items()],

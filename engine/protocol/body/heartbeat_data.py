@@ -35,7 +35,7 @@ class HeartbeatData(JsonBody, what="a heartbeat", is_unchangeable=True):
     consumers: tuple[ConsumerData, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire."""
+        """Return the JSON object of the wire."""
         return {
             "clientID": self.client_id,
             "consumerDataSet": [consumer.to_dict() for consumer in self.consumers],

@@ -70,7 +70,7 @@ class JsonBody:
         cls._is_unchangeable = is_unchangeable or cls._is_unchangeable
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of the wire."""
+        """Return the JSON object of the wire."""
         plain, others = _writers_of.get(type(self)) or _writer(type(self))
         fields = {wire_name: getattr(self, name) for wire_name, name in plain}
         for wire_name, name, write in others:

@@ -1,4 +1,6 @@
-"""Which brokers hold a topic's queues (RocketMQ: ``TopicRouteData``, ``QueueData``, ``BrokerData``)."""
+"""The route of a topic: the brokers that have its queues (RocketMQ: ``TopicRouteData``, ``QueueData``,
+``BrokerData``).
+"""
 
 from __future__ import annotations
 
@@ -50,7 +52,7 @@ class BrokerData(JsonBody):
 
     @property
     def master_address(self) -> str | None:
-        """The master's address, or None when only slaves are up."""
+        """Return the master's address, or None when only slaves are up."""
         return self.broker_addrs.get(MASTER_ID)
 
     @classmethod

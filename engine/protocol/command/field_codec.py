@@ -12,7 +12,7 @@ _DIGITS_MAX: Final = 20
 
 
 class FieldCodec:
-    """How one field of a header is read.
+    """The codec of one header field.
 
     :ivar kind: ``str``, ``bool`` or ``int``.
     :ivar bits: an ``int`` must fit a signed integer of this many bits.

@@ -6,15 +6,15 @@ from engine.protocol.command.command_header import CommandHeader, Int32, Int64
 
 
 class GetRouteInfoRequestHeader(CommandHeader):
-    """GET_ROUTEINFO_BY_TOPIC (105)."""
+    """The header of GET_ROUTEINFO_BY_TOPIC (105)."""
 
     topic: str
     accept_standard_json_only: bool | None = None
 
 
 class RegisterBrokerRequestHeader(CommandHeader, wire_names={}):
-    """REGISTER_BROKER (103). ``body_crc32`` is the CRC-32 of the body without its sign bit; 0 is "not given" (older
-    brokers).
+    """The header of REGISTER_BROKER (103). ``body_crc32`` is the CRC-32 of the body without its sign bit; 0 is "not
+    given" (older brokers).
     """
 
     broker_name: str
@@ -34,7 +34,7 @@ class RegisterBrokerResponseHeader(CommandHeader):
 
 
 class UnregisterBrokerRequestHeader(CommandHeader, wire_names={}):
-    """UNREGISTER_BROKER (104)."""
+    """The header of UNREGISTER_BROKER (104)."""
 
     broker_name: str
     broker_addr: str
@@ -43,7 +43,7 @@ class UnregisterBrokerRequestHeader(CommandHeader, wire_names={}):
 
 
 class QueryDataVersionRequestHeader(CommandHeader, wire_names={}):
-    """QUERY_DATA_VERSION (322), which asks whether the name server has the broker's newest topics."""
+    """The header of QUERY_DATA_VERSION (322), which asks whether the name server has the broker's newest topics."""
 
     broker_name: str
     broker_addr: str
@@ -58,13 +58,13 @@ class QueryDataVersionResponseHeader(CommandHeader):
 
 
 class GetTopicsByClusterRequestHeader(CommandHeader):
-    """GET_TOPICS_BY_CLUSTER (224)."""
+    """The header of GET_TOPICS_BY_CLUSTER (224)."""
 
     cluster: str
 
 
 class PutKVConfigRequestHeader(CommandHeader):
-    """PUT_KV_CONFIG (100)."""
+    """The header of PUT_KV_CONFIG (100)."""
 
     namespace: str
     key: str
@@ -72,7 +72,7 @@ class PutKVConfigRequestHeader(CommandHeader):
 
 
 class KVConfigRequestHeader(CommandHeader):
-    """GET_KV_CONFIG (101) and DELETE_KV_CONFIG (102)."""
+    """The header of GET_KV_CONFIG (101) and DELETE_KV_CONFIG (102)."""
 
     namespace: str
     key: str
@@ -85,13 +85,13 @@ class GetKVConfigResponseHeader(CommandHeader):
 
 
 class GetKVListByNamespaceRequestHeader(CommandHeader):
-    """GET_KVLIST_BY_NAMESPACE (219)."""
+    """The header of GET_KVLIST_BY_NAMESPACE (219)."""
 
     namespace: str
 
 
 class WritePermOfBrokerRequestHeader(CommandHeader, wire_names={}):
-    """WIPE_WRITE_PERM_OF_BROKER (205) and ADD_WRITE_PERM_OF_BROKER (327)."""
+    """The header of WIPE_WRITE_PERM_OF_BROKER (205) and ADD_WRITE_PERM_OF_BROKER (327)."""
 
     broker_name: str
 

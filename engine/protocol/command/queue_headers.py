@@ -26,7 +26,7 @@ class GetEarliestMsgStoretimeResponseHeader(CommandHeader):
 
 
 class SearchOffsetRequestHeader(CommandHeader):
-    """SEARCH_OFFSET_BY_TIMESTAMP (29); ``timestamp`` in ms."""
+    """The header of SEARCH_OFFSET_BY_TIMESTAMP (29); ``timestamp`` in ms."""
 
     topic: str
     queue_id: Int32
@@ -35,13 +35,13 @@ class SearchOffsetRequestHeader(CommandHeader):
 
 
 class ViewMessageRequestHeader(CommandHeader):
-    """VIEW_MESSAGE_BY_ID (33); ``offset`` is the physical offset from the message's offset id."""
+    """The header of VIEW_MESSAGE_BY_ID (33); ``offset`` is the physical offset from the message's offset id."""
 
     offset: Int64
 
 
 class QueryMessageRequestHeader(CommandHeader):
-    """QUERY_MESSAGE (12) by key, or by unique id if the ext field ``_UNIQUE_KEY_QUERY`` is true."""
+    """The header of QUERY_MESSAGE (12) by key, or by unique id if the ext field ``_UNIQUE_KEY_QUERY`` is true."""
 
     topic: str
     key: str

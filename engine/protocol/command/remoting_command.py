@@ -60,7 +60,7 @@ _LANGUAGE_NAMES: Final[dict[int, str]] = {language.value: language.name for lang
 
 
 class SerializeType(IntEnum):
-    """How the header of a command is encoded."""
+    """The encodings of a command's header."""
 
     JSON = 0
     ROCKETMQ = 1

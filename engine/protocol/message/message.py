@@ -29,12 +29,12 @@ class _HasProperties:
 
     @property
     def tags(self) -> str | None:
-        """The tag that subscriptions filter by."""
+        """Return the tag that subscriptions filter by."""
         return self.properties.get(PROPERTY_TAGS)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The words under which the message can be found in the index."""
+        """Return the words under which the message can be found in the index."""
         return tuple(split_keys(self.properties.get(PROPERTY_KEYS, "")))
 
     @property
@@ -54,7 +54,7 @@ class _HasProperties:
 
     @property
     def unique_id(self) -> str | None:
-        """The id that the sending client gave the message (``UNIQ_KEY``)."""
+        """Return the id that the sending client gave the message (``UNIQ_KEY``)."""
         return self.properties.get(PROPERTY_UNIQUE_KEY)
 
 

@@ -132,5 +132,5 @@ def read_delay_level(properties: Mapping[str, str]) -> int | None:
 
 
 def is_carriable(text: str) -> bool:
-    """True when ``text`` can be a property's name or value: not blank and free of the two separators."""
+    """Return True if ``text`` can be a property's name or value: not blank and free of the two separators."""
     return bool(java_trim(text)) and NAME_VALUE_SEPARATOR not in text and PROPERTY_SEPARATOR not in text

@@ -19,7 +19,7 @@ TLS_FIRST_BYTE = b"\x16"
 
 
 class TlsMode(StrEnum):
-    """How a server treats connections (RocketMQ: ``tls.server.mode``)."""
+    """The modes of a server (RocketMQ: ``tls.server.mode``)."""
 
     #: No connection is encrypted.
     DISABLED = "disabled"

@@ -76,7 +76,7 @@ class MappedFileQueue:
 
     @property
     def is_contiguous(self) -> bool:
-        """False when a file in the middle is missing."""
+        """Return False if a file in the middle is missing."""
         return all(file.end_offset == start for file, start in zip(self.files[:-1], self._starts[1:], strict=True))
 
     def append_file(self, start_offset: int) -> MappedFile:

@@ -39,7 +39,7 @@ class RunningFlags:
         return was_set
 
     def applies(self, reason: Refusal) -> bool:
-        """True while ``reason`` applies."""
+        """Return True while ``reason`` applies."""
         return reason in self._details
 
     def _update(self) -> None:

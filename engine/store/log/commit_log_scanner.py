@@ -27,7 +27,7 @@ from engine.store.queues.dispatch_request import DispatchRequest
 
 
 class CommitLogScanner:
-    """One scan. After it has ended:
+    """One scan, with these results after its end:
 
     :ivar end_offset: the offset after the last whole message.
     :ivar damaged_ranges: ``(start, end)`` of ranges without a message that precede one.

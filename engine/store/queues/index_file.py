@@ -90,7 +90,7 @@ class IndexFile:
 
     @property
     def is_full(self) -> bool:
-        """True when no further key fits."""
+        """Return True if no further key fits."""
         return self.index_count >= self._index_num
 
     @property

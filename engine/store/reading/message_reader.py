@@ -54,7 +54,8 @@ class MessageReader:
         """Return messages of one queue from logical ``offset`` on: at most ``max_messages`` and 256 KiB, but at least
         one.
 
-        ``max_bytes`` replaces the configured limits, including those in messages (``message_collector``).
+        ``max_bytes`` replaces all configured limits, including the one on the number of messages
+        (``message_collector``).
 
         ``group`` is for observers; it does not change the result. ``next_begin_offset`` is after the last entry
         examined, ``min_offset`` if ``offset`` is too small, ``max_offset`` if it is too large.
