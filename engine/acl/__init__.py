@@ -1,1 +1,1 @@
-"""Who may do what: signed requests, accounts with permissions, white addresses (RocketMQ: module ``acl``)."""
+"""Access control: signed requests, accounts with permissions, white addresses (RocketMQ: module ``acl``)."""

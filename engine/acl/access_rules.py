@@ -1,4 +1,4 @@
-"""All rules as one value: white addresses, accounts, version (RocketMQ: the content of ``plain_acl.yml``).
+"""The access rules as one value: white addresses, accounts, version (RocketMQ: the content of ``plain_acl.yml``).
 
 YAML is read with every value as a text: ``secretKey: 01234567`` means these eight characters and not an octal number.
 """
@@ -19,7 +19,7 @@ from engine.protocol.body.data_version import DataVersion
 WHITE_ADDRESSES = "globalWhiteRemoteAddresses"
 ACCOUNTS = "accounts"
 DATA_VERSION = "dataVersion"
-#: Bounds of what one file may hold. The broker stands still while it reads one: 2 s or so for a file of this size.
+#: Bounds of the content of one file. The broker is blocked while it reads one: about 2 s for a file of this size.
 FILE_MAX_BYTES = 256 * 1024
 ACCOUNTS_MAX = 2_000
 WHITE_ADDRESSES_MAX = 1_000
@@ -27,7 +27,7 @@ WHITE_ADDRESSES_MAX = 1_000
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """Parsed rules, and ``content``: the same as it stands in the file, for whoever changes a part of it."""
+    """Parsed rules, and ``content``: the same as in the file, for code that changes a part of it."""
 
     white_addresses: tuple[RemoteAddressPattern, ...] = ()
     accounts: Mapping[str, PlainAccessAccount] = field(default_factory=dict)
@@ -35,16 +35,16 @@ class AccessRules:
     content: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     def is_white(self, ip: str) -> bool:
-        """Whether every request from ``ip`` is let through."""
+        """Return whether every request from ``ip`` is accepted."""
         return any(pattern.matches(ip) for pattern in self.white_addresses)
 
 
 def read_rules(data: bytes) -> AccessRules:
-    """The rules in a YAML file. Raises :class:`BadAccessConfig` that names the entry that is wrong."""
+    """Read the rules in a YAML file. Raises :class:`BadAccessConfig` that names the invalid entry."""
     if len(data) > FILE_MAX_BYTES:
         raise BadAccessConfig(f"it has {len(data)} bytes; allowed are {FILE_MAX_BYTES}")
     try:
-        # Not yaml.safe_load: the base loader is safe too, and leaves every value the text that it is.
+        # Not yaml.safe_load: the base loader is safe too, and leaves every value as text.
         content = yaml.load(data.decode("utf-8"), Loader=yaml.BaseLoader)
     except (yaml.YAMLError, UnicodeDecodeError, RecursionError) as error:
         raise BadAccessConfig(f"it is no YAML: {' '.join(str(error).split())[:200]}") from None
@@ -56,7 +56,7 @@ def read_rules(data: bytes) -> AccessRules:
 
 
 def parse_rules(content: Mapping[str, Any]) -> AccessRules:
-    """The rules in the content of a file. Raises :class:`BadAccessConfig`."""
+    """Parse the rules in the content of a file. Raises :class:`BadAccessConfig`."""
     for name in content:
         if name not in (WHITE_ADDRESSES, ACCOUNTS, DATA_VERSION):
             allowed = ", ".join((WHITE_ADDRESSES, ACCOUNTS, DATA_VERSION))
@@ -79,7 +79,7 @@ def parse_rules(content: Mapping[str, Any]) -> AccessRules:
 
 
 def write_rules(content: Mapping[str, Any], version: DataVersion) -> bytes:
-    """The file with ``content`` and a new version. Comments of the old file are lost, as with RocketMQ."""
+    """Return the file with ``content`` and a new version. Comments of the old file are lost, as in RocketMQ."""
     whole = {**content, DATA_VERSION: [version.to_dict()]}
     return yaml.safe_dump(whole, sort_keys=False, allow_unicode=True, width=120).encode()
 

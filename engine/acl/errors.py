@@ -1,4 +1,4 @@
-"""What can be wrong with the rules, and why a request is refused."""
+"""Errors in the access rules, and refusals of requests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from engine.protocol.errors import ProtocolError
 
 
 class BadAccessConfig(ProtocolError):
-    """Rules that cannot be; the text names the entry and what is allowed. It never shows a secret key."""
+    """The access rules are invalid; the text names the entry and what is allowed. It never shows a secret key."""
 
 
 class AccessConfigNotSaved(ProtocolError):
@@ -18,4 +18,4 @@ class AccessDenied(ProtocolError):
 
 
 class WrongSignature(AccessDenied):
-    """Whoever signed the request does not know the account's secret key."""
+    """The signer of the request does not know the account's secret key."""

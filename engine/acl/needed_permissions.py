@@ -1,11 +1,11 @@
-"""Which topics and groups a request touches, and how (RocketMQ: ``PlainAccessValidator.parse``).
+"""The permissions that a request needs on topics and groups (RocketMQ: ``PlainAccessValidator.parse``).
 
-A group stands under the name of its retry topic. A request that is not in the table needs a valid signature and nothing
-else, as in RocketMQ 4.9.8: locks, queries of offsets, transactions' ends, statistics.
+A group is listed under the name of its retry topic. A request that is not in the table only needs a valid signature, as
+in RocketMQ 4.9.8: locks, queries of offsets, ends of transactions, statistics.
 
-Two differences close holes of 4.9.8: a batch (code 320) needs PUB as any other send, there it needs nothing; and a
-message sent to a retry topic needs SUB of *that* group, there of the group that the sender says it is (or of none, with
-code 10).
+Two differences close holes of 4.9.8: a batch (code 320) needs PUB like any other send, while 4.9.8 requires nothing;
+and a message sent to a retry topic needs SUB on *that* group, while 4.9.8 checks the group that the sender names (or no
+group, with code 10).
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ _Needed = dict[str, Permission]
 
 
 def needed_permissions(request: RemotingCommand) -> Mapping[str, Permission]:
-    """Topic, or retry topic of a group -> what is needed of it. Raises ``ProtocolError`` for a malformed heartbeat."""
+    """Return topic, or retry topic of a group -> the needed permission. Raises ``ProtocolError`` for a malformed
+    heartbeat.
+    """
     rule = RULES_OF_REQUESTS.get(request.code)
     return {} if rule is None else rule(request)
 
@@ -59,7 +61,7 @@ def _of_heartbeat(request: RemotingCommand) -> _Needed:
     return needed
 
 
-#: Request code -> what it needs.
+#: Request code -> the needed permissions.
 RULES_OF_REQUESTS: Mapping[int, Callable[[RemotingCommand], _Needed]] = {
     RequestCode.SEND_MESSAGE: _to_send("topic"),
     RequestCode.SEND_MESSAGE_V2: _to_send("b"),

@@ -1,7 +1,7 @@
-"""What an account may do with a topic or a group (RocketMQ: ``Permission``).
+"""The permissions of an account on a topic or a group (RocketMQ: ``Permission``).
 
-RocketMQ has a fourth bit, ANY (publish or subscribe, whichever); no request of version 4.9.8 asks for it, and no rule
-can grant it, so it is left out.
+RocketMQ has a fourth bit, ANY (publish or subscribe); no request of version 4.9.8 needs it, and no rule can grant it,
+so it is left out.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ from engine.protocol.request_code import RequestCode
 
 
 class Permission(IntFlag):
-    """DENY wins over the others."""
+    """The permission bits; DENY overrides the others."""
 
     DENY = 1
     PUB = 4
     SUB = 8
 
 
-#: As they are written in rules. RocketMQ takes every other text for DENY; here it is refused, because a typing error
-#: that locks somebody out is found sooner that way.
+#: The names in rules. RocketMQ reads every other text as DENY; here it is refused, because a typing error that denies
+#: access is found sooner that way.
 PERMISSIONS_BY_TEXT = {
     "DENY": Permission.DENY,
     "PUB": Permission.PUB,
@@ -39,7 +39,8 @@ ROCKETMQ_ADMIN_CODES = (
     RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP,
     RequestCode.DELETE_SUBSCRIPTIONGROUP,
 )
-#: ... and three more that 4.9.8 leaves to every account. Whoever may rewrite the rules is bound by none of them.
+#: ... and three more that 4.9.8 allows to every account. An account that may rewrite the rules is not bound by any of
+#: them.
 RULE_CODES = (
     RequestCode.UPDATE_AND_CREATE_ACL_CONFIG,
     RequestCode.DELETE_ACL_CONFIG,
@@ -49,12 +50,12 @@ ADMIN_CODES = frozenset((*ROCKETMQ_ADMIN_CODES, *RULE_CODES))
 
 
 def is_granted(needed: Permission, owned: Permission) -> bool:
-    """Whether ``owned`` covers ``needed``."""
+    """Return whether ``owned`` includes ``needed``."""
     return not owned & Permission.DENY and bool(needed & owned)
 
 
 def parse_permission(text: str, where: str) -> Permission:
-    """``"PUB|SUB"`` and the like. Raises :class:`BadAccessConfig` that names ``where`` it stands."""
+    """Parse ``"PUB|SUB"`` and the like. Raises :class:`BadAccessConfig` that names its position, ``where``."""
     permission = PERMISSIONS_BY_TEXT.get(text.strip())
     if permission is None:
         raise BadAccessConfig(f"{where} is {text[:40]!r}; allowed: {', '.join(PERMISSIONS_BY_TEXT)}")
@@ -62,7 +63,7 @@ def parse_permission(text: str, where: str) -> Permission:
 
 
 def parse_resource_permissions(entries: Sequence[str], where: str) -> Iterator[tuple[str, Permission]]:
-    """``"orders=PUB"`` and the like, as pairs. Raises :class:`BadAccessConfig`."""
+    """Yield the pairs in ``"orders=PUB"`` and the like. Raises :class:`BadAccessConfig`."""
     for number, entry in enumerate(entries):
         name, equals, text = entry.partition("=")
         if not equals or not name.strip():

@@ -10,9 +10,9 @@ from engine.acl.permission import ADMIN_CODES, Permission, is_granted, parse_per
 from engine.acl.remote_address_pattern import RemoteAddressPattern, parse_remote_address
 from engine.protocol.names import TOPIC_MAX_LENGTH, group_of_retry_or_dlq_topic, is_retry_topic, retry_topic
 
-#: Access key and secret key are longer than this (RocketMQ: ``AclConstants.ACCESS_KEY_MIN_LENGTH``).
+#: The minimum length of access key and secret key (RocketMQ: ``AclConstants.ACCESS_KEY_MIN_LENGTH``).
 KEY_MIN_LENGTH = 6
-#: Bounds of one account: what a request brings is checked by these before it is written anywhere.
+#: Bounds of one account: the content of a request is checked by these before it is written anywhere.
 TEXT_MAX_LENGTH = 1_024
 PERMISSIONS_MAX = 1_000
 
@@ -31,7 +31,7 @@ _BOOLEANS = {"true": True, "false": False, "": False}
 
 @dataclass(frozen=True, slots=True)
 class PlainAccessAccount:
-    """Who it is and what it may do. ``resource_permissions`` has groups under the names of their retry topics."""
+    """An account and its permissions. ``resource_permissions`` lists groups under the names of their retry topics."""
 
     access_key: str
     secret_key: bytes = field(repr=False)
@@ -44,7 +44,7 @@ class PlainAccessAccount:
     def check(self, request_code: int, needed: Mapping[str, Permission]) -> None:
         """Raise :class:`AccessDenied` unless this account may send ``request_code``, which needs ``needed``.
 
-        An admin without rules of its own for topics and groups may do everything; one with such rules is bound by them.
+        An admin without its own rules for topics and groups may do everything; one with such rules is bound by them.
         """
         if request_code in ADMIN_CODES and not self.is_admin:
             raise AccessDenied(
@@ -62,7 +62,7 @@ class PlainAccessAccount:
 
 
 def build_account(fields: object, where: str) -> PlainAccessAccount:
-    """An account from its entry in the rules' file (or in a request). Raises :class:`BadAccessConfig`."""
+    """Build an account from its entry in the rules' file (or in a request). Raises :class:`BadAccessConfig`."""
     if not isinstance(fields, Mapping):
         raise BadAccessConfig(f"{where} must be an entry with accessKey and secretKey")
     for name in fields:

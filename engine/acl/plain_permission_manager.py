@@ -1,10 +1,10 @@
-"""Keeps the rules, follows their file and judges requests (RocketMQ: ``PlainPermissionManager``).
+"""The manager of the access rules, which reloads their file and checks requests (RocketMQ: ``PlainPermissionManager``).
 
 Simplified: one file, ``config/plain_acl.yml`` in the broker's data folder. RocketMQ reads ``conf/plain_acl.yml`` of its
-home folder and all files in ``conf/acl`` beside it.
+home folder and all files in ``conf/acl`` next to it.
 
-The broker has the file looked at every 5 s. One that cannot be used changes nothing: the old rules stay in force, and
-the log says what is wrong with the new ones.
+The broker checks the file every 5 s. An unusable one changes nothing: the old rules stay in force, and the log says
+what is wrong with the new ones.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ logger = logging.getLogger("glassmq.acl")
 class PlainPermissionManager:
     """The rules of one broker.
 
-    :param disk: where the file lies.
+    :param disk: the disk with the file.
     :param path: its path there.
-    :param clock: dates changes.
+    :param clock: for the times of changes.
     """
 
     def __init__(self, disk: Disk, path: str, clock: Clock) -> None:
@@ -40,13 +40,13 @@ class PlainPermissionManager:
         self._data = b""
         self.path = path
         self.rules = AccessRules()
-        #: Why the file as it is now cannot be used; None: it is in force.
+        #: Why the current file cannot be used; None: it is in force.
         self.problem: str | None = None
 
     # ------------------------------------------------------------------------------ the file
 
     def load(self) -> None:
-        """Read the file at the start. Raises :class:`BadAccessConfig` when there is none that can be used."""
+        """Read the file at the start. Raises :class:`BadAccessConfig` if it is missing or unusable."""
         try:
             self._data = self._disk.read_whole(self.path)
         except DiskFault as fault:
@@ -66,7 +66,7 @@ class PlainPermissionManager:
             self.rules = read_rules(data)
         except (BadAccessConfig, DiskFault) as error:
             if isinstance(error, DiskFault):
-                self._data = b""  # whatever comes back is news
+                self._data = b""  # when it is back it counts as changed
             if self.problem != str(error):
                 logger.error("%s: %s; the old rules stay in force", self.path, error)
             self.problem = str(error)
@@ -80,7 +80,7 @@ class PlainPermissionManager:
         version = DataVersion(self.rules.version.timestamp, self.rules.version.counter)
         version.next(self._clock.now_ms())
         data = write_rules(content, version)
-        # What was written is read back: the rules in force are those of the file, nothing else.
+        # The written file is read back: the rules in force are exactly those of the file.
         rules = read_rules(data)
         try:
             self._disk.write_whole(self.path, data)
@@ -103,7 +103,7 @@ class PlainPermissionManager:
         self._save({**self.rules.content, ACCOUNTS: accounts})
 
     def delete_access_config(self, access_key: str) -> None:
-        """Remove an account. Raises :class:`BadAccessConfig` when there is none of that key."""
+        """Remove an account. Raises :class:`BadAccessConfig` if there is no account with that key."""
         self._refuse_while_file_is_bad()
         if access_key not in self.rules.accounts:
             raise BadAccessConfig(f"there is no account with accessKey {access_key[:80]!r}")
@@ -119,7 +119,9 @@ class PlainPermissionManager:
         return self.rules.content.get(ACCOUNTS) or ()
 
     def _refuse_while_file_is_bad(self) -> None:
-        """What somebody is writing by hand must not be overwritten with the old rules."""
+        """Refuse changes while the file is invalid: one being edited by hand must not be overwritten with the old
+        rules.
+        """
         self.reload()
         if self.problem is not None:
             raise BadAccessConfig(f"{self.path} must be put right first: {self.problem}")
@@ -129,7 +131,8 @@ class PlainPermissionManager:
     def validate(self, remote_ip: str, request: RemotingCommand) -> None:
         """Raise :class:`AccessDenied` unless ``request`` from ``remote_ip`` may be processed.
 
-        In RocketMQ's order: white addresses of all, the account, its own white address, the signature, its permissions.
+        The checks are in RocketMQ's order: global white addresses, the account, its own white address, the signature,
+        its permissions.
         """
         rules = self.rules
         if rules.is_white(remote_ip):
@@ -147,5 +150,5 @@ class PlainPermissionManager:
             raise WrongSignature(f"Check signature failed for accessKey={access_key}")
         needed = needed_permissions(request)
         if needed.get(TRACE_TOPIC) == Permission.PUB:
-            return  # every account may report what its messages did
+            return  # every account may write trace records of its messages
         account.check(request.code, needed)

@@ -1,4 +1,4 @@
-"""White addresses: from where requests are taken without a signature (RocketMQ: ``RemoteAddressStrategyFactory``).
+"""White addresses, from which requests are accepted without a signature (RocketMQ: ``RemoteAddressStrategyFactory``).
 
 ======================  ====================================================
 ``*``                   every address
@@ -9,8 +9,8 @@
 ``2::ac5:78:1-200:*``   the same for IPv6, hexadecimal
 ======================  ====================================================
 
-Stricter than RocketMQ in one point: there, what follows the first range of an IPv4 address is not looked at, so
-``192.168.*.5`` lets in ``192.168.7.9`` too.
+Stricter than RocketMQ in one point: RocketMQ ignores the parts after the first range of an IPv4 address, so there
+``192.168.*.5`` also matches ``192.168.7.9``.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ _Ranges = tuple[tuple[int, int], ...]
 
 @dataclass(frozen=True, slots=True)
 class RemoteAddressPattern:
-    """A parsed white address. ``ranges`` empty: it matches nothing, or everything when ``is_any``."""
+    """A parsed white address. With empty ``ranges`` it matches nothing, or everything if ``is_any``."""
 
     text: str
     is_any: bool = False
     ranges: tuple[_Ranges, ...] = ()
 
     def matches(self, ip: str) -> bool:
-        """Whether ``ip`` (without port) is one of the addresses."""
+        """Return whether ``ip`` (without port) matches."""
         if self.is_any:
             return True
         if not self.ranges:
@@ -54,7 +54,7 @@ class RemoteAddressPattern:
 
 
 def parse_remote_address(text: str) -> RemoteAddressPattern:
-    """Read one white address; a blank one matches nothing. Raises :class:`BadAccessConfig`."""
+    """Parse one white address; a blank one matches nothing. Raises :class:`BadAccessConfig`."""
     text = text.strip()
     if not text:
         return RemoteAddressPattern(text)
@@ -87,7 +87,7 @@ def _parse_ranges(single: str, whole: str) -> _Ranges:
 
 
 def _ipv6_parts(text: str) -> list[str]:
-    """The 8 parts of an IPv6 address, ``::`` filled with zeros."""
+    """Return the 8 parts of an IPv6 address, with ``::`` filled with zeros."""
     head, gap, tail = text.partition("::")
     before, after = [part.split(":") if part else [] for part in (head, tail)]
     parts = [*before, *["0"] * (8 - len(before) - len(after)), *after] if gap else before
@@ -111,7 +111,7 @@ def _parse_range(text: str, highest: int, base: int) -> tuple[int, int]:
 
 @lru_cache(maxsize=4_096)
 def _parts_of(ip: str) -> tuple[int, ...]:
-    """The parts of an address as numbers; none when it is no address."""
+    """Return the parts of an address as numbers; () if it is not an address."""
     try:
         address = ipaddress.ip_address(ip.strip("[]").partition("%")[0])
     except ValueError:

@@ -1,1 +1,1 @@
-"""Two banks that move money between them by message: the application of the scenarios and of ``glassmq bank``."""
+"""Two banks that transfer money to each other by messages: the application of the scenarios and of ``glassmq bank``."""

@@ -3,11 +3,11 @@
 ::
 
     account    name PRIMARY KEY, balance CHECK (balance >= 0)
-    transfer   key PRIMARY KEY, account, amount, at_ms          a debit that was made: what a check-back looks up
+    transfer   key PRIMARY KEY, account, amount, at_ms          a debit that was made; check-backs look it up
     credit     key PRIMARY KEY, account, amount, at_ms, times   a credit that was made: a second one is a duplicate
 
-A debit changes ``account`` and adds a row to ``transfer`` in one transaction, so that the row is there exactly when the
-money is gone; likewise a credit. An overdraft is refused by SQLite's own CHECK.
+A debit changes ``account`` and adds a row to ``transfer`` in one transaction, so that the row exists if and only if the
+money was taken; likewise for a credit. An overdraft is refused by SQLite's own CHECK.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from sqlite_utils import Database
 
 _POSTING = "key TEXT PRIMARY KEY, account TEXT NOT NULL, amount INTEGER NOT NULL, at_ms INTEGER NOT NULL"
-#: What the statements below need of a database that was there before.
+#: The columns that the statements below need in an existing database.
 _NEEDED = (
     "SELECT name, balance FROM account LIMIT 0",
     "SELECT key, account, amount, at_ms FROM transfer LIMIT 0",
@@ -37,7 +37,7 @@ _SCHEMA = (
 
 
 class Posting(NamedTuple):
-    """A row of ``transfer`` or ``credit``. ``times``: how often it was credited: 1 where credits are idempotent."""
+    """A row of ``transfer`` or ``credit``. ``times``: how many times it was credited; 1 if credits are idempotent."""
 
     key: str
     account: str
@@ -47,15 +47,16 @@ class Posting(NamedTuple):
 
 
 class Accounts:
-    """The bank in ``database``. ``debit`` and ``credit`` need an open transaction and leave it open."""
+    """The accounts of the bank in ``database``. ``debit`` and ``credit`` need an open transaction and leave it open."""
 
     def __init__(self, database: BankDatabase) -> None:
         self.database = database
 
     def open_account(self, name: str, balance: int) -> None:
-        """Make the tables where needed, and the account unless it is there: then it keeps its balance.
+        """Create the tables if needed, and the account unless it exists: then it keeps its balance.
 
-        Raises what :meth:`BankDatabase.commit` raises, and :class:`DatabaseUnreadable`: it is no bank's database.
+        Raises what :meth:`BankDatabase.commit` raises, and :class:`DatabaseUnreadable` for a database that is not a
+        bank's.
         """
         database = self.database
         database.begin()
@@ -74,7 +75,9 @@ class Accounts:
     # --- writing, in an open transaction -----------------------------------------------------------------------------
 
     def debit(self, transfer: Transfer, at_ms: int) -> None:
-        """Take the amount. Raises :class:`NoSuchAccount`, :class:`NotEnoughMoney`, :class:`TransferKnown`."""
+        """Take the amount from an account. Raises :class:`NoSuchAccount`, :class:`NotEnoughMoney`,
+        :class:`TransferKnown`.
+        """
         row = (transfer.key, transfer.from_account, transfer.amount, at_ms)
         try:
             self.database.execute("INSERT INTO transfer VALUES (?, ?, ?, ?)", row)
@@ -89,7 +92,7 @@ class Accounts:
             ) from error
 
     def credit(self, transfer: Transfer, at_ms: int) -> bool:
-        """Give the amount, once per key: False, and nothing done, for one that was credited before.
+        """Credit the amount, once per key; return False without any effect for one that was credited before.
 
         Raises :class:`NoSuchAccount`.
         """
@@ -102,7 +105,7 @@ class Accounts:
         return True
 
     def credit_again(self, transfer: Transfer, at_ms: int) -> None:
-        """Give the amount, however often it was given before: what a bank does that is not idempotent.
+        """Credit the amount, even if it was credited before, like a bank that is not idempotent.
 
         Raises :class:`NoSuchAccount`.
         """
@@ -121,19 +124,21 @@ class Accounts:
     # --- looking -----------------------------------------------------------------------------------------------------
 
     def balance(self, account: str) -> int | None:
-        """As the open transaction sees it; None: there is no such account."""
+        """Return the balance in the open transaction; None if there is no such account."""
         return _balance(self.database.tables, account)
 
     def committed_balance(self, account: str) -> int | None:
-        """As of the last commit."""
+        """Return the balance as of the last commit."""
         return _balance(self.database.committed(), account)
 
     def has_transfer(self, key: str) -> bool:
-        """Whether the debit of that key is committed."""
+        """Return whether the debit with that key is committed."""
         return bool(list(self.database.committed().query("SELECT 1 FROM transfer WHERE key = ?", (key,))))
 
     def newest(self, table: str, limit: int, *, committed: bool = True) -> list[Posting]:
-        """The newest rows of ``transfer`` or ``credit``, oldest first; ``committed=False``: with uncommitted ones."""
+        """Return the newest rows of ``transfer`` or ``credit``, oldest first; ``committed=False`` includes uncommitted
+        ones.
+        """
         assert table in ("transfer", "credit"), table
         tables = self.database.committed() if committed else self.database.tables
         times = "times" if table == "credit" else "1 AS times"
@@ -143,7 +148,7 @@ class Accounts:
         return [Posting(**row) for row in rows][::-1]
 
     def amounts(self, table: str) -> dict[str, int]:
-        """Key -> committed amount, of all rows of ``transfer`` or ``credit``."""
+        """Return key -> committed amount for all rows of ``transfer`` or ``credit``."""
         assert table in ("transfer", "credit"), table
         return {
             row["key"]: row["amount"] for row in self.database.committed().query(f"SELECT key, amount FROM {table}")

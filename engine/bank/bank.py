@@ -1,4 +1,4 @@
-"""What both banks are: accounts, the work under way, and whoever watches."""
+"""The common base of both banks: accounts, work in progress, and its observers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from engine.runtime.port import Runtime
 
 
 class Bank:
-    """One process of a bank, on the database that the last one left.
+    """One process of a bank, using the database of the previous one.
 
-    :ivar open: work under way, by a number of its own.
+    :ivar open: work in progress, by number.
     """
 
     def __init__(self, runtime: Runtime, accounts: Accounts, watcher: BankWatcher = watch_nothing) -> None:
@@ -25,19 +25,19 @@ class Bank:
         self._count = 0
 
     def close(self) -> None:
-        """The process ends; an open transaction is gone, and with it the work."""
+        """End the process; an open transaction is lost together with its work."""
         self.open.clear()
         self.accounts.database.close()
 
     def _begin(self, doing: Doing, transfer: Transfer) -> int:
-        """Work is under way from now on; its number in ``open``."""
+        """Record the start of work and return its number in ``open``."""
         self._count += 1
         self.open[self._count] = OpenDeed(doing, transfer.key, transfer.amount, self._runtime.clock.monotonic_us())
         return self._count
 
     @contextmanager
     def _at(self, doing: Doing, transfer: Transfer) -> Iterator[None]:
-        """The block is work under way."""
+        """Record work in progress for the duration of the block."""
         number = self._begin(doing, transfer)
         try:
             yield

@@ -1,4 +1,4 @@
-"""What a bank does and has done, for whoever watches: the lab's history and pictures, and the live demonstration."""
+"""The work of a bank, for observers: the lab's history and diagrams, and the live demonstration."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Doing(StrEnum):
-    """What a bank is at."""
+    """The kinds of work of a bank."""
 
     DEBIT = "debit"
     CREDIT = "credit"
@@ -17,7 +17,7 @@ class Doing(StrEnum):
 
 
 class OpenDeed(NamedTuple):
-    """Work under way. ``since_us`` is on the node's monotonic clock."""
+    """Work in progress. ``since_us`` is on the node's monotonic clock."""
 
     doing: Doing
     key: str
@@ -25,7 +25,7 @@ class OpenDeed(NamedTuple):
     since_us: int
 
 
-#: :attr:`BankDeed.outcome` of work that took effect, of a credit that had been made before, and of work that is
+#: Values of :attr:`BankDeed.outcome`: work that took effect, a credit that had been made before, and work that is
 #: promised but waits for a decision (two-phase commit only).
 COMMITTED = "committed"
 DUPLICATE = "duplicate"
@@ -33,11 +33,11 @@ PREPARED = "prepared"
 
 
 class BankDeed(NamedTuple):
-    """Work that has ended.
+    """Finished work.
 
-    :ivar outcome: ``committed``, ``duplicate``, or the ``reason`` of a :class:`~engine.bank.errors.BankError`; of a
-        check the answer (``commit``, ``rollback``, ``unknown``).
-    :ivar balance: committed, after it.
+    :ivar outcome: ``committed``, ``duplicate``, or the ``reason`` of a :class:`~engine.bank.errors.BankError`; for a
+        check, the answer (``commit``, ``rollback``, ``unknown``).
+    :ivar balance: the committed balance after it.
     """
 
     doing: Doing
@@ -48,9 +48,9 @@ class BankDeed(NamedTuple):
     balance: int
 
 
-#: Is told of every deed right when it has ended.
+#: A callback for each piece of work right after it has ended.
 BankWatcher = Callable[[BankDeed], None]
 
 
 def watch_nothing(deed: BankDeed) -> None:
-    """For a bank that nobody watches."""
+    """Ignore the work of a bank without an observer."""

@@ -7,10 +7,10 @@
     COMMIT  --- serialize(), write_whole() -->  replaced as a whole, durably
     ROLLBACK, crash, power cut                  untouched
 
-SQLite opens files by itself, which the engine may not. So the connection is one in memory, and at each commit the
-database's image (the bytes that SQLite's own file would have) is written through the port. In the lab it thereby lies
-on the simulated disk of the node; live it is a file that the ``sqlite3`` program opens. Writing it whole costs time in
-proportion to its size: right for a bank of a few accounts, wrong for a real one.
+SQLite opens files by itself, which the engine must not do. So the connection is in memory, and at each commit the
+database's image (the bytes that SQLite's own file would have) is written through the port. In the lab it is stored on
+the node's simulated disk; live it is a file that the ``sqlite3`` program opens. Writing it whole takes time in
+proportion to its size, which is acceptable for a bank with a few accounts, but not for a real one.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 
 class BankDatabase:
-    """Opens what the last process committed, or a new, empty database. Raises :class:`DatabaseUnreadable`.
+    """A bank's database: what the last process committed, or a new, empty one. Raises :class:`DatabaseUnreadable`.
 
-    One transaction is open at a time, as SQLite lets one writer in::
+    One transaction is open at a time, because SQLite allows one writer::
 
         async with database.transaction():
             database.execute("UPDATE ...")
@@ -41,8 +41,8 @@ class BankDatabase:
     Within a transaction write with :meth:`execute` only: some versions of sqlite-utils commit in their own ``insert``
     and ``upsert``.
 
-    :ivar tables: the open connection: sees what the open transaction has written so far.
-    :ivar lock: who writes, and who waits for that.
+    :ivar tables: the open connection, which includes the writes of the open transaction.
+    :ivar lock: the lock of the writer.
     :ivar commit_count: commits of this process.
     """
 
@@ -58,29 +58,29 @@ class BankDatabase:
 
     @property
     def path(self) -> str:
-        """Where the image lies, in the node's data folder."""
+        """Return the path of the image in the node's data folder."""
         return self._path
 
     @property
     def is_new(self) -> bool:
-        """Whether nothing was ever committed."""
+        """Return whether nothing was ever committed."""
         return not self._image
 
     @property
     def is_closed(self) -> bool:
-        """Whether ``close`` was called, or a failing disk has ended it."""
+        """Return whether ``close`` was called, or a disk fault has closed it."""
         return self._is_closed
 
     @property
     def in_transaction(self) -> bool:
-        """Whether a transaction is open."""
+        """Return whether a transaction is open."""
         return not self._is_closed and self.tables.conn.in_transaction
 
     # --- transactions ------------------------------------------------------------------------------------------------
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[BankDatabase]:
-        """Wait for the lock, BEGIN; at the end of the block roll back what was not committed in it."""
+        """Wait for the lock and begin a transaction; at the end of the block roll back what was not committed."""
         async with self.lock:
             self.begin()
             try:
@@ -89,20 +89,21 @@ class BankDatabase:
                 self.rollback()
 
     def begin(self) -> None:
-        """BEGIN. For those who hold :attr:`lock` or need none."""
+        """Begin a transaction, for callers that have :attr:`lock` or need none."""
         assert not self.in_transaction, "one transaction at a time"
         self.execute("BEGIN IMMEDIATE")
 
     def execute(self, sql: str, parameters: tuple[int | str, ...] | dict[str, Any] = ()) -> sqlite3.Cursor:
-        """One statement, in the open transaction. Raises ``sqlite3.IntegrityError`` where a constraint refuses,
-        :class:`DatabaseClosed`.
+        """Execute one statement in the open transaction.
+
+        Raises ``sqlite3.IntegrityError`` if a constraint refuses it, :class:`DatabaseClosed`.
         """
         if self._is_closed:
-            raise DatabaseClosed(f"{self._path} is closed: start the process anew")
+            raise DatabaseClosed(f"{self._path} is closed: start the process again")
         return self.tables.execute(sql, parameters)
 
     def commit(self) -> None:
-        """COMMIT: the one moment that survives whatever happens to the process or to the machine's power.
+        """Commit durably: the result survives a crash of the process and of the machine.
 
         Raises :class:`CommitRefused` (the disk is full; rolled back) and :class:`CommitUncertain`.
         """
@@ -112,12 +113,12 @@ class BankDatabase:
         try:
             self._disk.write_whole(self._path, image)
         except DiskFull as error:
-            # The image is written beside the old one first, so the old one is untouched.
+            # The image is written next to the old one first, so the old one stays intact.
             self.tables.conn.close()
             self.tables = _open(self._image, self._path)
             raise CommitRefused(f"the commit was rolled back: {error}") from error
         except DiskFault as error:
-            # As a database server does: after a failed sync nobody may go on as if he knew what the disk holds.
+            # As in a database server: after a failed sync the content of the disk is unknown.
             self.close()
             raise CommitUncertain(f"nobody can tell whether it was committed: {error}") from error
         self._image = image
@@ -125,25 +126,26 @@ class BankDatabase:
         self._forget_reader()
 
     def rollback(self) -> None:
-        """ROLLBACK; nothing happens when no transaction is open."""
+        """Roll back; nothing happens if no transaction is open."""
         if self.in_transaction:
             self.tables.conn.rollback()
 
     # --- looking -----------------------------------------------------------------------------------------------------
 
     def committed(self) -> Database:
-        """What another connection would see now: the last commit. For reading only: nothing written to it is kept.
+        """Return a connection with the last commit, as another connection would see it. For reading only: writes are
+        not kept.
 
-        Raises :class:`DatabaseClosed`: after a commit that is uncertain nobody here knows what the last one is.
+        Raises :class:`DatabaseClosed`: after an uncertain commit, the last one is unknown here.
         """
         if self._is_closed:
-            raise DatabaseClosed(f"{self._path} is closed: start the process anew")
+            raise DatabaseClosed(f"{self._path} is closed: start the process again")
         if self._reader is None:
             self._reader = _open(self._image, self._path)
         return self._reader
 
     def close(self) -> None:
-        """End the process's connection. An open transaction is gone, as in a crash."""
+        """Close the process's connection. An open transaction is lost, as in a crash."""
         if not self._is_closed:
             self._is_closed = True
             self._forget_reader()
@@ -156,17 +158,17 @@ class BankDatabase:
 
 
 def _open(image: bytes, path: str) -> Database:
-    """A connection in memory that begins with ``image``. Raises :class:`DatabaseUnreadable`."""
-    # Late: it takes longer to import than all of the engine, and only banks need it.
+    """Open a connection in memory with the content ``image``. Raises :class:`DatabaseUnreadable`."""
+    # Late: importing it takes longer than importing all of the engine, and only banks need it.
     from sqlite_utils import Database
 
-    # No implicit BEGIN; and a world may be freed by another thread than the one that ran it.
+    # No implicit BEGIN; and another thread than the one that ran a world may free it.
     connection: Any = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
     try:
         if image:
             connection.deserialize(image)
         database = Database(connection, execute_plugins=False)
-        # Reads the header and the schema: only now SQLite looks at what it was given.
+        # Reads the header and the schema: SQLite only now validates the content.
         database.execute("SELECT count(*) FROM sqlite_master")
     except sqlite3.Error as error:
         connection.close()

@@ -1,10 +1,10 @@
-"""What can go wrong in a bank. ``reason`` is a word for pictures and counters, the message is for people."""
+"""Errors of a bank. ``reason`` is a word for diagrams and counters, the message is for people."""
 
 from __future__ import annotations
 
 
 class BankError(Exception):
-    """Base of all of them."""
+    """The base of all errors of a bank."""
 
     reason = "error"
 
@@ -22,13 +22,13 @@ class NoSuchAccount(BankError):
 
 
 class TransferKnown(BankError):
-    """A transfer of that key was debited before."""
+    """A transfer with that key was debited before."""
 
     reason = "known"
 
 
 class NotATransfer(BankError):
-    """The body of a message does not say a transfer."""
+    """The body of a message is not a transfer."""
 
     reason = "no-transfer"
 
@@ -40,24 +40,24 @@ class CommitRefused(BankError):
 
 
 class CommitUncertain(BankError):
-    """The disk failed in the middle of a commit. What it holds now only a new process can tell, by reading it."""
+    """The disk failed in the middle of a commit. Only a new process can find out, by reading, what was written."""
 
     reason = "disk-failed"
 
 
 class DatabaseClosed(BankError):
-    """The process has ended its connection, or a failing disk has."""
+    """The process has closed its connection, or a disk fault has."""
 
     reason = "closed"
 
 
 class DatabaseUnreadable(BankError):
-    """The file is there, but it is no database, not that of a bank, or needs other files beside it (WAL mode)."""
+    """The file exists, but it is not a database, or not a bank's, or needs other files next to it (WAL mode)."""
 
     reason = "unreadable"
 
 
 class NotABankFolder(BankError):
-    """The folder has the name of a bank's file, with something else in it."""
+    """The folder has the name of a bank's file, but other content."""
 
     reason = "folder"

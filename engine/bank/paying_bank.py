@@ -1,12 +1,12 @@
 """The bank that pays: a local transaction debits the account, a message asks the other bank for the credit.
 
-In which order, and tied together how, is the whole question::
+The order of the two, and how they are connected, decides about consistency::
 
-    transaction        half message, debit, END_TRANSACTION   consistent in the end, whatever dies in between
-    send-then-debit    message, debit                         the debit fails: the other has money from nowhere
-    debit-then-send    debit, message                         the message fails: the money is gone
+    transaction        half message, debit, END_TRANSACTION   consistent in the end, whatever crashes in between
+    send-then-debit    message, debit                         the debit fails: money was created at the other bank
+    debit-then-send    debit, message                         the message fails: the money is lost
 
-RocketMQ: what a user writes as a ``TransactionListener`` around his own database.
+RocketMQ: what users implement as a ``TransactionListener`` around their own database.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from engine.protocol.message.message import Message, MessageExt
 from engine.runtime.port import Runtime
 from engine.runtime.step import step
 
-#: What a check answers, as a word.
+#: The answers to a check, as words.
 _ANSWERS = {
     LocalTransactionState.COMMIT_MESSAGE: "commit",
     LocalTransactionState.ROLLBACK_MESSAGE: "rollback",
@@ -35,7 +35,7 @@ _ANSWERS = {
 
 
 class Way(StrEnum):
-    """See the module."""
+    """The order of debit and message."""
 
     TRANSACTION = "transaction"
     SEND_THEN_DEBIT = "send-then-debit"
@@ -43,11 +43,11 @@ class Way(StrEnum):
 
 
 class PayingBank(Bank):
-    """See the module. Is itself the transaction listener.
+    """The paying bank, which is also the transaction listener.
 
-    :param duration_ms: how long a local transaction stays open: everything else that such a transaction does.
-    :param check_duration_ms: how long looking up takes.
-    :ivar paying: transfers that this process is at, from before they are sent until they have ended, by key.
+    :param duration_ms: how long a local transaction stays open, for everything else that such a transaction does.
+    :param check_duration_ms: how long a lookup takes.
+    :ivar paying: transfers in progress in this process, from before they are sent until they have ended, by key.
     """
 
     def __init__(
@@ -66,10 +66,12 @@ class PayingBank(Bank):
         self.paying: dict[str, Transfer] = {}
 
     async def pay(self, transfer: Transfer, send: Callable[[], Awaitable[SendResult | None]]) -> None:
-        """Do ``transfer`` in the bank's way. ``send`` sends its message: in a transaction where that is the way, with
-        this bank as the listener. It returns the result; None, or an exception: not acknowledged.
+        """Carry out ``transfer`` in the bank's order of steps.
 
-        A debit that fails does not raise: the watcher is told.
+        ``send`` sends its message, in a transaction if the bank uses one, with this bank as the listener. It returns
+        the result; None, or an exception, means not acknowledged.
+
+        A debit that fails does not raise: the observer is notified.
         """
         self.paying[transfer.key] = transfer
         try:
@@ -88,16 +90,16 @@ class PayingBank(Bank):
     # --- the transaction listener ------------------------------------------------------------------------------------
 
     async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
-        """The half message is stored: debit the account.
+        """Debit the account; the half message is stored.
 
-        Raises :class:`CommitUncertain`, :class:`DatabaseClosed`: the client takes that for UNKNOW, and a later check
-        will tell.
+        Raises :class:`CommitUncertain`, :class:`DatabaseClosed`: the client treats that as UNKNOW, and a later check
+        finds the outcome.
         """
         is_debited = await self._debit(Transfer.of(message))
         return LocalTransactionState.COMMIT_MESSAGE if is_debited else LocalTransactionState.ROLLBACK_MESSAGE
 
     async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
-        """Look up what became of the transfer; nothing is done again."""
+        """Look up the outcome of the transfer, without repeating it."""
         transfer = Transfer.of(message)
         with self._at(Doing.CHECK, transfer):
             await asyncio.sleep(self.check_duration_ms / 1_000)
@@ -110,16 +112,16 @@ class PayingBank(Bank):
         if self.accounts.has_transfer(key):
             return LocalTransactionState.COMMIT_MESSAGE
         if key in self.paying:
-            # Perhaps its local transaction has not even begun, and the answer to the send is still on its way: who says
-            # "rollback" now may debit the account a moment later.
+            # Perhaps its local transaction has not even begun, and the reply to the send is still on its way: after
+            # "rollback" now, the account might be debited a moment later.
             return LocalTransactionState.UNKNOW
-        # An earlier process was at it. What it had not committed will never be.
+        # An earlier process started it. What it had not committed will never be.
         return LocalTransactionState.ROLLBACK_MESSAGE
 
     # --- the local transaction ---------------------------------------------------------------------------------------
 
     async def _debit(self, transfer: Transfer) -> bool:
-        """Whether the debit is committed. Raises :class:`CommitUncertain`, :class:`DatabaseClosed`."""
+        """Return whether the debit is committed. Raises :class:`CommitUncertain`, :class:`DatabaseClosed`."""
         try:
             with self._at(Doing.DEBIT, transfer):
                 await self._debit_in_transaction(transfer)

@@ -1,8 +1,8 @@
-"""The bank that receives: a message asks it to credit an account.
+"""The receiving bank, which credits an account for each message.
 
-A message may come twice: after a consumer died between its commit and its acknowledgement, after a rebalance, after a
-second END_TRANSACTION (which RocketMQ's broker commits again). So credit and key go into the database in one
-transaction, and a key that is there already is a duplicate: acknowledged, and nothing done.
+A message may arrive twice: after a consumer crashed between its commit and its acknowledgement, after a rebalance,
+after a second END_TRANSACTION (which RocketMQ's broker commits again). So credit and key are written to the database in
+one transaction, and a key that exists already is a duplicate: it is acknowledged without any effect.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from engine.runtime.step import step
 
 
 class ReceivingBank(Bank):
-    """See the module.
+    """The receiving bank.
 
-    :ivar idempotent: False: it credits as often as a message comes. May be changed while it runs.
+    :ivar idempotent: False: it credits every copy of a message. May be changed while it runs.
     :ivar duration_ms: how long a local transaction stays open.
-    :ivar duplicates_ignored: by this process.
+    :ivar duplicates_ignored: how many duplicates this process has ignored.
     """
 
     def __init__(
@@ -36,9 +36,9 @@ class ReceivingBank(Bank):
         self.duplicates_ignored = 0
 
     async def receive(self, message: MessageExt) -> None:
-        """Credit what ``message`` says; when this returns, the message may be acknowledged.
+        """Credit the transfer in ``message``; when this returns, the message may be acknowledged.
 
-        Raises :class:`~engine.bank.errors.BankError`: it must come again.
+        Raises :class:`~engine.bank.errors.BankError`: it must be delivered again.
         """
         transfer = Transfer.of(message)
         account = transfer.to_account

@@ -1,7 +1,8 @@
-"""One transfer: so much from an account of one bank to an account of another, and how a message says it.
+"""One transfer: an amount from an account of one bank to an account of another, and its encoding in a message.
 
 The body is JSON that people can read, ``{"from": "A", "to": "B", "amount": 10000}``. The key of the message is the
-number of the transfer: by it a check-back finds the debit, and the receiving bank a credit that it has made already.
+number of the transfer: with it a check-back finds the debit, and the receiving bank finds a credit that it has made
+already.
 """
 
 from __future__ import annotations
@@ -12,13 +13,13 @@ from dataclasses import dataclass
 from engine.bank.errors import NotATransfer
 from engine.protocol.message.message import Message, MessageExt
 
-#: So that no balance ever grows beyond SQLite's INTEGER of 64 bits.
+#: The maximum amount, so that no balance ever exceeds SQLite's INTEGER of 64 bits.
 AMOUNT_MAX = 1_000_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Transfer:
-    """``amount`` is a whole number above 0; ``key`` names the transfer among all."""
+    """A transfer. ``amount`` is an integer above 0; ``key`` identifies the transfer."""
 
     key: str
     from_account: str
@@ -26,17 +27,17 @@ class Transfer:
     amount: int
 
     def message(self, topic: str, tags: str | None = None) -> Message:
-        """The message that asks the other bank for the credit."""
+        """Create the message that asks the other bank for the credit."""
         return Message(topic, self.body, tags=tags, keys=self.key)
 
     @property
     def body(self) -> bytes:
-        """See the module."""
+        """Encode the body of the message."""
         return json.dumps({"from": self.from_account, "to": self.to_account, "amount": self.amount}).encode()
 
     @classmethod
     def of(cls, message: Message | MessageExt) -> Transfer:
-        """What ``message`` says. Raises :class:`NotATransfer`."""
+        """Read the transfer in ``message``. Raises :class:`NotATransfer`."""
         try:
             fields = json.loads(message.body)
         except (ValueError, RecursionError) as error:
@@ -55,5 +56,5 @@ class Transfer:
 
 
 def _is_name(text: str) -> bool:
-    """Whether SQLite can take it: JSON can say half of a surrogate pair, UTF-8 cannot."""
+    """Return whether SQLite can store the name: JSON allows half of a surrogate pair, UTF-8 does not."""
     return bool(text) and text.isprintable()

@@ -1,7 +1,8 @@
-"""One broker, put together (RocketMQ: ``BrokerController``).
+"""The broker, assembled from its parts (RocketMQ: ``BrokerController``).
 
-Start: read the configuration files, load the store (which repairs what a crash left), listen, begin to dispatch,
-flush and deliver, register with the name servers. Shutdown is the reverse, and writes every table once more.
+The start reads the configuration files, loads the store (which repairs the effects of a crash), listens, begins to
+dispatch, flush and deliver, and registers with the name servers. The shutdown is the reverse, and writes every table
+once more.
 """
 
 from __future__ import annotations
@@ -85,7 +86,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("glassmq.broker")
 
 CONFIG_FOLDER = "config"
-#: How often the rules' file is looked at (RocketMQ: ``AclFileWatchService.WATCH_INTERVAL``).
+#: How often the access rules' file is checked (RocketMQ: ``AclFileWatchService.WATCH_INTERVAL``).
 ACL_WATCH_INTERVAL_MS = 5_000
 
 
@@ -93,11 +94,11 @@ class Broker:
     """A broker that serves from ``start`` to ``shutdown``.
 
     :param runtime: the node it runs on.
-    :param config: names, address, what is allowed.
-    :param store_config: files and flushing.
-    :param majority: what makes it the leader of a group; None: it is in none.
+    :param config: names, address, permissions and limits.
+    :param store_config: settings of files and flushing.
+    :param majority: the group's log, if the broker leads a group; None: it is in no group.
 
-    Raises :class:`ConfigRefused` for names that cannot be.
+    Raises :class:`ConfigRefused` for invalid names.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class Broker:
         self._make_processors()
 
     def _make_tables(self) -> None:
-        """What the broker knows. A table knows no service."""
+        """Create the tables. A table does not depend on any service."""
         config, clock = self.config, self.runtime.clock
         self.stats = BrokerStatsManager(clock.now_ms(), config.max_consumer_offset_entries)
         #: None: no limit is set.
@@ -169,7 +170,7 @@ class Broker:
         )
 
     def _make_services(self) -> None:
-        """What acts by itself, or for several processors."""
+        """Create the services, which run in the background or serve several processors."""
         config, clock, store = self.config, self.runtime.clock, self.store
         topics, offsets = self.topic_config_manager, self.consumer_offset_manager
         self.configuration = BrokerConfiguration(
@@ -190,7 +191,7 @@ class Broker:
         self.broker_to_client = BrokerToClient(config, store, topics, offsets, self.consumer_manager)
 
     def _make_replication(self, majority: MajorityLog | None) -> None:
-        """What makes it a master, a slave or the leader of others of its name."""
+        """Create the parts that make the broker a master, a slave or the leader of others with its name."""
         store, outer_api = self.store, self.broker_outer_api
         synchronize = SlaveSynchronize(
             outer_api,
@@ -213,7 +214,9 @@ class Broker:
         )
 
     def _make_processors(self) -> None:
-        """What answers requests (RocketMQ: ``BrokerController.registerProcessor``), and the guard before it."""
+        """Create the request processors (RocketMQ: ``BrokerController.registerProcessor``) and the guard before
+        them.
+        """
         config, where, runtime, store, stats = self.config, self.where, self.runtime, self.store, self.stats
         clock, chance = runtime.clock, runtime.random_for
         topics, offsets = self.topic_config_manager, self.consumer_offset_manager
@@ -258,11 +261,11 @@ class Broker:
         self.half_message_administrator = HalfMessageAdministrator(store, self.server)
 
     def _load_rules_code(self) -> None:
-        """With ``aclEnable``: what checks every request before its processor. Without it nothing stands in between."""
+        """Install the check of every request before its processor, if ``aclEnable`` is set."""
         self.permission_manager: PlainPermissionManager | None = None
         self.access_guard: AccessGuard | None = None
         if self.config.acl_enable:
-            # Imported here: without rules nobody needs to read YAML.
+            # Imported here: without access rules YAML is not needed.
             from engine.acl.plain_permission_manager import PlainPermissionManager
 
             disk, clock = self.runtime.disk, self.runtime.clock
@@ -276,18 +279,18 @@ class Broker:
 
     @property
     def address(self) -> str:
-        """``"ip:port"`` that clients are told; empty until the broker listens."""
+        """Return the ``"ip:port"`` that clients connect to; empty until the broker listens."""
         return self.where.text
 
     # ------------------------------------------------------------------------------ life
 
     async def start(self, known: KnownBounds | None = None) -> RecoveryReport:
-        """Serve. What had to be repaired is in the report and in the log.
+        """Start to serve. The report and the log say what had to be repaired.
 
-        :param known: of the log, from elsewhere; None: nothing.
+        :param known: the bounds of the log that are known from elsewhere; None: none.
 
-        Raises ``FolderLocked`` (another broker has the data), ``AddressInUse``, ``DiskFault``; then, or when it is
-        cancelled, nothing is left of it.
+        Raises ``FolderLocked`` (another broker has the data), ``AddressInUse``, ``DiskFault``; then, or if it is
+        cancelled, all resources are released.
         """
         async with self._parts.starting():
             self.where.started_ms = self.runtime.clock.now_ms()
@@ -304,7 +307,7 @@ class Broker:
             self._parts.add(self._tasks.stop)
             await self.replication.start(self._tasks, self._config_files, self._config_tables)
             if self.config.vip_channel_enable:
-                # Last of all ports: those that are configured go first.
+                # The last of all ports, because configured ports take precedence.
                 await self.vip_channel.open(self.server)
             self._begin_services()
             await self.registration.start(self._tasks)
@@ -312,7 +315,7 @@ class Broker:
         return report
 
     def _write_tables_last(self) -> None:
-        """Have every table written once more, after the store has ended."""
+        """Write every table once more after the store has ended."""
         for write in (
             self.topic_config_manager.table.close,
             self.subscription_group_manager.table.close,
@@ -331,7 +334,7 @@ class Broker:
             logger.error("a table could not be written: %s", fault)
 
     async def _load(self, known: KnownBounds | None) -> RecoveryReport:
-        # The leader of a group has heartbeats to send meanwhile.
+        # The leader of a group must send heartbeats meanwhile.
         store = self.store
         return store.load() if known is None else await self.runtime.disk.off_loop(lambda: store.load(known))
 
@@ -390,21 +393,21 @@ class Broker:
         return await self.broker_outer_api.register_broker(name_server, self.address, topics, in_full=in_full)
 
     async def shutdown(self) -> None:
-        """Say goodbye, stop serving, write every table."""
+        """Unregister, stop serving, and write every table."""
         await self._parts.end()
 
     async def abandon(self) -> None:
-        """End as a killed process does: what was in memory is gone, the files are as they are, nobody is told."""
+        """End like a killed process: memory is lost, files stay as they are, and no peer is notified."""
         doors = (self._tasks.stop, self.broker_outer_api.shutdown, self.replication.shutdown, self.server.shutdown)
         await self._parts.end((*doors, *(table.abandon for table in self._config_tables), self.store.abandon))
 
     def advance(self, ms: int) -> None:
-        """The clock was set ahead so much: what is done from time to time is due so much earlier."""
+        """Advance periodic work, after the clock was set ahead by ``ms``."""
         self._tasks.advance(ms)
         self.registration.advance(ms)
 
     def client_id_at(self, remote_address: str) -> str:
-        """The id of the client whose connection comes from there; empty while it has not sent a heartbeat."""
+        """Return the client id of the connection from an address; empty until it has sent a heartbeat."""
         for channel, client in self._clients():
             if channel.remote_address == remote_address:
                 return client.client_id
@@ -419,22 +422,23 @@ class Broker:
     # ------------------------------------------------------------------------------ what happens
 
     async def _settle_before_recovery_point(self) -> None:
-        """A start after a crash looks for what was committed and delivered from the recovery point on only: what was
-        before it has to be on record.
+        """Record what was committed and delivered, before a recovery point.
+
+        A start after a crash searches the log only from the recovery point on.
         """
         self.transactional_message_service.write_owed_ops()
         await self.schedule_message_service.persist_when_flushed()
 
     def _group_changed(self, group: str) -> None:
-        """A member has come or gone, or topics were subscribed to or given up."""
+        """Handle a change of a group's members or subscribed topics."""
         self.broker_to_client.notify_consumer_ids_changed(group)
 
     def _pull_woken(self, pull: PullRequest) -> int:
-        """A parked pull is to be answered; returns how many bytes of messages it got."""
+        """Answer a parked pull; return how many bytes of messages it got."""
         return self.pull_message_processor.execute_request_when_wakeup(pull)
 
     def _messages_arrived(self, requests: Sequence[DispatchRequest]) -> None:
-        """The dispatcher made messages visible."""
+        """Handle messages that the dispatcher made visible."""
         self.replication.log_grew()
         self.pull_request_hold_service.notify_messages_arriving(requests)
         for request in requests if not self.replication.is_slave else ():

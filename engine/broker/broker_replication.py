@@ -1,8 +1,8 @@
-"""A broker's part in replication, put together: a master serves slaves, a slave follows its master, the leader of a
-group lets a majority vote on its log (RocketMQ: part of ``BrokerController``).
+"""The replication parts of a broker: a master serves slaves, a slave follows its master, the leader of a group has its
+log acknowledged by a majority (RocketMQ: part of ``BrokerController``).
 
-What a slave does not do: take messages, deliver delayed ones, ask senders about half messages. Locks it would grant,
-but clients ask masters only.
+A slave does not accept messages, deliver delayed ones, or check half messages. It would grant queue locks, but clients
+ask masters only.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ from engine.store.services.replica_log import ReplicaLog
 if TYPE_CHECKING:
     from engine.replication.majority.majority_log import MajorityLog
 
-#: Before the first look at the master's tables (``BrokerController.handleSlaveSynchronize``).
+#: The delay before the first synchronization of the master's tables (``BrokerController.handleSlaveSynchronize``).
 FIRST_SYNCHRONIZE_MS = 3_000
 
 
 class BrokerReplication:
-    """See the module.
+    """The role of one broker in replication.
 
-    :param majority: of the leader of a group (:mod:`engine.broker.group_member`); else None.
-    :param ask_for_master: has name servers tell again where the master is.
-    :param refusal: see :class:`HaConnection`; None: whoever reaches the port may have the log.
-    :ivar service: of a master that serves slaves; else None.
-    :ivar client: of a slave that runs; else None.
+    :param majority: for the leader of a group (:mod:`engine.broker.group_member`); else None.
+    :param ask_for_master: has name servers report the master's address again.
+    :param refusal: the check of a slave's address, for :class:`HaConnection`; None: any address may receive the log.
+    :ivar service: on a master that serves slaves; else None.
+    :ivar client: on a running slave; else None.
     """
 
     def __init__(
@@ -79,17 +79,19 @@ class BrokerReplication:
 
     @property
     def copies(self) -> Copies | None:
-        """What a sender waits for; None: for nobody."""
+        """Return the copies that a sender waits for; None if there are no copies."""
         return self.majority or (self.service if self.is_sync_master else None)
 
     async def start(
         self, tasks: BackgroundTasks, files: Iterable[ConfigFile], tables: Iterable[ConfigTable[Any]]
     ) -> None:
-        """A master: serve slaves. A slave: refuse messages. A leader: share ``files``, those of ``tables`` among them.
+        """Start the role: a master serves slaves, a slave refuses messages, a leader shares ``files`` (with those of
+        ``tables``).
+
         Raises ``AddressInUse``, ``RuntimeFault``.
         """
         if self.majority is not None:
-            # Imported here: a broker in no group does without.
+            # Imported here: a broker outside a group does not need it.
             from engine.replication.majority.majority_entry import SHARED_PATHS
             from engine.replication.majority.majority_log import LOOK_INTERVAL_MS
 
@@ -104,7 +106,7 @@ class BrokerReplication:
             self._log = self._store.follow()
 
     def follow(self, tasks: BackgroundTasks) -> None:
-        """A slave: follow the master that the registration has told."""
+        """Follow the master that the registration has returned, as a slave."""
         if self.is_slave:
             self.client = HaClient(
                 self._runtime,
@@ -123,12 +125,12 @@ class BrokerReplication:
         return None if known is None else known[1]
 
     async def topics_deleted(self, topics: Iterable[str]) -> None:
-        """Return when a majority of the group has deleted them, too. Raises ``DiskFault``."""
+        """Return when a majority of the group has deleted the topics, too. Raises ``DiskFault``."""
         if self.majority is not None:
             await self.majority.tables.topics_deleted(self._store.commit_log.max_offset, topics)
 
     def log_grew(self) -> None:
-        """Messages were appended."""
+        """Notify the replication of appended messages."""
         if self.service is not None:
             self.service.log_grew()
 

@@ -1,8 +1,8 @@
-"""One broker of a group whose log counts by majority (RocketMQ: a broker with ``enableDLegerCommitLog``;
+"""One broker of a group whose log is committed by majority (RocketMQ: a broker with ``enableDLegerCommitLog``;
 ``DLedgerRoleChangeHandler``).
 
-A member that follows has a store, and appends to it what is committed. The leader has a broker, as soon as it has
-applied all that was committed before its term; the name servers hear of it as the master, and clients find it there.
+A follower has a store, and appends committed entries to it. The leader has a broker as soon as it has applied
+everything that was committed before its term; it registers with the name servers as the master, where clients find it.
 
 Simplified: a follower serves no readers (DLedger's do, as slaves).
 """
@@ -43,26 +43,27 @@ from engine.texts import LANGUAGES, Text
 _log = logging.getLogger("glassmq.replication")
 
 MARK_INTERVAL_MS = 1_000
-#: Who had to leave because of its disk or its port, tries again so often: what it needs for that is on the disk.
+#: The interval between attempts of a member to rejoin after a fault of its disk or its port: everything that it needs
+#: is on the disk.
 REJOIN_INTERVAL_MS = 5_000
-#: A minute: far longer than a leader takes to write that a half message was committed, or how far delayed messages are
-#: delivered. Who leads next looks through what is younger.
+#: A minute: far longer than a leader takes to record that a half message was committed, or the progress of delayed
+#: messages. The next leader examines what is younger.
 MARKS_KEPT = 60
 
 
 class MemberState(StrEnum):
-    """What a member has."""
+    """The state of a member."""
 
-    #: A store that follows.
+    #: It has a store and follows.
     FOLLOWS = "follows"
-    #: A broker that serves.
+    #: It has a broker and serves.
     LEADS = "leads"
-    #: Neither: it has not begun, has ended, or is about to be the other.
+    #: It has neither: it has not begun, has ended, or is changing to the other state.
     RESTS = "rests"
 
 
 class MemberEvent(StrEnum):
-    """What changes that."""
+    """The events that change the state."""
 
     FOLLOW = "follow"
     LEAD = "lead"
@@ -78,7 +79,7 @@ STATE_CHANGES: Mapping[tuple[MemberState, MemberEvent], MemberState] = {
 
 
 class MemberStanding(StrEnum):
-    """What a member is in its group: a role of its peer's, or stopped."""
+    """The role of a member in its group: its peer's role, or stopped."""
 
     FOLLOWER = RaftRole.FOLLOWER.value
     JOINING = RaftRole.JOINING.value
@@ -89,11 +90,11 @@ class MemberStanding(StrEnum):
 
 
 class GroupMember:
-    """Use: ``await start()``, ``await shutdown()``.
+    """A member of a group. Use: ``await start()``, ``await shutdown()``.
 
-    :param broker_changed: called when ``broker`` is another one, or none.
+    :param broker_changed: called when ``broker`` has changed or is gone.
     :ivar broker: while this member leads; else None.
-    :ivar failure: why it has left its group; empty: it has not. After a fault of the disk it comes back by itself.
+    :ivar failure: why it has left its group; empty: it has not. After a disk fault it rejoins by itself.
     """
 
     def __init__(
@@ -119,21 +120,21 @@ class GroupMember:
         self._replica: ReplicaLog
         self._majority: MajorityLog
         self._tables = FollowedTables(runtime.disk)
-        #: The term in which it leads, and the last one of which it has applied the leader's first entry.
+        #: The term in which it leads, and the last term whose first leader entry it has applied.
         self._term = 0
         self._begun_term = 0
         self._applied = AppliedMark()
         self._saved = AppliedMark()
-        #: Where the commit log ended, a second apart; the first is :attr:`AppliedMark.settled_offset`.
+        #: The ends of the commit log, one second apart; the first is :attr:`AppliedMark.settled_offset`.
         self._log_ends: deque[int] = deque(maxlen=MARKS_KEPT)
-        #: Committed, not applied: while the member becomes the other.
+        #: Committed entries that are not applied while the member changes its state.
         self._waiting: deque[RaftEntry] = deque()
         self._changed = asyncio.Event()
 
     # --- life --------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Follow, until elected. Raises ``RuntimeFault``,
+        """Follow until elected. Raises ``RuntimeFault``,
         :class:`~engine.replication.majority.errors.NotOfThisGroup`.
         """
         async with self._parts.starting():
@@ -154,7 +155,7 @@ class GroupMember:
         return RaftPeer(self._runtime, group.name, group.addresses, list(group.addresses), self._committed, times)
 
     async def _enter(self) -> None:
-        """Take part with what the files hold."""
+        """Join the group with the state in the files."""
         self._applied = self._saved = load_mark(self._runtime.disk)
         self._log_ends.append(self._applied.settled_offset)
         await self._follow()
@@ -168,11 +169,11 @@ class GroupMember:
         self.peer.on_change = self._changed.set
 
     async def shutdown(self) -> None:
-        """Leave in order: what is applied is on the disk, and marked."""
+        """Leave in order: applied entries are on disk, and marked."""
         await self._parts.end()
 
     async def abandon(self) -> None:
-        """End as a killed process does."""
+        """End like a killed process."""
         await self._parts.end((self._tasks.stop, partial(self._leave, Broker.abandon, MessageStore.abandon)))
 
     async def _leave(
@@ -200,14 +201,14 @@ class GroupMember:
 
     @property
     def standing(self) -> MemberStanding:
-        """What it is in its group, for people."""
+        """Return its role in its group, for people."""
         if self.failure:
             return MemberStanding.STOPPED
         return MemberStanding(self.peer.core.role.value)
 
     @property
     def why(self) -> Mapping[str, str]:
-        """Why it joins or is stopped, by language; else empty."""
+        """Return why it is joining or stopped, by language; else empty."""
         if self.failure:
             return dict.fromkeys(LANGUAGES, self.failure)
         reason = self.peer.core.hard_state.reason
@@ -224,18 +225,18 @@ class GroupMember:
                     self._changed.clear()
                     await self._go_on()
             except Exception as fault:
-                # Whatever it is: who applies nothing any more must not be elected, nor seem to follow.
+                # In any case a member that applies no entries must not be elected, nor appear to follow.
                 known = (RuntimeFault, EntryRefused, WrongPiece, CommittedEntryConflict)
                 self.failure = str(fault) if isinstance(fault, known) else repr(fault)
                 unknown = None if isinstance(fault, known) else fault
                 _log.error("%s leaves its group: %s", self.group.name, self.failure, exc_info=unknown)
                 await self._leave(Broker.abandon, MessageStore.abandon)
                 if not isinstance(fault, RuntimeFault):
-                    return  # Its log is not the group's, or it cannot read it: only a person can tell what is wrong.
+                    return  # Its log is not the group's or is unreadable: only a person can find out why.
             await self._come_back()
 
     async def _come_back(self) -> None:
-        """Take part again as soon as the disk allows it."""
+        """Rejoin as soon as the disk allows it."""
         while self.failure:
             await asyncio.sleep(REJOIN_INTERVAL_MS / 1_000)
             self.peer = self._new_peer()
@@ -260,7 +261,7 @@ class GroupMember:
             await self._step_down()
         while self._waiting:
             await self._apply(self._waiting.popleft())
-            # Whoever catches up with thousands of entries has heartbeats to answer meanwhile.
+            # A member that catches up with thousands of entries must answer heartbeats meanwhile.
             await asyncio.sleep(0)
         if self.state is MemberState.FOLLOWS and leads_term and leads_term == self._begun_term:
             await self._take_office(leads_term)
@@ -278,7 +279,7 @@ class GroupMember:
         self._replica = store.follow()
         store.start()
         if self._replica.end_offset < self._applied.log_end_offset:
-            # The disk has lost what was flushed. The Raft log has it, too: from its beginning on, then.
+            # The disk has lost flushed data. The Raft log has it, too, so continue from its beginning.
             self._applied = AppliedMark(0, self._replica.end_offset)
         self._change(MemberEvent.FOLLOW)
 
@@ -305,7 +306,8 @@ class GroupMember:
         assert broker is not None, "a member that leads has a broker"
         self._change(MemberEvent.STOP)
         self._broker_changed()
-        # What waits for a majority is given up with it; its senders see their connections end, and ask the next leader.
+        # Requests that wait for a majority are dropped with it; their senders see their connections close, and ask the
+        # next leader.
         await broker.abandon()
         await self._follow(has_led=True)
 
@@ -335,9 +337,9 @@ class GroupMember:
         if self.state is MemberState.LEADS:
             self._majority.committed(index, piece)
         else:
-            # The first pieces again, after a disk has lost some.
+            # The first pieces again, after a disk has lost some data.
             known = min(len(piece.data), max(0, self._replica.end_offset - piece.offset))
-            # What is older than the oldest file was deleted, and is not compared.
+            # Data older than the oldest file was deleted, and is not compared.
             old = min(known, max(0, self._store.commit_log.min_offset - piece.offset))
             if self._store.commit_log.files.read(piece.offset + old, known - old) != piece.data[old:known]:
                 raise WrongPiece(
@@ -351,12 +353,13 @@ class GroupMember:
         if not isinstance(entry, TopicsDeleted):
             await self._tables.keep(entry)
         elif self._replica.end_offset <= entry.log_end_offset:
-            # Else it was deleted before the log was read from its beginning again, and may have been made again since.
+            # Otherwise it was deleted before the log was read again from its beginning, and may have been created again
+            # since.
             self._store.delete_topics(entry.topics)
             await self._store.make_deletions_last()
 
     async def _mark(self) -> None:
-        """Write down what is applied, once it is on the disk."""
+        """Record which entries are applied, once they are on disk."""
         store = self._store if self.broker is None else self.broker.store
         end_offset = self._applied.log_end_offset
         self._log_ends.append(end_offset)
@@ -368,7 +371,7 @@ class GroupMember:
                 disk = self._runtime.disk
                 await disk.off_loop(lambda: save_mark(disk, mark))
                 self._saved = mark
-                # Whoever is that far behind gets it from the disk.
+                # A member that lags this far gets the entries from the disk.
                 log = self.peer.core.log
                 log.release(min(mark.index, log.commit_index))
         except DiskFault as fault:

@@ -1,6 +1,6 @@
-"""A RocketMQ 4.x client in pure Python on asyncio. It speaks the wire protocol only: any 4.x broker will do.
+"""A RocketMQ 4.x client in pure Python on asyncio. It only uses the wire protocol, so it works with any 4.x broker.
 
-The user's part of it is imported from here::
+Users import its public classes from here::
 
     from engine.client import DefaultMQProducer, DefaultMQPushConsumer, Message
 """

@@ -1,1 +1,3 @@
-"""Faults at a node's door: rules that drop, delay, double, refuse, spoil or hold single frames of real clients."""
+"""Fault injection at a node's network: rules that drop, delay, duplicate, reject, corrupt or hold single frames of real
+clients.
+"""

@@ -1,4 +1,4 @@
-"""A frame with other fields: what a person makes of one that waits at the door."""
+"""Edited frames: a held frame with fields that a person has changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.protocol.message.message_properties import decode_properties, encode
 from engine.protocol.request_code import RequestCode
 
 _PREFIX_BYTES = 4
-#: Requests whose header carries a message's properties, and in which field.
+#: Requests whose header contains a message's properties -> the field that contains them.
 _PROPERTIES_FIELD = {
     RequestCode.SEND_MESSAGE: "properties",
     RequestCode.SEND_MESSAGE_V2: "i",
@@ -21,7 +21,7 @@ _PROPERTIES_FIELD = {
 
 
 def properties_of(command: RemotingCommand) -> dict[str, str] | None:
-    """The message's properties in a request that sends one; None for all others."""
+    """Return the message's properties in a request that sends one; None for all others."""
     field = _properties_field(command)
     if field is None:
         return None
@@ -43,13 +43,13 @@ def changed_frame(
     properties: Mapping[str, str],
     body: bytes | None,
 ) -> bytes:
-    """The frame, without its length prefix, after the change.
+    """Return the frame, without its length prefix, after the change.
 
-    :param fields: header fields that get another value; they must be there.
-    :param properties: properties of the message that it sends; an empty value removes one.
-    :param body: None: as it is.
+    :param fields: header fields that get another value; they must exist.
+    :param properties: properties of the message in it; an empty value removes one.
+    :param body: the new body; None: unchanged.
 
-    Raises :class:`FaultRefused`, which names what cannot be.
+    Raises :class:`FaultRefused`, which names what is not possible.
     """
     command = subject.command
     ext_fields = dict(command.ext_fields)

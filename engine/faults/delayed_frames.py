@@ -1,4 +1,4 @@
-"""Frames that come later: each waits for its own time, within a bound of frames and of bytes."""
+"""Delayed frames: each waits for its own time, within a bound of frames and of bytes."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import asyncio
 from engine.faults.door import Door
 from engine.faults.fault_rule import Direction
 
-#: Beyond either, frames go on at once.
+#: Bounds of the delayed frames. Beyond either, frames pass immediately.
 DELAYED_MAX = 10_000
 DELAYED_BYTES_MAX = 32 * 1024 * 1024
 
 
 class DelayedFrames:
-    """See the module."""
+    """The delayed frames of a node."""
 
     def __init__(self) -> None:
         self._frames: dict[int, tuple[asyncio.TimerHandle, Door, Direction, bytes]] = {}
@@ -24,7 +24,7 @@ class DelayedFrames:
         return len(self._frames)
 
     def add(self, ms: int, door: Door, direction: Direction, frame: bytes) -> None:
-        """Let it go on after ``ms``; at once where there is no room."""
+        """Let a frame pass after ``ms``; immediately if there is no room."""
         if len(self._frames) >= DELAYED_MAX or self._bytes + len(frame) > DELAYED_BYTES_MAX:
             return door.pass_on(direction, frame)
         self._last_number += 1
@@ -44,12 +44,12 @@ class DelayedFrames:
         return door, direction, frame
 
     def pass_all(self) -> None:
-        """None waits any longer: all go on, oldest first."""
+        """Let all frames pass, oldest first."""
         for number in tuple(self._frames):
-            if number in self._frames:  # what went on before it may have ended its connection
+            if number in self._frames:  # a frame that passed before may have ended its connection
                 self._go_on(number)
 
     def lose(self, door: Door) -> None:
-        """Its connection is gone."""
+        """Discard the frames of a closed connection."""
         for number in [number for number, frame in self._frames.items() if frame[1] is door]:
             self._take(number)

@@ -1,7 +1,7 @@
-"""Stands between a connection and whoever handles it, at a node whose frames faults may meet.
+"""The interceptor between a connection and its handler, at a node with fault injection.
 
-While no rule concerns a direction its frames do not pass through the door at all: ``frame_received`` and
-``send_frame`` then *are* the methods of the other side. So the possibility costs nothing.
+While no rule concerns a direction its frames bypass the door: ``frame_received`` and ``send_frame`` then *are* the
+methods of the other side. So unused fault injection has no cost.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from engine.protocol.command.remoting_command import RemotingCommand
     from engine.runtime.port import Connection, FrameHandler
 
-#: Requests whose reply is awaited, remembered by connection and direction; the oldest are forgotten first.
+#: The maximum number of remembered requests without a reply, by connection and direction; the oldest are forgotten
+#: first.
 REQUESTS_REMEMBERED = 4_096
 REMEMBERED_BYTES_MAX = 4 * 1024 * 1024
 _PREFIX_BYTES = 4
 
 
 class Gate(Protocol):
-    """Who decides over frames: :class:`~engine.faults.fault_gate.FaultGate`."""
+    """The interface that decides about frames: :class:`~engine.faults.fault_gate.FaultGate`."""
 
     def opened(self, door: Door) -> None: ...
 
@@ -38,21 +39,21 @@ class Door:
     def __init__(self, gate: Gate, handler: FrameHandler) -> None:
         self._gate = gate
         self._handler = handler
-        #: What was decoded at the door is not decoded again by a handler that can take it so.
+        #: A handler that accepts decoded frames need not decode them again.
         self._take_command: Callable[[RemotingCommand, int], None] | None = getattr(handler, "command_received", None)
         self._connection: Connection | None = None
         self.remote_address = ""
         self.local_address = ""
-        #: Of the client at the other end, once it is known.
+        #: The id of the client at the other end, once it is known.
         self.client_id = ""
-        #: Called by the connection with each frame, without its length prefix; by the handler with whole ones.
+        #: Called by the connection with each frame, without its length prefix; by the handler with whole frames.
         self.frame_received: Callable[[bytes], None] = handler.frame_received
         self.send_frame: Callable[[bytes], None] = self._send_nothing
         self._asked: dict[Direction, dict[int, tuple[FrameSubject, int]]] = {Direction.IN: {}, Direction.OUT: {}}
         self._asked_bytes = 0
 
     def guard(self, concerned: frozenset[Direction]) -> None:
-        """Let frames of these directions pass through the gate, all others by it."""
+        """Pass frames of these directions through the gate, and all others around it."""
         assert self._connection is not None, "a door is guarded once its connection is open"
         is_in, is_out = Direction.IN in concerned, Direction.OUT in concerned
         self.frame_received = self._examine_received if is_in else self._handler.frame_received
@@ -101,10 +102,10 @@ class Door:
         self._gate.examine(self, Direction.OUT, frame[_PREFIX_BYTES:])
 
     def _send_nothing(self, frame: bytes) -> None:
-        """The connection is not open yet."""
+        """Discard a frame, because the connection is not open yet."""
 
     def pass_on(self, direction: Direction, frame: bytes) -> None:
-        """Let ``frame``, without its length prefix, go where it was going. Nowhere when the connection is closed."""
+        """Pass ``frame``, without its length prefix, to its destination, or discard it if the connection is closed."""
         if self._connection is None or self._connection.is_closing:
             return
         if direction is Direction.IN:
@@ -113,19 +114,19 @@ class Door:
             self._connection.send_frame(len(frame).to_bytes(_PREFIX_BYTES) + frame)
 
     def let_in(self, frame: bytes, command: RemotingCommand) -> None:
-        """Let a frame that has just come, and was decoded, go on to the handler."""
+        """Pass a frame that has just arrived and was decoded to the handler."""
         if self._take_command is None:
             self._handler.frame_received(frame)
         else:
             self._take_command(command, len(frame))
 
     def answer(self, whole_frame: bytes) -> None:
-        """Send a reply that is not the handler's."""
+        """Send a reply that does not come from the handler."""
         if self._connection is not None:
             self._connection.send_frame(whole_frame)
 
     def remember(self, direction: Direction, subject: FrameSubject, size: int) -> None:
-        """A request of ``size`` bytes whose reply will come the other way."""
+        """Remember a request of ``size`` bytes whose reply will pass in the other direction."""
         asked = self._asked[direction]
         self._forget(direction, subject.command.opaque)
         while asked and (len(asked) >= REQUESTS_REMEMBERED or self._asked_bytes + size > REMEMBERED_BYTES_MAX):
@@ -134,7 +135,7 @@ class Door:
         self._asked_bytes += size
 
     def request_of(self, direction: Direction, opaque: int) -> FrameSubject | None:
-        """What a reply of this direction answers."""
+        """Return the request that a reply of this direction answers."""
         return self._forget(Direction.OUT if direction is Direction.IN else Direction.IN, opaque)
 
     def _forget(self, direction: Direction, opaque: int) -> FrameSubject | None:

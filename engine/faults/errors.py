@@ -1,4 +1,4 @@
-"""A refusal of what somebody wants to break."""
+"""The refusal of a fault injection."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from engine.texts import Text
 
 
 class FaultRefused(Exception):
-    """A rule that cannot be, or a deed that comes too late. ``text`` says what is allowed, in each language."""
+    """An invalid rule, or an action that is too late. ``text`` says what is allowed, in each language."""
 
     def __init__(self, key: str, /, **arguments: object) -> None:
         self.text = Text(key, **arguments)

@@ -1,7 +1,7 @@
-"""All rules of one node, and all doors at which they are applied.
+"""The fault rules of one node, and the doors at which they are applied.
 
-One gate serves a live broker and one of the lab: it needs a clock, and whoever knows the clients' ids. Everything here
-happens within the call that brought the frame, or in a timer of the node's loop.
+The same gate works for a live broker and for one in the lab: it needs a clock, and a lookup of client ids. Everything
+here runs within the call that delivers the frame, or in a timer of the node's loop.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from engine.runtime.port import Clock
 
 _log = logging.getLogger("glassmq.faults")
 
-#: Rules of a node. Spent ones count: they tell what they did until they are removed.
+#: The maximum number of rules of a node. Spent ones count: they report what they did until they are removed.
 RULES_MAX = 200
-#: What was done lately, for people.
+#: The maximum number of recent hits that are kept for people.
 HITS_KEPT = 200
-#: Held frames go on when nobody has looked at them for so long.
+#: Held frames pass when they were not viewed for this long.
 HOLD_LEASE_MS = 30_000
 
-#: What the other side never gets, it does not answer.
+#: Actions after which the other side never gets the request, and so does not answer it.
 _UNANSWERED = (Deed.DROP, Deed.REJECT, Deed.CUT)
 _NOTHING: frozenset[Direction] = frozenset()
 
@@ -52,10 +52,10 @@ class FaultHit:
 
 
 class FaultGate:
-    """See the module.
+    """The gate of one node.
 
     :param client_of: ``ip:port`` -> client id, empty while it is not known.
-    :ivar totals: deed -> how often it was done since the node's machine began; removing rules does not reset it.
+    :ivar totals: deed -> how many times it was done since the node's machine began; removing rules does not reset it.
     """
 
     def __init__(self, clock: Clock, client_of: Callable[[str], str] = lambda address: "") -> None:
@@ -65,7 +65,7 @@ class FaultGate:
         self.delayed = DelayedFrames()
         self.hits: deque[FaultHit] = deque(maxlen=HITS_KEPT)
         self.totals: dict[Deed, int] = dict.fromkeys(Deed, 0)
-        #: Set by :meth:`record`; stays after its end.
+        #: Set by :meth:`record`; kept after its end.
         self.frame_record: FrameRecord | None = None
         self.is_recording = False
         self._rules: dict[int, FaultRule] = {}
@@ -90,22 +90,22 @@ class FaultGate:
 
     @property
     def rules(self) -> tuple[FaultRule, ...]:
-        """Oldest first, spent ones too."""
+        """Return the rules, oldest first, including spent ones."""
         return tuple(self._rules.values())
 
     @property
     def is_active(self) -> bool:
-        """Whether a rule may still act, or frames are held or delayed."""
+        """Return whether a rule may still act, or frames are held or delayed."""
         return len(self.held) > 0 or len(self.delayed) > 0 or self.active_rules > 0
 
     @property
     def active_rules(self) -> int:
-        """How many rules may still act."""
+        """Return how many rules may still act."""
         now_ms = self.clock.now_ms()
         return sum(not rule.is_spent(now_ms) for rule in self._active.rules)
 
     def add(self, rule: FaultRule) -> FaultRule:
-        """From now on, with a number that no other has had. Raises :class:`FaultRefused` when there are enough."""
+        """Add a rule under a new number. Raises :class:`FaultRefused` if there are too many."""
         if len(self._rules) >= RULES_MAX:
             raise FaultRefused("refusal.too_many_faults", limit=RULES_MAX)
         self._last_id += 1
@@ -117,7 +117,7 @@ class FaultGate:
         return rule
 
     def remove(self, rule_id: int) -> FaultRule:
-        """It acts no more. Raises :class:`FaultRefused` when there is no such rule."""
+        """Remove a rule. Raises :class:`FaultRefused` if it does not exist."""
         rule = self._rules.pop(rule_id, None)
         if rule is None:
             known = ", ".join(str(known) for known in self._rules) or "-"
@@ -126,7 +126,7 @@ class FaultGate:
         return rule
 
     def clear(self) -> int:
-        """No rule acts any more, and all held frames go on. Returns how many rules there were."""
+        """Remove all rules and let all held frames pass. Return how many rules there were."""
         removed = len(self._rules)
         self._rules.clear()
         self._compile()
@@ -134,7 +134,7 @@ class FaultGate:
         return removed
 
     def _compile(self) -> None:
-        """What the hot path needs to know of the rules; doors that none concerns are opened."""
+        """Prepare the rules for the hot path; doors that no rule concerns are bypassed."""
         now_ms = self.clock.now_ms()
         active = tuple(rule for rule in self._rules.values() if not rule.is_spent(now_ms))
         self._active = RuleIndex(active)
@@ -144,7 +144,7 @@ class FaultGate:
             self._remembers = True
             concerned = frozenset(Direction)
         elif self._remembers and concerned:
-            # To know what a reply answers, its request must have been seen.
+            # To know which request a reply answers, the request must have been examined.
             concerned = frozenset(Direction)
         if concerned != self._concerned:
             self._concerned = concerned
@@ -154,7 +154,7 @@ class FaultGate:
     # --- recording ----------------------------------------------------------------------------------------------------
 
     def record(self, client: str, *, with_bodies: bool) -> FrameRecord:
-        """Write down what these clients send and get, from now on; what was recorded before is forgotten."""
+        """Record the frames of these clients from now on; a previous record is discarded."""
         clock = self.clock
         record = FrameRecord(
             client, with_bodies=with_bodies, started_ms=clock.now_ms(), started_us=clock.monotonic_us()
@@ -164,29 +164,29 @@ class FaultGate:
         return record
 
     def stop_recording(self) -> None:
-        """The record stays as it is."""
+        """Stop recording; the record is kept."""
         self.is_recording = False
         self._compile()
 
     # --- doors --------------------------------------------------------------------------------------------------------
 
     def opened(self, door: Door) -> None:
-        """A new connection."""
+        """Register a new connection."""
         self._doors[door] = None
         door.guard(self._concerned)
 
     def closed(self, door: Door) -> None:
-        """Its connection is gone, with all that it still had to bring."""
+        """Remove a closed connection with all its pending frames."""
         self._doors.pop(door, None)
         self.held.lose(door)
         self.delayed.lose(door)
 
     def examine(self, door: Door, direction: Direction, frame: bytes) -> None:
-        """Let ``frame``, without its length prefix, pass; or do to it what the first rule that means it says."""
+        """Let ``frame``, without its length prefix, pass, or apply the first rule that matches it."""
         try:
             command = decode_command(frame)
         except MalformedFrame:
-            return door.pass_on(direction, frame)  # its handler will say what is wrong with it
+            return door.pass_on(direction, frame)  # its handler will report the error
         is_response = command.is_response
         request = door.request_of(direction, command.opaque) if is_response else None
         subject = FrameSubject(command, request)
@@ -222,7 +222,7 @@ class FaultGate:
         return None
 
     def client_name(self, door: Door) -> str:
-        """Its client's id, or where it is while it has not said its id."""
+        """Return the client's id, or its address until it has sent its id."""
         if not door.client_id:
             door.client_id = self.client_of(door.remote_address)
         return door.client_id or door.remote_address
@@ -239,7 +239,7 @@ class FaultGate:
     # --- deeds --------------------------------------------------------------------------------------------------------
 
     def _drop(self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject) -> None:
-        """It is gone."""
+        """Drop the frame."""
 
     def _delay(self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject) -> None:
         self.delayed.add(rule.ms, door, direction, frame)
@@ -271,7 +271,7 @@ class FaultGate:
         self.held.add(rule.rule_id, door, self.client_name(door), direction, frame, subject, self.clock.now_ms())
 
     def look(self) -> int:
-        """Somebody looks at what is held: it stays for :data:`HOLD_LEASE_MS` more, which is returned."""
+        """Note that held frames are viewed: they are held for :data:`HOLD_LEASE_MS` more, which is returned."""
         if self._lease is not None:
             self._lease.cancel()
         loop = asyncio.get_running_loop()
@@ -279,7 +279,7 @@ class FaultGate:
         return HOLD_LEASE_MS
 
     def lease_left_ms(self) -> int:
-        """How much longer held frames wait when nobody looks."""
+        """Return how much longer held frames wait without being viewed."""
         if self._lease is None:
             return 0
         return max(0, round((self._lease.when() - asyncio.get_running_loop().time()) * 1_000))
@@ -291,7 +291,7 @@ class FaultGate:
         self.stop_holding()
 
     def stop_holding(self) -> int:
-        """All held frames go on, and rules that hold are removed. Returns how many frames there were."""
+        """Let all held frames pass, and remove the rules that hold. Return how many frames there were."""
         for rule in self.rules:
             if rule.what is Deed.HOLD:
                 del self._rules[rule.rule_id]
@@ -299,10 +299,10 @@ class FaultGate:
         return self.held.pass_all()
 
     def let_pass(self, held_id: int, changed: bytes | None = None) -> None:
-        """A held frame goes on, as it is or ``changed``. Raises :class:`FaultRefused`."""
+        """Let a held frame pass, as it is or ``changed``. Raises :class:`FaultRefused`."""
         held = self.held.take(held_id)
         held.door.pass_on(held.direction, held.frame if changed is None else changed)
 
     def drop_held(self, held_id: int) -> None:
-        """A held frame is lost. Raises :class:`FaultRefused`."""
+        """Drop a held frame. Raises :class:`FaultRefused`."""
         self.held.take(held_id)

@@ -1,4 +1,4 @@
-"""One fault, as data: which frames it means, what happens to them, and how often."""
+"""One fault rule, as data: the frames that it matches, what happens to them, and how often."""
 
 from __future__ import annotations
 
@@ -12,46 +12,46 @@ from engine.protocol.response_code import ResponseCode
 
 
 class Direction(StrEnum):
-    """As the node sees it."""
+    """The direction of a frame, as the node sees it."""
 
     IN = "in"
     OUT = "out"
 
 
 class Deed(StrEnum):
-    """What a rule does to a frame."""
+    """The action of a rule on a frame."""
 
     DROP = "drop"
-    #: It comes ``ms`` later; others may overtake it.
+    #: It arrives ``ms`` later; others may overtake it.
     DELAY = "delay"
     DUPLICATE = "duplicate"
-    #: The node never sees the request; the client is answered ``code``.
+    #: The node never receives the request; the client is answered ``code``.
     REJECT = "reject"
-    #: The frame is lost with its connection.
+    #: The frame is lost and its connection is closed.
     CUT = "cut"
-    #: One byte of it, drawn from ``seed``, has all its bits turned.
+    #: All bits of one byte, chosen by ``seed``, are flipped.
     CORRUPT = "corrupt"
-    #: The request is carried out, and its reply comes ``ms`` later.
+    #: The request is carried out, and its reply is sent ``ms`` later.
     ANSWER_LATE = "answer-late"
-    #: It waits at the door until a person decides.
+    #: It is held until a person decides.
     HOLD = "hold"
 
 
 @dataclass(slots=True, eq=False)
 class FaultRule:
-    """See the module. Patterns are a whole text, or the beginning of one with ``*`` behind it; empty: any.
+    """A fault rule. Patterns are an exact text, or a prefix followed by ``*``; empty: any.
 
     :ivar frame: ``PULL_MESSAGE``, ``reply``, ``reply to PULL_MESSAGE``; empty: any.
-    :ivar client: pattern of the client's id, or of its ``ip:port`` while it has not said its id.
+    :ivar client: pattern of the client's id, or of its ``ip:port`` until it has sent its id.
     :ivar direction: ``in``, ``out``, or empty for both.
-    :ivar code: name of the :class:`ResponseCode` that a rejected request is answered with.
-    :ivar times: it acts on so many frames, then it is spent; 0: no end.
-    :ivar every: it acts on each so-manieth frame that it means.
-    :ivar ratio: it acts on so large a part of these, drawn from ``seed``.
-    :ivar for_ms: it is spent so long after it was made; 0: no end.
-    :ivar seen: frames that it meant. ``hits``: those that it acted on.
+    :ivar code: name of the :class:`ResponseCode` in the reply to a rejected request.
+    :ivar times: the number of frames that it acts on; then it is spent; 0: no limit.
+    :ivar every: it acts on every Nth matching frame.
+    :ivar ratio: the share of these that it acts on, chosen by ``seed``.
+    :ivar for_ms: how long after its creation it is spent; 0: no limit.
+    :ivar seen: matching frames. ``hits``: those that it acted on.
 
-    Raises :class:`FaultRefused` for what does not fit together.
+    Raises :class:`FaultRefused` for contradictory values.
     """
 
     what: Deed
@@ -90,17 +90,17 @@ class FaultRule:
 
     @property
     def needs_requests(self) -> bool:
-        """Whether it must be known what a reply answers."""
+        """Return whether the request of a reply must be known."""
         return not self.frame or self.frame.startswith(REPLY)
 
     def is_spent(self, now_ms: int) -> bool:
-        """It will not act any more."""
+        """Return whether it will not act any more."""
         return (self.times > 0 and self.hits >= self.times) or (
             self.for_ms > 0 and not 0 <= now_ms - self.made_ms < self.for_ms
         )
 
     def means(self, subject: FrameSubject, direction: Direction, client: str) -> bool:
-        """Whether such a frame is one of those that it waits for."""
+        """Return whether such a frame matches."""
         if self.direction and self.direction != direction:
             return False
         if self.what is Deed.REJECT and subject.command.is_response:
@@ -114,11 +114,13 @@ class FaultRule:
         )
 
     def _is_called(self, name: str) -> bool:
-        """``reply`` means any reply; a request's name means the request, not the reply to it."""
+        """Return whether a name matches: ``reply`` is any reply; a request's name is the request, not the reply
+        to it.
+        """
         return self.frame in ("", name) or (self.frame == REPLY and name.startswith(REPLY))
 
     def takes(self) -> bool:
-        """Count a frame that it means; whether it acts on this one."""
+        """Count a matching frame; return whether the rule acts on it."""
         self.seen += 1
         if self.seen % self.every or (self.ratio < 1.0 and self._chance.random() >= self.ratio):
             return False
@@ -126,11 +128,11 @@ class FaultRule:
         return True
 
     def spoil(self, frame: bytes) -> bytes:
-        """``frame`` with one byte turned, behind the four that say how it is to be read."""
+        """Return ``frame`` with one byte flipped, after the first four, which describe its encoding."""
         at = 4 + self._chance.randrange(max(1, len(frame) - 4))
         return frame[:at] + bytes([frame[at] ^ 0xFF]) + frame[at + 1 :] if at < len(frame) else frame
 
 
 def fits(pattern: str, name: str) -> bool:
-    """``pattern`` is the whole name, or its beginning with ``*`` behind it."""
+    """Return whether ``pattern`` is the exact name, or a prefix of it followed by ``*``."""
     return name.startswith(pattern[:-1]) if pattern.endswith("*") else name == pattern

@@ -1,6 +1,6 @@
-"""A node's network with doors: everything that it accepts passes its gate.
+"""A node's network with fault injection: all accepted connections pass its gate.
 
-It is a port's ``Network`` around another one, live or of the lab.
+It is a ``Network`` of the port around another one, live or in the lab.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.runtime.port import Connection, FrameHandler, Listener, Network
 
 
 class FaultyNetwork:
-    """See the module."""
+    """A network whose listeners pass frames through a gate."""
 
     def __init__(self, network: Network, gate: FaultGate) -> None:
         self._network = network
@@ -28,15 +28,12 @@ class FaultyNetwork:
         handler_factory: Callable[[], FrameHandler],
         unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES,
     ) -> Listener:
-        """See the port."""
-
         def with_door() -> FrameHandler:
             handler = handler_factory()
-            # A gate can read RocketMQ's commands only.
+            # A gate can only decode RocketMQ's commands.
             return handler if has_own_splitter(handler) else Door(self.gate, handler)
 
         return await self._network.listen(host, port, with_door, unsent_limit_bytes)
 
     async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:
-        """See the port."""
         return await self._network.connect(address, handler, timeout_ms)

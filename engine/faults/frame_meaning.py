@@ -1,6 +1,7 @@
-"""A frame in words: who asks whom for what, and what is answered, as far as the frame itself tells it.
+"""A description of a frame in words: the sender, the receiver, the request or the reply, as far as the frame shows
+them.
 
-One source for all who tell it: the lab's narrator, and whoever looks at frames that wait at a live broker's door.
+It is the common source for the lab's narrator and for the view of frames held at a live broker.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from engine.protocol.response_code import ResponseCode
 from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_ROLLBACK_TYPE
 from engine.texts import Text, plain
 
-#: Keys of one frame that are told.
+#: The maximum number of keys of one frame that are listed.
 KEYS_TOLD = 3
 
 Texts = Mapping[str, str]
@@ -42,19 +43,19 @@ class Words(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Who sends a frame, and who gets it, as people call them."""
+    """The sender and the receiver of a frame, by the names that people use."""
 
     source: str
     target: str
 
     @property
     def said(self) -> dict[str, str]:
-        """As a text takes them."""
+        """Return the ends as values for a text."""
         return self._asdict()
 
 
 def request_words(name: str, command: RemotingCommand, ends: Ends) -> Words | None:
-    """What the request ``name`` asks for; None: for nothing. Its name alone where its bytes mean something else."""
+    """Return what the request ``name`` asks for, or None if nothing; only its name if its bytes mean something else."""
     tell = _REQUESTS.get(name)
     try:
         return _plainly(name, ends) if tell is None else tell(ends.said, command)
@@ -63,7 +64,7 @@ def request_words(name: str, command: RemotingCommand, ends: Ends) -> Words | No
 
 
 def reply_words(name: str, command: RemotingCommand, request: RemotingCommand, ends: Ends) -> Words | None:
-    """What the reply to ``request``, which is called ``name``, says; None where that is only that all is well."""
+    """Return what the reply to ``request``, which is called ``name``, says; None if it only reports success."""
     answer = _REPLIES.get(name)
     try:
         if answer is not None and command.code in _WELL:
@@ -76,7 +77,7 @@ def reply_words(name: str, command: RemotingCommand, request: RemotingCommand, e
 
 
 def answered(name: str, command: RemotingCommand, ends: Ends) -> Words:
-    """That the request ``name`` is answered with a code."""
+    """Return that the request ``name`` is answered with a code."""
     return Words(Text("moment.refused", **ends.said, name=name, code=_code_name(command.code)))
 
 
@@ -206,7 +207,7 @@ _REPLIES: dict[str, Callable[[dict[str, str], RemotingCommand, RemotingCommand],
     "PULL_MESSAGE": _pulled,
     "QUERY_CONSUMER_OFFSET": _offset,
 }
-#: Codes with which an answer has something to say of its own.
+#: Codes with which a reply has a description of its own.
 _WELL = (
     ResponseCode.SUCCESS,
     ResponseCode.FLUSH_DISK_TIMEOUT,
@@ -223,7 +224,7 @@ def _code_name(code: int) -> str:
 
 
 def _sent_message(command: RemotingCommand) -> tuple[SendMessageRequestHeader, tuple[str, ...], bool]:
-    """Its header, its keys, and whether it is a half message."""
+    """Return the message's header, its keys, and whether it is a half message."""
     fields = command.ext_fields
     header = decode_send_header_v2(fields) if "b" in fields else SendMessageRequestHeader.decode(fields)
     properties = decode_properties(header.properties or "")
@@ -237,7 +238,7 @@ def _keys_in(body: bytes) -> tuple[str, ...]:
 
 
 def keys_told(keys: tuple[str, ...]) -> Texts:
-    """``a, b, c``, or ``a, b and 7 more``."""
+    """Return keys as ``a, b, c``, or ``a, b and 7 more``."""
     if not keys:
         return Text("moment.a_message")
     if len(keys) <= KEYS_TOLD:
@@ -250,10 +251,10 @@ def _queue_of(command: RemotingCommand) -> str:
 
 
 def queues_told(queues: Iterable[MessageQueue]) -> str:
-    """``Q0, Q3``."""
+    """Return queues as ``Q0, Q3``."""
     return ", ".join(sorted(_queue(queue.topic, queue.queue_id) for queue in queues))
 
 
 def _queue(topic: str, queue_id: int) -> str:
-    """``Q1``, as the stage calls it; a retry topic's is named in full."""
+    """Return a queue as ``Q1``, as the stage shows it; a retry topic's is named in full."""
     return f"{topic} Q{queue_id}" if topic.startswith(RETRY_GROUP_TOPIC_PREFIX) else f"Q{queue_id}"

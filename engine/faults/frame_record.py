@@ -1,4 +1,4 @@
-"""The frames of chosen clients, written down as they pass the door: what was sent, when, and what became of it."""
+"""A record of the frames of chosen clients as they pass the door: what was sent, when, and with which outcome."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ BYTES_MAX = 4 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class RecordedFrame:
-    """One of them.
+    """A recorded frame.
 
-    :ivar number: from 1 on, also of those that are not kept any more.
-    :ivar at_us: since the record began.
-    :ivar address: where the client's connection comes from.
-    :ivar frame: without its length prefix; without its body where bodies are not wanted.
-    :ivar body_bytes: how long its body was.
-    :ivar answers: number of the request that a reply answers; 0: it is none, or its request is not known.
-    :ivar deed: what a rule did to it; None: it passed.
+    :ivar number: from 1 on, counting frames that are no longer kept.
+    :ivar at_us: the time since the record began.
+    :ivar address: the address of the client's connection.
+    :ivar frame: the frame without its length prefix, and without its body if bodies are not recorded.
+    :ivar body_bytes: the size of its body.
+    :ivar answers: number of the request that a reply answers; 0 for a request, or if the request is unknown.
+    :ivar deed: the action of a rule on it; None: it passed.
     """
 
     number: int
@@ -37,10 +37,10 @@ class RecordedFrame:
 
 
 class FrameRecord:
-    """Bounded: of too many the oldest go.
+    """A bounded record, from which the oldest frames are removed first.
 
-    :param client: pattern of the clients that are meant, as in a rule.
-    :param with_bodies: False: headers only. Bodies may hold what nobody else should read.
+    :param client: pattern of the recorded clients, as in a rule.
+    :param with_bodies: False: headers only, because bodies may be confidential.
     """
 
     def __init__(self, client: str, *, with_bodies: bool, started_ms: int, started_us: int) -> None:
@@ -48,12 +48,12 @@ class FrameRecord:
         self.with_bodies = with_bodies
         self.started_ms = started_ms
         self.count = 0
-        #: Address -> id of the client there, as far as it said it.
+        #: Address -> id of its client, once it has sent it.
         self.clients: dict[str, str] = {}
         self._started_us = started_us
         self._frames: deque[RecordedFrame] = deque()
         self._bytes = 0
-        #: Address and opaque of open requests of either side -> their number.
+        #: Address and opaque of unanswered requests of either side -> their numbers.
         self._open: dict[tuple[str, Direction, int], int] = {}
 
     def __iter__(self) -> Iterator[RecordedFrame]:
@@ -69,7 +69,7 @@ class FrameRecord:
         deed: Deed | None,
         now_us: int,
     ) -> None:
-        """A frame passes, or meets a fault. ``client``: its id, or again its address."""
+        """Record a frame that passes, or that a fault acts on. ``client``: its id, or again its address."""
         if self.client and not fits(self.client, client) and not fits(self.client, address):
             return
         command = subject.command

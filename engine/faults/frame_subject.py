@@ -1,7 +1,7 @@
-"""What a frame is about: its name, and the topics, groups and keys that it speaks of.
+"""The subject of a frame: its name, and the topics, groups and keys in it.
 
-A reply says only which request it answers (by ``opaque``): what it is about, it has from that. RocketMQ has no such
-class; its processors read the fields each for itself.
+A reply only names the request that it answers (by ``opaque``), so it has the subject of that request. RocketMQ has no
+such class; its processors each read the fields themselves.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from engine.protocol.request_code import RequestCode
 
 REPLY = "reply"
 
-#: Header fields that name a topic, a group, a message. SEND_MESSAGE_V2 has letters instead of names.
+#: Header fields that name a topic, a group or a message. SEND_MESSAGE_V2 has letters instead of names.
 _TOPIC_FIELDS = ("topic", "originTopic")
 _GROUP_FIELDS = ("consumerGroup", "producerGroup", "group")
 _ID_FIELDS = ("transactionId", "msgId", "originMsgId")
@@ -40,15 +40,15 @@ _REQUEST_NAMES = {code.value: code.name for code in RequestCode}
 
 
 def request_name(code: int) -> str:
-    """``PULL_MESSAGE``, or the number of a code that has no name here."""
+    """Return ``PULL_MESSAGE`` and the like, or the number of a code without a name."""
     return _REQUEST_NAMES.get(code) or f"request {code}"
 
 
 class FrameSubject:
-    """Read from ``command`` when somebody asks.
+    """The subject of ``command``, read when needed.
 
-    :param request: of a reply: what it answers, if that is known.
-    :ivar name: ``PULL_MESSAGE``; ``reply to PULL_MESSAGE``; ``reply``, where its request is not known.
+    :param request: for a reply, the subject of its request, if known.
+    :ivar name: ``PULL_MESSAGE``; ``reply to PULL_MESSAGE``; ``reply``, if its request is not known.
     """
 
     def __init__(self, command: RemotingCommand, request: FrameSubject | None = None) -> None:
@@ -61,8 +61,8 @@ class FrameSubject:
 
     @cached_property
     def topics(self) -> tuple[str, ...]:
-        """Topics that it names."""
-        if self._has_letters:  # most of all frames, by far
+        """Return the topics that the frame names."""
+        if self._has_letters:  # by far the most frequent frames
             topic = self.command.ext_fields.get("b")
             return (topic,) if topic else ()
         found = list(self._fields("b", _TOPIC_FIELDS))
@@ -74,7 +74,7 @@ class FrameSubject:
 
     @cached_property
     def groups(self) -> tuple[str, ...]:
-        """Groups of producers and consumers that it names."""
+        """Return the groups of producers and consumers that the frame names."""
         found = list(self._fields("a", _GROUP_FIELDS))
         if self.command.is_response:
             pass
@@ -88,7 +88,7 @@ class FrameSubject:
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """Keys and unique ids of the messages that it carries or means."""
+        """Return keys and unique ids of the messages that the frame contains or refers to."""
         fields = self.command.ext_fields
         found = list(self._fields("", _ID_FIELDS))
         found += _keys(fields.get("i" if self._has_letters else "properties", ""))
@@ -107,7 +107,7 @@ class FrameSubject:
         return not self.command.is_response and self.command.code in _LETTERS
 
     def _told(self, found: list[str], part: str) -> tuple[str, ...]:
-        """``found``, each once; a reply is about what its request was about, too."""
+        """Return ``found`` without duplicates; a reply also has the subjects of its request."""
         asked: tuple[str, ...] = () if self.request is None else getattr(self.request, part)
         return tuple(dict.fromkeys(name for name in (*found, *asked) if name))
 
@@ -120,7 +120,9 @@ class FrameSubject:
 
     @property
     def client_id(self) -> str:
-        """Of a heartbeat: whose it is. A client that had to connect anew is known by it before the broker hears it."""
+        """Return the client of a heartbeat. It identifies a client that has reconnected before the broker
+        receives it.
+        """
         return self._heartbeat.client_id if self.name == RequestCode.HEART_BEAT.name else ""
 
     @cached_property
@@ -140,7 +142,9 @@ class FrameSubject:
 
     @cached_property
     def _messages(self) -> Sequence[MessageExt]:
-        """Those that the broker brings. A body that cannot be read has none: whoever the frame is for will say so."""
+        """Return the messages that the broker sends. An unreadable body has none; the receiver of the frame reports the
+        error.
+        """
         asked = self.request.command.code if self.command.is_response and self.request is not None else None
         if not self._is_check and asked != RequestCode.PULL_MESSAGE:
             return ()

@@ -1,7 +1,7 @@
-"""Frames that wait at the door until a person decides what becomes of them.
+"""Held frames, which wait at the door until a person decides about them.
 
-They wait on a lease: who looks at them renews it, and when nobody does any more, all go on in the order in which they
-came. There is room for so many only; when it is full the same happens.
+They wait on a lease: viewing them renews it, and when it expires, all pass in their order of arrival. Their number is
+bounded; when the limit is reached, all pass, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HELD_BYTES_MAX = 32 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class HeldFrame:
-    """One of them. ``frame`` has no length prefix."""
+    """A held frame. ``frame`` has no length prefix."""
 
     held_id: int
     rule_id: int
@@ -33,7 +33,7 @@ class HeldFrame:
 
 
 class HeldFrames:
-    """See the module."""
+    """The held frames of a node."""
 
     def __init__(self) -> None:
         self._frames: dict[int, HeldFrame] = {}
@@ -45,11 +45,11 @@ class HeldFrames:
 
     @property
     def frames(self) -> tuple[HeldFrame, ...]:
-        """In the order in which they came."""
+        """Return the frames in their order of arrival."""
         return tuple(self._frames.values())
 
     def has_room(self, frame: bytes) -> bool:
-        """Whether one more may wait."""
+        """Return whether one more may wait."""
         return len(self._frames) < HELD_FRAMES_MAX and self._bytes + len(frame) <= HELD_BYTES_MAX
 
     def add(
@@ -62,13 +62,13 @@ class HeldFrames:
         subject: FrameSubject,
         now_ms: int,
     ) -> None:
-        """Let it wait."""
+        """Hold a frame."""
         held = HeldFrame(next(self._ids), rule_id, door, client, direction, frame, subject, now_ms)
         self._frames[held.held_id] = held
         self._bytes += len(frame)
 
     def take(self, held_id: int) -> HeldFrame:
-        """It waits no longer. Raises :class:`FaultRefused`: it has gone on, or was lost with its connection."""
+        """Remove a held frame. Raises :class:`FaultRefused` if it has passed, or was lost with its connection."""
         held = self._frames.pop(held_id, None)
         if held is None:
             raise FaultRefused("refusal.no_held_frame", held_id=held_id)
@@ -76,7 +76,7 @@ class HeldFrames:
         return held
 
     def pass_all(self) -> int:
-        """All go on, oldest first; how many."""
+        """Let all frames pass, oldest first; return how many."""
         waiting, self._frames = self._frames, {}
         self._bytes = 0
         for held in waiting.values():
@@ -84,7 +84,7 @@ class HeldFrames:
         return len(waiting)
 
     def lose(self, door: Door) -> None:
-        """Its connection is gone."""
+        """Discard the frames of a closed connection."""
         for held in self.frames:
             if held.door is door:
                 self.take(held.held_id)

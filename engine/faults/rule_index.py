@@ -1,6 +1,6 @@
-"""Finds the rules that may mean a frame without asking each: by the frame's name, then by one pattern of the rule.
+"""An index that finds the rules that may match a frame: by the frame's name, then by one pattern of the rule.
 
-A broker with a hundred rules looks at a few for each frame. What is found is asked in full afterwards.
+A broker with a hundred rules checks only a few for each frame. The rules found are then evaluated in full.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from engine.faults.frame_subject import REPLY, FrameSubject
 from engine.protocol.request_code import RequestCode
 
 _BOTH = frozenset(Direction)
-#: Requests that only clients make, at least the frequent ones: what a broker sends is not looked at for their sake.
+#: The frequent requests that only clients send: frames that a broker sends are not examined for rules about them.
 _ONLY_IN = frozenset(
     code.name
     for code in (
@@ -30,9 +30,9 @@ _ONLY_IN = frozenset(
         RequestCode.GET_CONSUMER_LIST_BY_GROUP,
     )
 )
-#: Names of frames are few, but a hostile client can make numbers up.
+#: The maximum number of cached frame names; there are few, but a hostile client can invent numbers.
 _NAMES_KEPT = 500
-#: What a frame says in each field by which rules are found.
+#: The fields of a frame by which rules are indexed -> its values.
 _NAMES_OF: dict[str, Callable[[FrameSubject, str], Iterable[str]]] = {
     "key": lambda subject, client: subject.keys,
     "topic": lambda subject, client: subject.topics,
@@ -42,20 +42,20 @@ _NAMES_OF: dict[str, Callable[[FrameSubject, str], Iterable[str]]] = {
 
 
 def directions_of(rule: FaultRule) -> frozenset[Direction]:
-    """In which it may find a frame that it means."""
+    """Return the directions in which a rule may find matching frames."""
     if rule.direction:
         return frozenset({Direction(rule.direction)})
     return frozenset({Direction.IN}) if rule.frame in _ONLY_IN else _BOTH
 
 
 class _Patterns:
-    """The rules of one frame's name that are found by one of their fields."""
+    """The rules for one frame name that are indexed by one of their fields."""
 
     def __init__(self, field: str) -> None:
         self.field = field
         self._names_of = _NAMES_OF[field]
         self._exact: dict[str, list[FaultRule]] = {}
-        #: Length of a pattern's beginning -> beginning -> rules.
+        #: Length of a pattern's prefix -> prefix -> rules.
         self._beginnings: dict[int, dict[str, list[FaultRule]]] = {}
 
     def add(self, pattern: str, rule: FaultRule) -> None:
@@ -72,7 +72,7 @@ class _Patterns:
 
 
 class _Named:
-    """The rules of one frame's name."""
+    """The rules for one frame name."""
 
     def __init__(self) -> None:
         self.any: list[FaultRule] = []
@@ -91,10 +91,10 @@ class _Named:
 
 
 class RuleIndex:
-    """See the module.
+    """The index of a node's rules.
 
-    :ivar needs_client: whether a rule asks for the client.
-    :ivar ends_ms: when the time of the first rule is over that has one; None: of none.
+    :ivar needs_client: whether a rule depends on the client.
+    :ivar ends_ms: when the first rule with a time limit expires; None: no rule has one.
     """
 
     def __init__(self, rules: Sequence[FaultRule]) -> None:
@@ -107,7 +107,7 @@ class RuleIndex:
         self._found_by_name: dict[str, Sequence[_Named]] = {}
 
     def candidates(self, subject: FrameSubject, client: str) -> Sequence[FaultRule]:
-        """Rules that may mean the frame, oldest first, each once."""
+        """Return the rules that may match the frame, oldest first, each once."""
         found: list[FaultRule] = []
         for named in self._named(subject.name):
             found += named.any
@@ -118,7 +118,7 @@ class RuleIndex:
         return found
 
     def _named(self, name: str) -> Sequence[_Named]:
-        """Those of any frame, of this one, and a reply's also of any reply."""
+        """Return the rules of any frame, of this one, and for a reply also of any reply."""
         known = self._found_by_name.get(name)
         if known is None:
             frames = dict.fromkeys(("", name, REPLY if name.startswith(REPLY) else ""))

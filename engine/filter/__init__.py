@@ -1,1 +1,3 @@
-"""SQL92 expressions over a message's properties (RocketMQ: module ``filter``): grammar, checks, evaluation, bloom."""
+"""SQL92 expressions over a message's properties (RocketMQ: module ``filter``): grammar, checks, evaluation, bloom
+filter.
+"""

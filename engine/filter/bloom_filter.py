@@ -1,9 +1,10 @@
-"""One bit map per message that says which groups may want it (RocketMQ: ``BloomFilter``, ``BloomFilterData``,
-``BitsArray``).
+"""Bloom filters: one bit map per message that shows which groups' filters may match it (RocketMQ: ``BloomFilter``,
+``BloomFilterData``, ``BitsArray``).
 
-Each group of a topic has a few bit positions, drawn from its name. When a message is dispatched, the bits of all groups
-whose expression is true are set. A pull then looks at its group's bits only: one of them is 0 - the group certainly
-does not want the message, which need not be read; all are 1 - it wants it, or others' bits happen to cover its own.
+Each group of a topic has a few bit positions, derived from its name. When a message is dispatched, the bits of all
+groups whose expression is true are set. A pull then only checks its group's bits: if one of them is 0, the group's
+filter certainly does not match the message, which need not be read; if all are 1, it matches, or other groups' bits
+happen to cover its own.
 """
 
 from __future__ import annotations
@@ -18,21 +19,22 @@ from engine.protocol.errors import MalformedBody
 from engine.protocol.json_form.json_fields import get_integer, get_list
 
 _BITS_PER_BYTE = 8
-#: More positions than any error rate asks for (1 % asks for 7).
+#: The maximum number of positions, more than any error rate needs (1 % needs 7).
 _POSITIONS_MAX = 64
-#: So that a map always fits into a unit, whose length has 16 bits, and into the smallest file that units may have.
+#: The maximum width, so that a map always fits into a unit, whose length has 16 bits, and into the smallest file that
+#: units may have.
 _MAP_BYTES_MAX = 4_000
 
 
 @dataclass(frozen=True, slots=True)
 class BloomFilterData:
-    """The positions of one group, and in how wide a map they are."""
+    """The positions of one group, and the width of the map."""
 
     bit_num: int
     bit_pos: tuple[int, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """As it stands in ``consumerFilter.json``."""
+        """Return the JSON object in ``consumerFilter.json``."""
         return {"bitNum": self.bit_num, "bitPos": list(self.bit_pos)}
 
     @classmethod
@@ -48,12 +50,12 @@ def _position(value: object) -> int:
 
 
 class BloomFilter:
-    """Sizes and hashing.
+    """The sizes and the hash function of bit maps.
 
-    :param max_error_rate: how many of a hundred unwanted messages may look wanted, 1 to 99.
-    :param expected_groups: so many groups may set their bits in one map before the rate grows.
+    :param max_error_rate: how many of a hundred messages that do not match may pass, 1 to 99.
+    :param expected_groups: how many groups may set their bits in one map before the rate grows.
     :ivar hash_count: positions per group.
-    :ivar bit_count: width of a map, whole bytes.
+    :ivar bit_count: width of a map, a multiple of 8.
 
     >>> small = BloomFilter(20, 32)
     >>> small.bit_count, small.hash_count
@@ -74,7 +76,7 @@ class BloomFilter:
             raise ValueError(f"a map would have {size}; allowed: at most {_MAP_BYTES_MAX} bytes")
 
     def positions(self, name: str) -> tuple[int, ...]:
-        """The bits of ``name``; two may be the same. Both halves of one hash stand for all the hash functions."""
+        """Return the bits of ``name``; two may be equal. Both halves of one hash replace all the hash functions."""
         hash64 = murmur3_128_as_long(name.encode())
         low, high = hash64 & 0xFFFFFFFF, hash64 >> 32
         positions = []
@@ -85,11 +87,11 @@ class BloomFilter:
         return tuple(positions)
 
     def generate(self, name: str) -> BloomFilterData:
-        """The positions of ``name`` with the width of the map."""
+        """Return the positions of ``name`` with the width of the map."""
         return BloomFilterData(self.bit_count, self.positions(name))
 
     def is_valid(self, data: BloomFilterData | None) -> bool:
-        """True when ``data`` was made with these sizes."""
+        """Return True if ``data`` was made with these sizes."""
         return (
             data is not None
             and data.bit_num == self.bit_count
@@ -98,20 +100,20 @@ class BloomFilter:
         )
 
     def empty_map(self) -> bytearray:
-        """A map in which no bit is set."""
+        """Return a map without any bits set."""
         return bytearray(self.bit_count // _BITS_PER_BYTE)
 
     def is_map(self, bit_map: bytes) -> bool:
-        """True when ``bit_map`` has the width of this filter."""
+        """Return True if ``bit_map`` has the width of this filter."""
         return len(bit_map) * _BITS_PER_BYTE == self.bit_count
 
 
 def set_bits(bit_map: bytearray, data: BloomFilterData) -> None:
-    """The group wants the message."""
+    """Set the bits of a group whose filter matches the message."""
     for position in data.bit_pos:
         bit_map[position // _BITS_PER_BYTE] |= 1 << position % _BITS_PER_BYTE
 
 
 def may_want(bit_map: bytes | bytearray, data: BloomFilterData) -> bool:
-    """False: the group certainly does not want the message."""
+    """Return False if the group's filter certainly does not match the message."""
     return all(bit_map[position // _BITS_PER_BYTE] >> position % _BITS_PER_BYTE & 1 for position in data.bit_pos)

@@ -1,7 +1,7 @@
-"""Makes nodes of what the grammar recognises, and refuses what cannot be compared (RocketMQ: the ``create...`` methods
-of ``ComparisonExpression``, ``LogicExpression``, ``UnaryExpression`` and ``ConstantExpression``).
+"""The builder that creates nodes for the rules of the grammar, and refuses invalid comparisons (RocketMQ: the
+``create...`` methods of ``ComparisonExpression``, ``LogicExpression``, ``UnaryExpression`` and ``ConstantExpression``).
 
-The parser calls a method per rule, innermost first, so nothing here calls itself.
+The parser calls a method per rule, innermost first, so nothing here is recursive.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from engine.filter.expression import (
 )
 from engine.filter.values import INTEGER_MAX, LONG_MAX, JavaLong, compare
 
-#: Texts in one IN list.
+#: The maximum number of texts in one IN list.
 IN_VALUES_MAX = 1_000
-#: Java's ``Double.MIN_VALUE``. RocketMQ compares with it as if it were the most negative double, so 0.0 is refused.
+#: Java's ``Double.MIN_VALUE``. RocketMQ uses it as if it were the most negative double, so 0.0 is refused.
 _DOUBLE_MIN = 4.9e-324
 
-#: What a rule of the grammar gets: nodes and the words between them.
+#: The arguments of a rule of the grammar: nodes and the words between them.
 _Part = Expression | Token
 
 
 class PartRefused(Exception):
-    """A part of an expression that the grammar allows and RocketMQ does not; see ``FilterSyntaxError``.
+    """A part of an expression that the grammar allows but RocketMQ does not (``FilterSyntaxError``).
 
-    ``start`` and ``end`` say where in the text the part stands.
+    ``start`` and ``end`` are the part's position in the text.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class PartRefused(Exception):
 
 
 class ExpressionBuilder(Transformer[Token, Expression]):
-    """One method per rule of :mod:`engine.filter.grammar`."""
+    """A builder with one method per rule of :mod:`engine.filter.grammar`."""
 
     # --- literals and properties -------------------------------------------------------------------------------------
 
@@ -70,7 +70,7 @@ class ExpressionBuilder(Transformer[Token, Expression]):
         if len(digits) > len(str(LONG_MAX)) or int(digits) > LONG_MAX:
             raise PartRefused(token, FilterProblem.INTEGER_TOO_LARGE)
         value = int(digits)
-        # The L does not make it a long: RocketMQ takes it away and looks whether the rest fits into 32 bits.
+        # The L does not make it a long: RocketMQ removes it and checks whether the rest fits into 32 bits.
         return Constant(*_span(token), value if value <= INTEGER_MAX else JavaLong(value))
 
     def float(self, parts: Sequence[Token]) -> Expression:
@@ -90,7 +90,7 @@ class ExpressionBuilder(Transformer[Token, Expression]):
         return Constant(*_span(parts[0]), None)
 
     def property(self, parts: Sequence[Token]) -> Expression:
-        # One string per name, however often it stands in expressions.
+        # One string per name, however often it occurs in expressions.
         return Property(*_span(parts[0]), sys.intern(str(parts[0])))
 
     # --- conditions made of conditions -------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class ExpressionBuilder(Transformer[Token, Expression]):
 
     def not_between(self, parts: Sequence[_Part]) -> Expression:
         value, low, high = _nodes(parts)
-        # As RocketMQ: here the order of the two values is not looked at.
+        # As in RocketMQ, the order of the two values is not checked here.
         below, above = _ordered("<", value, low, "BETWEEN"), _ordered(">", value, high, "BETWEEN")
         return Or(value.start, high.end, (below, above))
 
@@ -168,7 +168,7 @@ class ExpressionBuilder(Transformer[Token, Expression]):
 
 
 def as_condition(node: Expression) -> Expression:
-    """``node`` where a condition is wanted. Raises :class:`PartRefused` for a number, a text or a negative."""
+    """Return ``node`` where a condition is required. Raises :class:`PartRefused` for a number, a text or a negative."""
     if node.is_condition:
         return node
     if isinstance(node, Property):

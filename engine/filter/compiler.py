@@ -1,9 +1,9 @@
-"""From the text of an expression to its parsed and checked form (RocketMQ: ``SqlFilter``, ``FilterFactory``,
+"""The compiler of an expression's text to its parsed and checked form (RocketMQ: ``SqlFilter``, ``FilterFactory``,
 ``SelectorParser.parse``).
 
-What could never match is refused here already, as RocketMQ does: ``= NULL``, an order of texts or booleans, BETWEEN
-with the greater value first. The bounds are ours: RocketMQ's parser calls itself once per bracket, and a deep
-expression ends its thread's stack.
+Expressions that could never match are refused here, as in RocketMQ: ``= NULL``, an order of texts or booleans, BETWEEN
+with the greater value first. RocketMQ has no bounds: its parser recurses once per bracket, and a deep expression
+overflows its thread's stack.
 """
 
 from __future__ import annotations
@@ -17,29 +17,29 @@ from engine.filter.errors import FilterProblem, FilterSyntaxError
 if TYPE_CHECKING:
     from engine.filter.expression import Expression
 
-#: Characters of an expression.
+#: The maximum length of an expression in characters.
 LENGTH_MAX = 8_192
-#: Names, texts, numbers, signs and brackets of an expression: parsing costs about 10 microseconds each, and nobody else
-#: is served meanwhile.
+#: The maximum number of names, texts, numbers, signs and brackets in an expression: parsing costs about 10 microseconds
+#: each, and blocks the broker meanwhile.
 WORDS_MAX = 2_500
-#: Levels of NOTs, signs, conditions in brackets and chained comparisons.
+#: The maximum depth of NOTs, signs, conditions in brackets and chained comparisons.
 DEPTH_MAX = 100
-#: As RocketMQ's ``PARSE_CACHE``, which keeps failures too.
+#: As RocketMQ's ``PARSE_CACHE``, which also keeps failures.
 CACHE_SIZE = 100
 
 _WORD = re.compile(r"'(?:[^']|'')*'?|[A-Za-z0-9_$.]+|[<>=]+|\S")
 
 
 def word_count(text: str) -> int:
-    """What ``text`` costs, found without parsing: its words, and one for every 32 characters at least.
+    """Return the cost of ``text``, determined without parsing: its words, but at least one for every 32 characters.
 
-    1 for a text that is too long: it is never looked through.
+    A text that is too long costs 1, because it is never parsed.
     """
     return max(len(_WORD.findall(text)), len(text) // 32) if len(text) <= LENGTH_MAX else 1
 
 
 def compile_expression(text: str) -> Expression:
-    """The condition that ``text`` says. Raises :class:`FilterSyntaxError`.
+    """Compile the condition in ``text``. Raises :class:`FilterSyntaxError`.
 
     >>> compile_expression("age BETWEEN 0 AND 6").matches({"age": "7"})
     False
@@ -61,7 +61,7 @@ def _compiled(text: str) -> Expression | FilterSyntaxError:
     if words > WORDS_MAX:
         details = {"count": str(words), "limit": str(WORDS_MAX)}
         return FilterSyntaxError(text, 0, FilterProblem.TOO_MANY_WORDS, details)
-    # Imported here: loading lark and making the parser takes 100 ms and 6 MB, which most starts do not need.
+    # Imported here: loading lark and creating the parser takes 100 ms and 6 MB, which most starts do not need.
     from engine.filter.expression_parser import parse_condition
 
     try:
@@ -75,7 +75,7 @@ def _compiled(text: str) -> Expression | FilterSyntaxError:
 
 
 def _first_below(expression: Expression, depth: int) -> Expression | None:
-    """The first node that lies deeper than ``depth`` levels. No recursion: that is what the bound is for."""
+    """Return the first node deeper than ``depth`` levels, without recursion, which the bound is to prevent."""
     waiting = [(expression, 1)]
     while waiting:
         node, level = waiting.pop()

@@ -1,7 +1,7 @@
-"""What can be wrong with a filter expression (RocketMQ: ``MQFilterException``).
+"""Errors in filter expressions (RocketMQ: ``MQFilterException``).
 
-RocketMQ's texts name Java's exceptions; here each problem has a name, so that a page can put it into its reader's
-language, and a place in the text, so that it can be pointed at.
+RocketMQ's texts name Java's exceptions; here each problem has a name, so that a page can translate it, and a position
+in the text, so that it can be marked.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Mapping
 from enum import StrEnum
 from types import MappingProxyType
 
-#: How much of a long line is shown around the marked column.
+#: The maximum length of a line's excerpt around the marked column.
 _WINDOW_CHARACTERS = 60
 
 
 class FilterProblem(StrEnum):
-    """Why an expression is refused."""
+    """The reasons for which an expression is refused."""
 
     EMPTY = "empty"
     TOO_LONG = "too_long"
@@ -74,7 +74,7 @@ class FilterSyntaxError(Exception):
     :ivar expression: its whole text.
     :ivar position: 0-based index of the character at fault; the length of the text when something is missing.
     :ivar problem: what is wrong; ``details`` are the values in its text.
-    :ivar allowed: what could stand there, where that is known.
+    :ivar allowed: what is allowed there, if known.
     """
 
     def __init__(
@@ -95,21 +95,21 @@ class FilterSyntaxError(Exception):
 
     @property
     def line(self) -> int:
-        """1-based line of ``position``."""
+        """Return the 1-based line of ``position``."""
         return self.expression.count("\n", 0, self.position) + 1
 
     @property
     def column(self) -> int:
-        """1-based column of ``position`` in its line."""
+        """Return the 1-based column of ``position`` in its line."""
         return self.position - self.expression.rfind("\n", 0, self.position)
 
     @property
     def place(self) -> str:
-        """Where it is, in words."""
+        """Return the position in words."""
         return f"column {self.column}" if "\n" not in self.expression else f"line {self.line}, column {self.column}"
 
     def marked(self) -> str:
-        """The line at fault (a part of it, if it is long) and below it a caret that points at the column."""
+        """Return the faulty line (an excerpt, if it is long) and below it a caret at the column."""
         begin = self.position - self.column + 1
         end = self.expression.find("\n", begin)
         line = self.expression[begin : end if end >= 0 else None]
@@ -118,16 +118,16 @@ class FilterSyntaxError(Exception):
         return f"  {shown}\n  {' ' * (self.column - 1 - first)}^"
 
     def again(self) -> FilterSyntaxError:
-        """The same error to raise once more: an exception that is raised twice would keep both tracebacks."""
+        """Return a copy of the error to raise again: an exception that is raised twice would keep both tracebacks."""
         return FilterSyntaxError(self.expression, self.position, self.problem, self.details, self.allowed)
 
 
-#: A tab would move the text away from the caret.
+#: Replaces tabs, which would misalign the caret.
 _BLANK_CONTROLS = dict.fromkeys((*range(32), 127), " ")
 
 
 class EvaluationProblem(StrEnum):
-    """Why a message could not be judged."""
+    """The reasons for which an expression could not be evaluated for a message."""
 
     NO_NUMBER = "no_number"
     NO_ORDER_OF_TEXTS = "no_order_of_texts"
@@ -146,8 +146,10 @@ _EVALUATION_TEXTS: Mapping[EvaluationProblem, str] = MappingProxyType(
 
 
 class EvaluationFailed(Exception):
-    """A value cannot be converted to the type of the other side. The message counts as not matched, whatever the rest
-    of the expression says: RocketMQ's evaluation ends with an exception.
+    """A value cannot be converted to the type of the other side.
+
+    The message does not match then, whatever the rest of the expression is: RocketMQ's evaluation ends with an
+    exception.
     """
 
     def __init__(self, problem: EvaluationProblem, **details: str) -> None:

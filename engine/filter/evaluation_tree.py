@@ -1,7 +1,7 @@
-"""What every part of an expression is for one message: for people who want to know why a message comes or does not.
+"""The value of every part of an expression for one message, which explains why the message matches or not.
 
-Evaluated by the same nodes as in the broker. A part that was not looked at, because the parts before it had decided,
-says so.
+The parts are evaluated by the same nodes as in the broker. A part that was not evaluated, because the parts before it
+had decided, is marked as such.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from engine.filter.values import Value, java_type
 
 
 class Outcome(StrEnum):
-    """What became of a part."""
+    """The outcome of a part."""
 
     TRUE = "true"
     FALSE = "false"
     #: A condition that a missing property leaves open.
     UNKNOWN = "unknown"
-    #: No condition but a value, see ``EvaluatedPart.value``.
+    #: A value rather than a condition, in ``EvaluatedPart.value``.
     VALUE = "value"
-    #: A property that the message does not have, or what comes of one.
+    #: A property that the message does not have, or a value derived from one.
     NULL = "null"
     #: The values could not be compared, or a part of it failed.
     ERROR = "error"
@@ -32,14 +32,15 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedPart:
-    """One node of the tree.
+    """One node of the evaluation tree.
 
     :ivar kind: name of the node's class, such as ``And``.
-    :ivar text: it, in the language of expressions.
-    :ivar start: 0-based index of its first character in the whole expression; ``end`` is behind the last one.
-    :ivar value: of an outcome ``VALUE``, as in an expression; else empty.
+    :ivar text: the part, in the language of expressions.
+    :ivar start: 0-based index of its first character in the whole expression; ``end`` is after the last one.
+    :ivar value: for the outcome ``VALUE``, as in an expression; else empty.
     :ivar java_type: the value's type in RocketMQ; empty without one.
-    :ivar failure: of the part whose values could not be compared; None for the parts above it, which failed with it.
+    :ivar failure: the failure of the part whose values could not be compared; None for its parents, which failed with
+        it.
     """
 
     kind: str
@@ -54,7 +55,9 @@ class EvaluatedPart:
 
 
 class _TracedEvaluation(Evaluation):
-    """Remembers what it finds. Nodes are told apart by identity: equal ones may stand at several places."""
+    """An evaluation that remembers all results. Nodes are distinguished by identity, because equal ones may occur
+    repeatedly.
+    """
 
     __slots__ = ("failures", "values")
 
@@ -74,12 +77,12 @@ class _TracedEvaluation(Evaluation):
 
 
 def evaluate_parts(expression: Expression, properties: Properties) -> EvaluatedPart:
-    """The tree of ``expression`` for a message with ``properties``. Never raises :class:`EvaluationFailed`."""
+    """Return the tree of ``expression`` for a message with ``properties``. Never raises :class:`EvaluationFailed`."""
     evaluation = _TracedEvaluation(properties)
     try:
         evaluation.value_of(expression)
     except EvaluationFailed:
-        pass  # the tree says where
+        pass  # the tree contains the failure
     return _part(expression, evaluation)
 
 

@@ -1,12 +1,12 @@
 """The parsed form of a filter expression (RocketMQ: package ``filter.expression``).
 
-Every node is small, frozen, and knows where in the text it stands. As in RocketMQ some forms are made of others::
+Every node is small and frozen, and has its position in the text. As in RocketMQ some forms are composed of others::
 
     a <> b                 NOT (a = b)                    a IS NOT NULL              NOT (a IS NULL)
     a BETWEEN 1 AND 6      a >= 1 AND a <= 6              a NOT BETWEEN 1 AND 6      a < 1 OR a > 6
 
-A property that stands where a condition is wanted is *cast*: a property is a text, never a boolean, so the cast is
-false when the property is there and unknown when it is missing.
+A property in place of a condition is *cast*: a property is a text, never a boolean, so the cast is false if the
+property exists and unknown if it is missing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Properties = Mapping[str, str]
 
 
 class Evaluation:
-    """One look at one message."""
+    """The evaluation of one message."""
 
     __slots__ = ("properties",)
 
@@ -34,11 +34,11 @@ class Evaluation:
         self.properties = properties
 
     def value_of(self, expression: Expression) -> Value:
-        """What ``expression`` is for this message. Raises :class:`EvaluationFailed`."""
+        """Return the value of ``expression`` for this message. Raises :class:`EvaluationFailed`."""
         return expression.evaluate(self)
 
     def truth_of(self, expression: Expression) -> Truth:
-        """As :meth:`value_of`, for an expression that is a condition."""
+        """Return the value as :meth:`value_of` does, for an expression that is a condition."""
         value = self.value_of(expression)
         assert value is None or isinstance(value, bool), "the compiler lets only conditions stand here"
         return value
@@ -46,11 +46,10 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Expression(ABC):
-    """One node.
+    """A node of an expression.
 
     :ivar start: 0-based index of its first character.
-    :ivar end: behind its last one.
-    :cvar is_condition: True when its value is true, false or unknown.
+    :ivar end: the index after its last one. :cvar is_condition: True when its value is true, false or unknown.
     """
 
     start: int
@@ -60,18 +59,18 @@ class Expression(ABC):
     @property
     @abstractmethod
     def parts(self) -> tuple[Expression, ...]:
-        """The nodes below it, in the order in which they are looked at."""
+        """Return the child nodes, in the order of their evaluation."""
 
     @abstractmethod
     def evaluate(self, evaluation: Evaluation) -> Value:
-        """See :meth:`Evaluation.value_of`."""
+        """Evaluate the node; called by :meth:`Evaluation.value_of`."""
 
     @abstractmethod
     def __str__(self) -> str:
-        """In the language of expressions."""
+        """Return the node in the language of expressions."""
 
     def matches(self, properties: Properties) -> bool:
-        """True when a message with ``properties`` is wanted; what is unknown or fails is not."""
+        """Return True if a message with ``properties`` matches; an unknown result or a failure does not."""
         try:
             return Evaluation(properties).value_of(self) is True
         except EvaluationFailed:
@@ -90,7 +89,7 @@ class Constant(Expression):
 
     @property
     def is_number(self) -> bool:
-        """Integer, long or double."""
+        """Return True for an integer, long or double."""
         return not self.is_condition and not isinstance(self.value, str)
 
     @property
@@ -106,7 +105,7 @@ class Constant(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Property(Expression):
-    """The value of a property, a text; null when the message has none of that name."""
+    """The value of a property, a text; null if the message does not have it."""
 
     name: str
     is_condition: ClassVar[bool] = False
@@ -124,7 +123,7 @@ class Property(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Cast(Expression):
-    """A property where a condition is wanted."""
+    """A property in place of a condition."""
 
     operand: Expression
 
@@ -141,7 +140,7 @@ class Cast(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Negative(Expression):
-    """The number with the other sign. A property is no number: its negative is null."""
+    """The negative of a number. A property is not a number: its negative is null."""
 
     operand: Expression
     is_condition: ClassVar[bool] = False
@@ -162,7 +161,7 @@ class Negative(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Not(Expression):
-    """The opposite; of unknown, unknown."""
+    """The negation of a condition; the negation of unknown is unknown."""
 
     operand: Expression
 
@@ -179,9 +178,9 @@ class Not(Expression):
 
 @dataclass(frozen=True, slots=True)
 class _Junction(Expression):
-    """Conditions side by side, looked at from left to right until one decides: what stands behind it is not evaluated.
+    """Joined conditions, evaluated from left to right until one decides; the ones after it are not evaluated.
 
-    ``table`` joins two truths, ``decides`` is the one that no further condition can change.
+    ``table`` joins two truth values, ``decides`` is the one that no further condition can change.
     """
 
     operands: tuple[Expression, ...]
@@ -206,7 +205,7 @@ class _Junction(Expression):
 
 
 class And(_Junction):
-    """True when all are; a false one decides."""
+    """A conjunction, true if all conditions are; a false one decides."""
 
     __slots__ = ()
     word = "AND"
@@ -215,7 +214,7 @@ class And(_Junction):
 
 
 class Or(_Junction):
-    """True when one is; a true one decides."""
+    """A disjunction, true if one condition is; a true one decides."""
 
     __slots__ = ()
     word = "OR"
@@ -225,8 +224,10 @@ class Or(_Junction):
 
 @dataclass(frozen=True, slots=True)
 class Equal(Expression):
-    """``=``. Other than in SQL it asks for the left side only: unknown when that alone is missing, false when only the
-    right side is, and true when both are.
+    """The comparison ``=``.
+
+    Unlike SQL it is unknown only if the left side is missing and the right side is not, false if only the right side is
+    missing, and true if both are.
     """
 
     left: Expression
@@ -250,7 +251,7 @@ class Equal(Expression):
 
 @dataclass(frozen=True, slots=True)
 class IsNull(Expression):
-    """Never unknown."""
+    """The test ``IS NULL``, which is never unknown."""
 
     operand: Expression
 
@@ -265,7 +266,7 @@ class IsNull(Expression):
         return f"{_bracketed(self.operand)} IS NULL"
 
 
-#: Operator -> what it says of a comparison's sign.
+#: Operator -> its test of a comparison's sign.
 ORDER_OPERATORS: Mapping[str, Callable[[int], bool]] = MappingProxyType(
     {">": lambda sign: sign > 0, ">=": lambda sign: sign >= 0, "<": lambda sign: sign < 0, "<=": lambda sign: sign <= 0}
 )
@@ -273,7 +274,7 @@ ORDER_OPERATORS: Mapping[str, Callable[[int], bool]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class Ordered(Expression):
-    """``<``, ``<=``, ``>``, ``>=``: unknown when either side is missing."""
+    """The comparisons ``<``, ``<=``, ``>``, ``>=``, which are unknown if either side is missing."""
 
     operator: str
     left: Expression
@@ -298,12 +299,14 @@ class Ordered(Expression):
 
 @dataclass(frozen=True, slots=True)
 class In(Expression):
-    """``IN ('x', 'y')`` and, ``is_negated``, ``NOT IN``: unknown when the property is missing."""
+    """The tests ``IN ('x', 'y')`` and, with ``is_negated``, ``NOT IN``, which are unknown if the property is
+    missing.
+    """
 
     operand: Property
     values: tuple[str, ...]
     is_negated: bool
-    #: ``values`` again, quick to ask.
+    #: ``values`` as a set, for fast lookups.
     lookup: frozenset[str]
 
     @property
@@ -320,7 +323,7 @@ class In(Expression):
 
 
 def text_of_value(value: Value) -> str:
-    """``value`` in the language of expressions."""
+    """Return ``value`` in the language of expressions."""
     if value is None:
         return "NULL"
     if isinstance(value, bool):

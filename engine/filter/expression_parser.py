@@ -1,6 +1,4 @@
-"""Parses an expression with the grammar, and says of a text that it does not allow where and why (RocketMQ:
-``SelectorParser``).
-"""
+"""The parser of expressions, which reports the position and the reason of errors (RocketMQ: ``SelectorParser``)."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from engine.filter.grammar import GRAMMAR, TERMINAL_NAMES
 
 
 def parse_condition(text: str) -> Expression:
-    """The condition that ``text`` says, however deep. Raises :class:`FilterSyntaxError`."""
+    """Parse the condition in ``text``, however deep. Raises :class:`FilterSyntaxError`."""
     try:
         return as_condition(_parser().parse(text))  # type: ignore[arg-type]  # the builder makes no trees
     except UnexpectedInput as error:
@@ -29,7 +27,7 @@ def parse_condition(text: str) -> Expression:
 
 @cache
 def _parser() -> Lark:
-    # Without re.ASCII "any case" would take letters from beyond: U+017F for s, U+212A for k.
+    # Without re.ASCII, case-insensitive matching would accept non-ASCII letters: U+017F for s, U+212A for k.
     return Lark(GRAMMAR, parser="lalr", lexer="basic", transformer=ExpressionBuilder(), g_regex_flags=re.ASCII)
 
 
@@ -58,7 +56,7 @@ def _shortened(word: str) -> str:
 
 
 def _allowed_at(text: str, position: int) -> tuple[str, ...]:
-    """What the grammar would take at ``position``: parse once more up to there, and ask."""
+    """Return what the grammar would accept at ``position``, by parsing up to there again."""
     parsing = _parser().parse_interactive(text)
     try:
         for token in parsing.lexer_thread.lex(parsing.parser_state):  # type: ignore[no-untyped-call]  # lark's gap

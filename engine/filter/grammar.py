@@ -1,10 +1,10 @@
 """The language of filter expressions (RocketMQ: ``SelectorParser.jj``), as a grammar for an LALR(1) parser.
 
-It has no arithmetic, no LIKE and no order of texts. Two things surprise who knows SQL: NOT binds tighter than a
-comparison (``NOT a = 1`` is ``(NOT a) = 1``), and IN takes texts only. Words are reserved everywhere, in any case.
+It has no arithmetic, no LIKE and no order of texts. It differs from SQL in two ways: NOT binds tighter than a
+comparison (``NOT a = 1`` is ``(NOT a) = 1``), and IN accepts texts only. Words are reserved everywhere, in any case.
 
 Different from RocketMQ, which reads as far as it understands and ignores the rest: here the whole text must be an
-expression. ``a LIKE 'x%'`` is ``a`` to RocketMQ, which matches nothing, ever; here it is an error at ``LIKE``.
+expression. RocketMQ reads ``a LIKE 'x%'`` as ``a``, which never matches; here it is an error at ``LIKE``.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ BLOCK_COMMENT.3: /\/\*[^*]*\*+(?:[^\/*][^*]*\*+)*\//
 %ignore BLOCK_COMMENT
 """
 
-#: How an error names what could stand at its place, in the order in which it lists them.
+#: The names in errors of what is allowed, in the order in which they are listed.
 TERMINAL_NAMES: Mapping[str, str] = MappingProxyType(
     {
         "NAME": "property",

@@ -1,7 +1,7 @@
 """The hash function MurmurHash3 of 128 bits in its form for 64-bit machines, seed 0 (Guava: ``Hashing.murmur3_128``).
 
-The algorithm is Austin Appleby's, who placed it in the public domain. Only the first half of the hash is made: that is
-what ``HashCode.asLong`` of Guava gives.
+The algorithm is Austin Appleby's, who placed it in the public domain. Only the first half of the hash is computed,
+which is the result of Guava's ``HashCode.asLong``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ _BLOCK_BYTES = 16
 
 
 def murmur3_128_as_long(data: bytes) -> int:
-    """The first 64 bits of the hash of ``data``, as an unsigned number."""
+    """Return the first 64 bits of the hash of ``data``, as an unsigned number."""
     first = second = 0
     whole = len(data) - len(data) % _BLOCK_BYTES
     for start in range(0, whole, _BLOCK_BYTES):

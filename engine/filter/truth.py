@@ -1,7 +1,7 @@
-"""Three-valued logic: true, false, and unknown for what a missing property leaves open (RocketMQ:
-``LogicExpression``, ``UnaryExpression.createNOT``).
+"""Three-valued logic: true, false, and unknown because of missing properties (RocketMQ: ``LogicExpression``,
+``UnaryExpression.createNOT``).
 
-A message is wanted only if its expression is *true*: unknown is as good as false, but NOT of unknown is not true.
+A message matches only if its expression is *true*: unknown has the effect of false, but NOT of unknown is not true.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-#: None is unknown.
+#: A truth value; None is unknown.
 Truth = bool | None
 
 AND: Mapping[tuple[Truth, Truth], Truth] = MappingProxyType(

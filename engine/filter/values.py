@@ -1,6 +1,6 @@
 """The values in an expression and how two of them compare (RocketMQ: ``ComparisonExpression.__compare``).
 
-A property is a text. Beside a number it is converted to that number's own Java type, beside a boolean to a boolean::
+A property is a text. Next to a number it is converted to that number's own Java type, next to a boolean to a boolean::
 
     age > 5           age must be an Integer: "7" is, "7.5" and "3000000000" are not
     age > 3000000000  age must be a Long
@@ -9,7 +9,7 @@ A property is a text. Beside a number it is converted to that number's own Java 
     a = 'x'           texts are compared letter by letter
     a > b             both must be Doubles
 
-What cannot be converted is an error, and a message with an error is not matched.
+A failed conversion is an error, and a message with an error does not match.
 """
 
 from __future__ import annotations
@@ -24,27 +24,29 @@ LONG_MAX = 2**63 - 1
 
 
 class JavaLong(int):
-    """A whole number that Java keeps in 64 bits. A plain ``int`` stands for one of 32 bits."""
+    """An integer that Java keeps in 64 bits. A plain ``int`` is one of 32 bits."""
 
 
-#: A value that is there. Never both a ``bool`` and a number, although Python's ``bool`` is an ``int``.
+#: An existing value. Never both a ``bool`` and a number, although Python's ``bool`` is an ``int``.
 Present = str | bool | int | float
-#: None is the value of a missing property, and unknown.
+#: A value; None is that of a missing property, and unknown.
 Value = Present | None
 
 _WHOLE = re.compile(r"[+-]?\d+")
-#: The doubled plus signs keep a text of 30,000 digits and a letter from costing the square of its length.
+#: The doubled plus signs prevent quadratic time for a text of 30,000 digits and a letter.
 _DOUBLE = re.compile(
     r"[+-]?(?:NaN|Infinity|(?:(?P<decimal>(?:[0-9]++\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<hex>0[xX](?:[0-9a-fA-F]++\.?[0-9a-fA-F]*|\.[0-9a-fA-F]+)[pP][+-]?[0-9]+))[fFdD]?)"
 )
-#: What Java's ``String.trim`` takes away.
+#: The characters that Java's ``String.trim`` removes.
 _TRIMMED = "".join(map(chr, range(33)))
 _LONGEST_WHOLE_DIGITS = 19
 
 
 def parse_whole(text: str, limit: int) -> int | None:
-    """``Integer.valueOf`` and ``Long.valueOf``; ``limit`` is the type's greatest value. None: it is no such number."""
+    """Parse as ``Integer.valueOf`` and ``Long.valueOf`` do; ``limit`` is the type's greatest value. None: not a
+    number.
+    """
     if not _WHOLE.fullmatch(text):
         return None
     digits = text.lstrip("+-").lstrip("0")
@@ -57,7 +59,7 @@ def parse_whole(text: str, limit: int) -> int | None:
 
 
 def parse_double(text: str) -> float | None:
-    """``Double.valueOf``: with blanks around, a type letter, or in hexadecimal. None: it is no such number."""
+    """Parse as ``Double.valueOf`` does: with blanks around, a type letter, or in hexadecimal. None: not a number."""
     trimmed = text.strip(_TRIMMED)
     match = _DOUBLE.fullmatch(trimmed)
     if match is None:
@@ -74,7 +76,7 @@ def parse_double(text: str) -> float | None:
 
 
 def java_type(value: Present) -> str:
-    """The Java class that ``value`` has in RocketMQ."""
+    """Return the Java class of ``value`` in RocketMQ."""
     if isinstance(value, bool):
         return "Boolean"
     if isinstance(value, JavaLong):
@@ -85,13 +87,13 @@ def java_type(value: Present) -> str:
 
 
 def compare(left: Present, right: Present) -> int:
-    """Negative, 0 or positive as Java's ``compareTo``; a boolean and a number are never equal.
+    """Return a negative number, 0 or a positive one, as Java's ``compareTo``; a boolean and a number are never equal.
 
     Raises :class:`EvaluationFailed`.
     """
     if isinstance(left, bool):
         if isinstance(right, str):
-            # Java casts the boolean to a text here and fails; with the sides exchanged it converts the text.
+            # Java casts the boolean to a text here and fails; with exchanged sides it converts the text.
             raise EvaluationFailed(EvaluationProblem.BOOLEAN_BEFORE_TEXT, text=repr(right))
         return left - right if isinstance(right, bool) else -1
     if isinstance(left, str):
@@ -104,7 +106,7 @@ def compare(left: Present, right: Present) -> int:
 
 
 def compare_in_order(left: Present, right: Present) -> int:
-    """As :func:`compare`, for < and its kin: two texts must both be numbers."""
+    """Compare as :func:`compare` does, for <, <=, > and >=: two texts must both be numbers."""
     if isinstance(left, str) and isinstance(right, str):
         left_number, right_number = parse_double(left), parse_double(right)
         if left_number is None or right_number is None:
@@ -114,7 +116,7 @@ def compare_in_order(left: Present, right: Present) -> int:
 
 
 def _converted(text: str, model: bool | int | float) -> bool | int | float:
-    """``text`` as a value of the type that ``model`` has."""
+    """Convert ``text`` to the type of ``model``."""
     if isinstance(model, bool):
         return text.lower() == "true"
     if isinstance(model, float):
@@ -133,7 +135,7 @@ def _compare_numbers(left: int | float, right: int | float) -> int:
 
 
 def _compare_doubles(left: float, right: float) -> int:
-    """As ``Double.compareTo``: NaN equals itself and is greater than everything, -0.0 is less than 0.0."""
+    """Compare as ``Double.compareTo``: NaN equals itself and is greater than everything, -0.0 is less than 0.0."""
     left_key = (math.isnan(left), 0.0 if math.isnan(left) else left, math.copysign(1.0, left))
     right_key = (math.isnan(right), 0.0 if math.isnan(right) else right, math.copysign(1.0, right))
     if left_key[0] and right_key[0]:

@@ -1,1 +1,1 @@
-"""The name server: which broker serves which topic (RocketMQ: module ``namesrv``)."""
+"""The name server, which knows the topics of each broker (RocketMQ: module ``namesrv``)."""

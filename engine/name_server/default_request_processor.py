@@ -1,5 +1,5 @@
-"""Answers brokers and clients (RocketMQ: ``DefaultRequestProcessor`` of the name server); what only tools ask is in
-``tool_request_processor.py``.
+"""The processor of brokers' and clients' requests (RocketMQ: ``DefaultRequestProcessor`` of the name server). Requests
+of tools are in ``tool_request_processor.py``.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _CRC_MASK = 0x7FFF_FFFF
 
 @dataclass(frozen=True)
 class DefaultRequestProcessor:
-    """Codes 103-106, 206, 216, 224 and 322."""
+    """The processor of codes 103-106, 206, 216, 224 and 322."""
 
     routes: RouteInfoManager
     kv_configs: KVConfigManager
@@ -50,7 +50,7 @@ class DefaultRequestProcessor:
     def register_broker(
         self, header: RegisterBrokerRequestHeader, channel: Channel, request: RemotingCommand
     ) -> RemotingCommand:
-        """Code 103. A body whose CRC does not fit is refused: half a topic table is worse than none."""
+        """Register a broker (code 103). A body with a wrong CRC is refused: half a topic table is worse than none."""
         if header.compressed:
             raise RegistrationRefused("compressed registrations are not understood: set compressedRegister=false")
         crc = zlib.crc32(request.body) & _CRC_MASK
@@ -70,12 +70,12 @@ class DefaultRequestProcessor:
 
     @answers(RequestCode.UNREGISTER_BROKER, UnregisterBrokerRequestHeader)
     def unregister_broker(self, header: UnregisterBrokerRequestHeader) -> None:
-        """Code 104."""
+        """Remove a broker (code 104)."""
         self.routes.unregister_broker(header.broker_name, header.broker_addr, header.broker_id)
 
     @answers(RequestCode.QUERY_DATA_VERSION, QueryDataVersionRequestHeader, RemotingCommand)
     def query_data_version(self, header: QueryDataVersionRequestHeader, request: RemotingCommand) -> RemotingCommand:
-        """Code 322: must the broker register, or does this name server know its topics already?"""
+        """Return whether the broker must register, or this name server has its newest topics already (code 322)."""
         asked = DataVersion.from_dict(loads_json_object(request.body, "a data version"))
         known = self.routes.query_data_version(header.broker_addr)
         if known == asked:
@@ -87,7 +87,7 @@ class DefaultRequestProcessor:
 
     @answers(RequestCode.GET_ROUTEINFO_BY_TOPIC, GetRouteInfoRequestHeader)
     def get_route_info_by_topic(self, header: GetRouteInfoRequestHeader) -> TopicRouteData:
-        """Code 105."""
+        """Return the route of a topic (code 105)."""
         route = self.routes.pickup_topic_route_data(header.topic)
         if route is None:
             raise RequestRefused(f"no broker has registered topic {header.topic!r}", ResponseCode.TOPIC_NOT_EXIST)
@@ -97,20 +97,20 @@ class DefaultRequestProcessor:
 
     @answers(RequestCode.GET_BROKER_CLUSTER_INFO)
     def get_broker_cluster_info(self) -> ClusterInfo:
-        """Code 106."""
+        """Return all brokers, and the brokers of each cluster (code 106)."""
         return self.routes.all_cluster_info()
 
     @answers(RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER)
     def get_all_topic_list(self) -> TopicList:
-        """Code 206."""
+        """Return all topics (code 206)."""
         return TopicList(tuple(self.routes.all_topics()))
 
     @answers(RequestCode.GET_TOPICS_BY_CLUSTER, GetTopicsByClusterRequestHeader)
     def get_topics_by_cluster(self, header: GetTopicsByClusterRequestHeader) -> TopicList:
-        """Code 224."""
+        """Return the topics of a cluster (code 224)."""
         return TopicList(tuple(self.routes.topics_of_cluster(header.cluster)))
 
     @answers(RequestCode.DELETE_TOPIC_IN_NAMESRV, DeleteTopicRequestHeader)
     def delete_topic(self, header: DeleteTopicRequestHeader) -> None:
-        """Code 216."""
+        """Delete a topic from the routes (code 216)."""
         self.routes.delete_topic(header.topic, header.cluster_name or None)

@@ -1,4 +1,4 @@
-"""What can be wrong with a registration."""
+"""Errors in registrations and settings at a name server."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class RegistrationRefused(ProtocolError):
 
 
 class KVConfigRefused(ProtocolError):
-    """A text cannot be kept; the text says why."""
+    """A text cannot be stored; the error says why."""
 
 
 class ConfigRefused(ProtocolError):

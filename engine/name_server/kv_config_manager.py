@@ -1,10 +1,11 @@
-"""Small texts that tools keep at the name server (RocketMQ: ``KVConfigManager``, ``KVConfigSerializeWrapper``).
+"""Key-value configuration: small texts that tools store at the name server (RocketMQ: ``KVConfigManager``,
+``KVConfigSerializeWrapper``).
 
-A text has a namespace and a key. RocketMQ itself uses one namespace: ORDER_TOPIC_CONFIG, topic -> how many queues which
-broker has ("broker-a:4;broker-b:4"), for topics whose order must survive a broker that is down.
+A text has a namespace and a key. RocketMQ itself uses one namespace: ORDER_TOPIC_CONFIG, topic -> the number of queues
+at each broker ("broker-a:4;broker-b:4"), for topics whose order must survive the failure of a broker.
 
-Every change is in ``config/kvConfig.json`` before it counts and is answered, one after the other. Name servers do not
-tell each other: mqadmin puts a text to each of them. A name server without a data folder keeps the texts in memory.
+Every change is in ``config/kvConfig.json`` before it takes effect and is answered, one after the other. Name servers do
+not exchange texts: mqadmin sends a text to each of them. A name server without a data folder keeps the texts in memory.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _VALUE_MAX_LENGTH = 32_768
 
 
 class KVConfigManager:
-    """Namespace -> key -> value.
+    """A table: namespace -> key -> value.
 
     :param disk: the name server's files.
     :param max_entries: bound of all entries and namespaces together.
@@ -41,7 +42,7 @@ class KVConfigManager:
         self._changing = asyncio.Lock()
 
     async def put(self, namespace: str, key: str, value: str) -> None:
-        """Raises :class:`KVConfigRefused`; nothing has changed then."""
+        """Store a text. Raises :class:`KVConfigRefused` without any effect."""
         for what, text in (("namespace", namespace), ("key", key)):
             if not text.strip() or len(text) > _NAME_MAX_LENGTH:
                 raise KVConfigRefused(f"the {what} must have 1 to {_NAME_MAX_LENGTH} characters, got {len(text)}")
@@ -55,11 +56,11 @@ class KVConfigManager:
         logger.info("key-value configuration: %s of %s is %s", key, namespace, value)
 
     def get(self, namespace: str, key: str) -> str | None:
-        """The text, None when there is none."""
+        """Return the text, or None."""
         return self._table.get(namespace, {}).get(key)
 
     async def delete(self, namespace: str, key: str) -> None:
-        """Forget the text, if there is one. The namespace stays. Raises :class:`KVConfigRefused`."""
+        """Delete the text, if it exists. The namespace stays. Raises :class:`KVConfigRefused`."""
         async with self._changing:
             entries = self._table.get(namespace)
             if entries is None or key not in entries:
@@ -68,7 +69,7 @@ class KVConfigManager:
         logger.info("key-value configuration: %s of %s is deleted", key, namespace)
 
     def namespace(self, namespace: str) -> dict[str, str] | None:
-        """All texts of ``namespace``; None when nothing was ever put there."""
+        """Return all texts of ``namespace``; None if nothing was ever stored there."""
         entries = self._table.get(namespace)
         return None if entries is None else dict(entries)
 
@@ -85,7 +86,7 @@ class KVConfigManager:
         self._table = table
 
     def load(self) -> None:
-        """Read ``kvConfig.json`` or its backup; what is no text in it is left out with a warning."""
+        """Read ``kvConfig.json`` or its backup; invalid texts are left out with a warning."""
         try:
             content = self._file.load()
         except DiskFault as fault:

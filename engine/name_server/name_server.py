@@ -1,7 +1,7 @@
 """One name server (RocketMQ: ``NamesrvController``).
 
-Name servers know nothing of each other: every broker registers with each of them. Only what tools put here is stored:
-key-value configuration and changed settings; routes are not, the brokers tell them again.
+Name servers do not communicate with each other: every broker registers with each of them. Only what tools write is
+stored: key-value configuration and changed settings. Routes are not stored, because the brokers register again.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class NameServer:
     """A name server that listens from ``start`` to ``shutdown``.
 
     :param runtime: the node it runs on.
-    :param config: where it listens and when it forgets brokers.
+    :param config: its address and the expiry time of brokers.
     """
 
     def __init__(self, runtime: Runtime, config: NameServerConfig | None = None) -> None:
@@ -48,7 +48,7 @@ class NameServer:
         self._parts = StartedParts("name server")
 
     async def start(self) -> None:
-        """Listen. Raises ``AddressInUse``; then, or when it is cancelled, nothing is left of it."""
+        """Listen. Raises ``AddressInUse``; then, or if it is cancelled, all resources are released."""
         async with self._parts.starting():
             self.configuration.load()
             self.kv_config_manager.load()
@@ -65,9 +65,9 @@ class NameServer:
 
     @property
     def address(self) -> str:
-        """``"ip:port"`` that is really bound."""
+        """Return the ``"ip:port"`` that is really bound."""
         return self.server.address
 
     async def shutdown(self) -> None:
-        """Stop listening and forget everything."""
+        """Stop listening and clear all tables."""
         await self._parts.end()

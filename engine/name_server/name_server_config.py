@@ -9,15 +9,19 @@ from engine.store.files.setting_rules import PORT, check_rules
 
 @dataclass(slots=True)
 class NameServerConfig:
-    """Defaults are RocketMQ 4.9.8's unless said otherwise. A name server changes its copy when a tool asks it to."""
+    """The settings of a name server. Defaults are RocketMQ 4.9.8's unless said otherwise.
 
-    #: RocketMQ listens on all addresses; here loopback unless told otherwise.
+    A name server changes its copy when a tool requests it.
+    """
+
+    #: RocketMQ listens on all addresses; here loopback by default.
     host: str = "127.0.0.1"
     #: 0 takes any free port.
     port: int = 9876
-    #: A broker that did not register for so long is forgotten (``BROKER_CHANNEL_EXPIRED_TIME``).
+    #: A broker that has not registered for this long is removed (``BROKER_CHANNEL_EXPIRED_TIME``).
     broker_channel_expired_time_ms: int = 120_000
-    #: How soon after the start, and how often, that is checked (``scheduleAtFixedRate`` in ``NamesrvController``).
+    #: The delay of the first check after the start, and the interval of checks (``scheduleAtFixedRate`` in
+    #: ``NamesrvController``).
     scan_not_active_broker_first_after_ms: int = 5_000
     scan_not_active_broker_interval_ms: int = 10_000
     #: Whether routes carry the order configuration of their topic (``updateOrderConf`` of mqadmin).
@@ -28,5 +32,5 @@ class NameServerConfig:
     max_kv_entries: int = 10_000
 
     def __post_init__(self) -> None:
-        """Raises ValueError that names the setting, what it is and what is allowed."""
+        """Check the settings. Raises ValueError that names the setting, its value and what is allowed."""
         check_rules(self, {"port": PORT})

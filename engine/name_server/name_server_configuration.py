@@ -1,8 +1,8 @@
-"""A name server's settings while it runs (RocketMQ: ``Configuration`` with ``NamesrvConfig``).
+"""The settings of a running name server (RocketMQ: ``Configuration`` with ``NamesrvConfig``).
 
-Only ``orderMessageEnable`` can change; the rest has done its work at the start. A change is kept in
-``config/nameServerConfig.json``, as the value it was changed from and the one it has: the next start takes it if the
-name server is started with the old value, and forgets it otherwise.
+Only ``orderMessageEnable`` can change; the other settings are only used at the start. A change is stored in
+``config/nameServerConfig.json``, as the old and the new value: the next start uses the new value if the name server is
+started with the old one, and discards it otherwise.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class NameServerConfiguration:
         self._at_start = config.order_message_enable
 
     def settings(self, port: int) -> dict[str, str]:
-        """All settings under RocketMQ's names or their like; ``port`` is the one that is really bound."""
+        """Return all settings under RocketMQ's names or similar ones; ``port`` is the one that is really bound."""
         settings: dict[str, str] = {}
         for field in dataclasses.fields(self._config):
             value = getattr(self._config, field.name)
@@ -76,7 +76,7 @@ class NameServerConfiguration:
             raise ConfigRefused(f"the settings could not be saved: {fault}") from fault
 
     def load(self) -> None:
-        """Read the file and apply what still holds; see the module."""
+        """Read the file and apply the changes that are still valid."""
         try:
             content = self._file.load()
         except DiskFault:

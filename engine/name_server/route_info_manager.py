@@ -3,9 +3,9 @@
 Four tables, all in memory; brokers fill them by registering every 30 s::
 
     topic   -> broker name -> QueueData       how many queues the topic has there
-    broker name            -> BrokerData      the addresses behind the name: broker id -> "ip:port"
+    broker name            -> BrokerData      the addresses of the name: broker id -> "ip:port"
     cluster -> broker names
-    address                -> BrokerLiveInfo  when it registered last, which version of its topics it told, its channel
+    address                -> BrokerLiveInfo  when it last registered, the version of its topics, its channel
 
 A topic that a broker no longer has stays in the route until it is deleted here too (DELETE_TOPIC_IN_NAMESRV), as in
 RocketMQ 4. Simplified: no filter servers, no lock (code between awaits is atomic).
@@ -32,7 +32,7 @@ logger = logging.getLogger("glassmq.name_server")
 
 @dataclass(slots=True)
 class BrokerLiveInfo:
-    """A sign of life: one broker process, known by its address."""
+    """A live broker process, identified by its address."""
 
     last_update_ms: int
     data_version: DataVersion
@@ -41,10 +41,10 @@ class BrokerLiveInfo:
 
 
 class RouteInfoManager:
-    """All that a name server knows.
+    """The route tables of a name server.
 
     :param clock: the name server's clock.
-    :param expired_time_ms: after so long without registration a broker counts as dead.
+    :param expired_time_ms: a broker that has not registered for this long counts as dead.
     :param max_brokers: bound of broker addresses.
     :param max_topics: bound of topics.
     """
@@ -66,10 +66,10 @@ class RouteInfoManager:
     def register_broker(
         self, header: RegisterBrokerRequestHeader, topics: TopicConfigSerializeWrapper, channel: Channel
     ) -> tuple[str | None, str | None]:
-        """A broker says that it lives, and which topics it has.
+        """Register a broker and its topics.
 
-        Returns the high-availability address and the address of its master when it is a slave and the master is
-        known, else two times None. Raises :class:`RegistrationRefused` when a bound is reached.
+        Returns the high-availability address and the address of its master if it is a slave and the master is known,
+        otherwise None twice. Raises :class:`RegistrationRefused` if a bound is reached.
         """
         live = self._broker_live_table.get(header.broker_addr)
         if live is None and len(self._broker_live_table) >= self._max_brokers:
@@ -95,12 +95,12 @@ class RouteInfoManager:
         return (None, None) if header.broker_id == MASTER_ID else self._master_of(header.broker_name)
 
     def _note_address(self, header: RegisterBrokerRequestHeader) -> bool:
-        """Enter the broker into the cluster and address tables; True when this broker id is new."""
+        """Enter the broker into the cluster and address tables; return True if this broker id is new."""
         self._cluster_addr_table.setdefault(header.cluster_name, {})[header.broker_name] = None
         data = self._broker_addr_table.setdefault(
             header.broker_name, BrokerData(header.cluster_name, header.broker_name)
         )
-        # A slave that became master registers its old address under a new id: the old entry must go.
+        # A slave that became master registers its old address under a new id: the old entry must be removed.
         for broker_id, address in list(data.broker_addrs.items()):
             if address == header.broker_addr and broker_id != header.broker_id:
                 del data.broker_addrs[broker_id]
@@ -122,12 +122,12 @@ class RouteInfoManager:
         return (None, None) if live is None else (live.ha_server_addr, address)
 
     def query_data_version(self, broker_addr: str) -> DataVersion | None:
-        """The version of the topics that the broker told last."""
+        """Return the version of the topics that the broker registered last."""
         live = self._broker_live_table.get(broker_addr)
         return None if live is None else live.data_version
 
     def touch(self, broker_addr: str) -> None:
-        """The broker asked whether it must register: a sign of life too."""
+        """Note that the broker is alive, because it asked whether it must register."""
         live = self._broker_live_table.get(broker_addr)
         if live is not None:
             live.last_update_ms = self._clock.now_ms()
@@ -135,7 +135,7 @@ class RouteInfoManager:
     # ------------------------------------------------------------------------------ removal
 
     def unregister_broker(self, broker_name: str, broker_addr: str, broker_id: int) -> None:
-        """A broker says goodbye."""
+        """Remove a broker that unregisters."""
         if self._broker_live_table.pop(broker_addr, None) is not None:
             logger.info("broker %s (%s) unregisters", broker_name, broker_addr)
         data = self._broker_addr_table.get(broker_name)
@@ -143,14 +143,14 @@ class RouteInfoManager:
             self._remove_address(data, broker_id)
 
     def channel_closed(self, channel: Channel) -> None:
-        """A connection ended: the broker behind it is gone."""
+        """Remove the broker of a closed connection."""
         for address, live in list(self._broker_live_table.items()):
             if live.channel is channel:
                 logger.warning("the connection of broker %s closed: it is removed", address)
                 self._remove_dead(address)
 
     def scan_not_active_broker(self) -> None:
-        """Remove every broker that did not register for too long, and close its connection."""
+        """Remove every broker that has not registered for too long, and close its connection."""
         now_ms = self._clock.now_ms()
         for address, live in list(self._broker_live_table.items()):
             if now_ms - live.last_update_ms > self._expired_time_ms:
@@ -166,7 +166,7 @@ class RouteInfoManager:
                     self._remove_address(data, broker_id)
 
     def _remove_address(self, data: BrokerData, broker_id: int) -> None:
-        """Take one address out; with the last one of a broker name its topics go too."""
+        """Remove one address; with the last one of a broker name its topics are removed, too."""
         del data.broker_addrs[broker_id]
         if data.broker_addrs:
             return
@@ -182,7 +182,7 @@ class RouteInfoManager:
                 del self._topic_queue_table[topic]
 
     def delete_topic(self, topic: str, cluster_name: str | None = None) -> None:
-        """Take ``topic`` out of the route, of one cluster only when it is named."""
+        """Remove ``topic`` from the route; if a cluster is named, only there."""
         queues = self._topic_queue_table.get(topic)
         if queues is None:
             return
@@ -195,15 +195,18 @@ class RouteInfoManager:
     # ------------------------------------------------------------------------------ write permission
 
     def wipe_write_perm(self, broker_name: str) -> int:
-        """Let no producer choose a queue of ``broker_name``; how many topics that concerns.
+        """Remove write permission, so that producers do not choose queues of ``broker_name``; return the number of its
+        topics.
 
-        Before a broker is stopped: consumers still empty it. Lasts until the broker's topics change, because it then
-        registers their own permissions again.
+        Used before a broker is stopped: consumers can still drain it. It lasts until the broker's topics change,
+        because it then registers their own permissions again.
         """
         return self._change_perm(broker_name, lambda perm: perm & ~PERM_WRITE)
 
     def add_write_perm(self, broker_name: str) -> int:
-        """Undo it. As in RocketMQ every topic of the broker becomes readable and writable, whatever it was."""
+        """Restore it. As in RocketMQ every topic of the broker becomes readable and writable, whatever its permission
+        was.
+        """
         return self._change_perm(broker_name, lambda _: PERM_READ_WRITE)
 
     def _change_perm(self, broker_name: str, change: Callable[[int], int]) -> int:
@@ -219,7 +222,7 @@ class RouteInfoManager:
     # ------------------------------------------------------------------------------ questions
 
     def pickup_topic_route_data(self, topic: str) -> TopicRouteData | None:
-        """The brokers that have ``topic`` and how many queues each; None when nobody has it."""
+        """Return the brokers that have ``topic`` and how many queues each; None if no broker has it."""
         queues = self._topic_queue_table.get(topic)
         if queues is None:
             return None
@@ -229,21 +232,21 @@ class RouteInfoManager:
         return TopicRouteData(queue_datas=list(queues.values()), broker_datas=brokers)
 
     def all_cluster_info(self) -> ClusterInfo:
-        """All brokers, and which cluster has which."""
+        """Return all brokers, and the brokers of each cluster."""
         clusters = {cluster: list(members) for cluster, members in self._cluster_addr_table.items()}
         return ClusterInfo(dict(self._broker_addr_table), clusters)
 
     def all_topics(self) -> list[str]:
-        """The names of all topics, in the order in which they became known."""
+        """Return the names of all topics, in the order in which they became known."""
         return list(self._topic_queue_table)
 
     def topics_of_cluster(self, cluster: str) -> list[str]:
-        """The names of all topics that a broker of ``cluster`` has."""
+        """Return the names of all topics that a broker of ``cluster`` has."""
         members = self._cluster_addr_table.get(cluster, {})
         return [topic for topic, queues in self._topic_queue_table.items() if any(name in members for name in queues)]
 
     def system_topics(self) -> tuple[list[str], str | None]:
-        """The topics named after clusters and brokers, and the address of one broker to ask for the others."""
+        """Return the topics named after clusters and brokers, and the address of one broker to ask for the others."""
         names: dict[str, None] = {}
         for cluster, members in self._cluster_addr_table.items():
             names[cluster] = None
@@ -252,7 +255,7 @@ class RouteInfoManager:
         return list(names), next(addresses, None)
 
     def topics_by_flag(self, is_wanted: Callable[[int], bool]) -> list[str]:
-        """The topics whose ``topicSysFlag`` is wanted. As in RocketMQ the first broker that has the topic decides."""
+        """Return the topics whose ``topicSysFlag`` matches. As in RocketMQ, the first broker with the topic decides."""
         return [
             topic
             for topic, queues in self._topic_queue_table.items()

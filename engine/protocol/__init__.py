@@ -1,1 +1,3 @@
-"""What travels and what is stored: commands, headers, bodies, messages, ids. Pure functions and data, no I/O."""
+"""The wire protocol and the stored formats: commands, headers, bodies, messages, ids. Pure functions and data,
+no I/O.
+"""

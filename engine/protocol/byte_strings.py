@@ -1,5 +1,7 @@
-"""Writing and reading numbers in bytes, big-endian: ``librt``'s, which mypyc compiles to a store; or the same in plain
-Python where that is not installed. (Executors of Spark get this engine's source and have Spark's packages only.)
+"""Functions that write and read big-endian numbers in bytes.
+
+They are ``librt``'s, which mypyc compiles to a store, or the same in plain Python where that is not installed.
+(Executors of Spark get this engine's source and have Spark's packages only.)
 """
 
 from __future__ import annotations

@@ -29,21 +29,21 @@ class LanguageCode(IntEnum):
 
 
 class ConsumeType(StrEnum):
-    """Whether the client pulls by itself (``CONSUME_ACTIVELY``) or has a listener called."""
+    """The kinds of consumers: pull consumers (``CONSUME_ACTIVELY``) and push consumers with a listener."""
 
     CONSUME_ACTIVELY = "CONSUME_ACTIVELY"
     CONSUME_PASSIVELY = "CONSUME_PASSIVELY"
 
 
 class MessageModel(StrEnum):
-    """Whether the members of a group share the messages or each get all."""
+    """The message models: the members of a group share the messages, or each member gets all of them."""
 
     BROADCASTING = "BROADCASTING"
     CLUSTERING = "CLUSTERING"
 
 
 class ConsumeFromWhere(StrEnum):
-    """Where a group without a stored offset begins. The second to fourth are deprecated but still sent.
+    """The start positions of a group without a stored offset. The second to fourth are deprecated but still sent.
 
     In Java's order: C++ clients send the number of the constant.
     """

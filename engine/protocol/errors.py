@@ -1,4 +1,4 @@
-"""What can be wrong with bytes or names that come from outside."""
+"""Errors in bytes or names that come from outside."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 
 class ProtocolError(Exception):
-    """Base of everything that a peer can do wrong. The text names what was wrong and what is allowed."""
+    """The base of all errors that a peer can cause. The text names what was wrong and what is allowed."""
 
 
 class FrameHead(NamedTuple):
-    """As much of a command as its answer needs."""
+    """The part of a command that is needed to answer it."""
 
     opaque: int
     flag: int
@@ -20,10 +20,10 @@ class FrameHead(NamedTuple):
 class MalformedFrame(ProtocolError):
     """The bytes of a frame are not a RemotingCommand.
 
-    RocketMQ closes the connection on each. Here only on those that cannot be answered: the fault of one request does
-    not cost the others their connection.
+    RocketMQ closes the connection on each of these errors. Here only those that cannot be answered close it, so that a
+    bad request does not break the others on its connection.
 
-    :ivar head: None: the ``opaque`` cannot be read, so that nobody would know what an answer is to.
+    :ivar head: None if the ``opaque`` cannot be read, so that an answer could not be matched to its request.
     """
 
     def __init__(self, text: str, head: FrameHead | None = None) -> None:
@@ -40,7 +40,7 @@ class MalformedHeader(ProtocolError):
 
 
 class MalformedBody(ProtocolError):
-    """A command's body is not what its request code demands."""
+    """A command's body is not valid for its request code."""
 
 
 class MalformedMessage(ProtocolError):

@@ -7,10 +7,12 @@ from functools import lru_cache
 
 @lru_cache(maxsize=4096)
 def java_string_hash(text: str) -> int:
-    """The signed 32-bit hash that Java gives ``text``: ``s[0]*31^(n-1) + ... + s[n-1]`` over UTF-16 units.
+    """Return the signed 32-bit hash that Java gives ``text``.
 
-    >>> java_string_hash("TagA")
-    2598919
+    It is ``s[0]*31^(n-1) + ... + s[n-1]`` over UTF-16 units.
+
+        >>> java_string_hash("TagA")
+        2598919
     """
     value = 0
     units = text.encode("utf-16-be", "surrogatepass")

@@ -1,17 +1,17 @@
-"""Bytes as text, as Java reads them (``new String(bytes, UTF_8)``)."""
+"""Decoding of bytes as Java does it (``new String(bytes, UTF_8)``)."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
 
-#: Half of a surrogate pair in three bytes: to Java one wrong character, to Python as many as it has bytes.
+#: Half of a surrogate pair in three bytes: one wrong character in Java, but one per byte in Python.
 _ENCODED_SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 _REPLACEMENT: Final = "\ufffd".encode()
 
 
 def java_text(data: bytes) -> str:
-    """Decode UTF-8; what is not UTF-8 becomes U+FFFD, as often as Java counts it. No bytes are refused."""
+    """Decode UTF-8. Invalid bytes become U+FFFD, as many as Java makes of them; no input is refused."""
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -1,7 +1,7 @@
-"""Java's ``String.trim``, by which RocketMQ's clients cut tags and judge what is blank.
+"""Java's ``String.trim``, with which RocketMQ's clients trim tags and detect blank strings.
 
-Python's ``str.strip`` without an argument takes away more: full-width blanks (U+3000), for example, which are part of a
-tag, a key or a property as any other character is.
+Python's ``str.strip`` without an argument removes more, such as full-width blanks (U+3000), which are ordinary
+characters of a tag, a key or a property.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ BENCHMARK_TOPIC: Final = "BenchmarkTest"
 TRANSACTION_HALF_TOPIC: Final = "RMQ_SYS_TRANS_HALF_TOPIC"
 TRANSACTION_OP_HALF_TOPIC: Final = "RMQ_SYS_TRANS_OP_HALF_TOPIC"
 TRANSACTION_CHECK_MAX_TIME_TOPIC: Final = "TRANS_CHECK_MAX_TIME_TOPIC"
-#: The group under which the broker stores how far it has looked at half and op messages.
+#: The group under which the broker stores its progress through half and op messages.
 TRANSACTION_CHECK_GROUP: Final = "CID_RMQ_SYS_TRANS"
 TRACE_TOPIC: Final = "RMQ_SYS_TRACE_TOPIC"
 SELF_TEST_TOPIC: Final = "SELF_TEST_TOPIC"
@@ -93,27 +93,27 @@ def validate_group(name: str) -> None:
 
 
 def retry_topic(group: str) -> str:
-    """The topic that holds messages which ``group`` failed to consume and will see again."""
+    """Return the topic that holds messages which ``group`` failed to consume and will receive again."""
     return RETRY_GROUP_TOPIC_PREFIX + group
 
 
 def dlq_topic(group: str) -> str:
-    """The dead-letter topic of ``group``."""
+    """Return the dead-letter topic of ``group``."""
     return DLQ_GROUP_TOPIC_PREFIX + group
 
 
 def is_retry_topic(topic: str) -> bool:
-    """True for the retry topic of any group."""
+    """Return True for the retry topic of any group."""
     return topic.startswith(RETRY_GROUP_TOPIC_PREFIX)
 
 
 def is_dlq_topic(topic: str) -> bool:
-    """True for the dead-letter topic of any group."""
+    """Return True for the dead-letter topic of any group."""
     return topic.startswith(DLQ_GROUP_TOPIC_PREFIX)
 
 
 def group_of_retry_or_dlq_topic(topic: str) -> str | None:
-    """The group whose retry or dead-letter topic this is, or None."""
+    """Return the group whose retry or dead-letter topic this is, or None."""
     for prefix in (RETRY_GROUP_TOPIC_PREFIX, DLQ_GROUP_TOPIC_PREFIX):
         if topic.startswith(prefix):
             return topic[len(prefix) :]
@@ -121,15 +121,15 @@ def group_of_retry_or_dlq_topic(topic: str) -> str | None:
 
 
 def is_system_topic(topic: str) -> bool:
-    """True for topics that belong to the broker itself."""
+    """Return True for topics that are internal to the broker."""
     return topic in SYSTEM_TOPICS or topic.startswith(SYSTEM_TOPIC_PREFIX)
 
 
 def is_system_group(group: str) -> bool:
-    """True for groups that belong to the broker or its tools."""
+    """Return True for groups that are internal to the broker or its tools."""
     return group in SYSTEM_GROUPS or group.startswith(SYSTEM_GROUP_PREFIX)
 
 
 def reply_topic(cluster_name: str) -> str:
-    """The topic that carries replies of request-reply within ``cluster_name``."""
+    """Return the topic that carries replies of request-reply within ``cluster_name``."""
     return f"{cluster_name}_{REPLY_TOPIC_POSTFIX}"

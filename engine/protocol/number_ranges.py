@@ -1,4 +1,4 @@
-"""Ranges of whole numbers, as what is missing among numbered messages is told; RocketMQ has no such class."""
+"""Ranges of integers, which describe the gaps among numbered messages. RocketMQ has no such class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ NumberRange = tuple[int, int]
 
 
 def without(ranges: Iterable[NumberRange], taken: Iterable[NumberRange]) -> Iterator[NumberRange]:
-    """What of ``ranges`` lies in none of ``taken``. Both are walked once; those of ``taken`` may touch."""
+    """Yield the parts of ``ranges`` that are in none of ``taken``. Both are walked once; those of ``taken`` may
+    touch.
+    """
     rest = iter(taken)
     hole = next(rest, None)
     for first, last in ranges:
@@ -26,5 +28,5 @@ def without(ranges: Iterable[NumberRange], taken: Iterable[NumberRange]) -> Iter
 
 
 def count_of(ranges: Iterable[NumberRange]) -> int:
-    """How many numbers."""
+    """Return how many numbers the ranges contain."""
     return sum(last - first + 1 for first, last in ranges)

@@ -9,20 +9,20 @@ PERM_READ: Final = 4
 PERM_WRITE: Final = 2
 PERM_INHERIT: Final = 1
 
-#: What an ordinary topic has: readable and writable.
+#: The permission of an ordinary topic: readable and writable.
 PERM_READ_WRITE: Final = PERM_READ | PERM_WRITE
 
 
 def is_readable(perm: int) -> bool:
-    """True when consumers may pull from the topic."""
+    """Return True if consumers may pull from the topic."""
     return perm & PERM_READ != 0
 
 
 def is_writable(perm: int) -> bool:
-    """True when producers may send to the topic."""
+    """Return True if producers may send to the topic."""
     return perm & PERM_WRITE != 0
 
 
 def is_inherited(perm: int) -> bool:
-    """True when new topics may be created from this one (only TBW102 and the like)."""
+    """Return True if new topics may be created from this one (only TBW102 and the like)."""
     return perm & PERM_INHERIT != 0

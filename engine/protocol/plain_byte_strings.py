@@ -1,4 +1,6 @@
-"""What :mod:`engine.protocol.byte_strings` needs of ``librt.strings``, in plain Python, with its errors."""
+"""The functions of ``librt.strings`` that :mod:`engine.protocol.byte_strings` needs, in plain Python, with its
+errors.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ _INT64 = struct.Struct(">q")
 
 
 class BytesWriter:
-    """Collects bytes."""
+    """A buffer that collects bytes."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
@@ -19,12 +21,12 @@ class BytesWriter:
         self._bytes += data
 
     def getvalue(self) -> bytes:
-        """All that was written."""
+        """Return everything written so far."""
         return bytes(self._bytes)
 
 
 def write_i16_be(writer: BytesWriter, number: int) -> None:
-    """Append a signed number of 16 bits. Raises ``ValueError`` when it does not fit, as all of these do."""
+    """Append a signed number of 16 bits. Raises ``ValueError`` if it does not fit, as all of these do."""
     _write(writer, number, 2)
 
 
@@ -39,12 +41,12 @@ def write_i64_be(writer: BytesWriter, number: int) -> None:
 
 
 def read_i32_be(data: bytes, index: int) -> int:
-    """The signed number of 32 bits at ``index``. Raises ``IndexError`` behind the end, ``ValueError`` before 0."""
+    """Read the signed number of 32 bits at ``index``. Raises ``IndexError`` past the end, ``ValueError`` before 0."""
     return _read(data, index, _INT32)
 
 
 def read_i64_be(data: bytes, index: int) -> int:
-    """The signed number of 64 bits at ``index``. Raises as :func:`read_i32_be`."""
+    """Read the signed number of 64 bits at ``index``. Raises as :func:`read_i32_be`."""
     return _read(data, index, _INT64)
 
 

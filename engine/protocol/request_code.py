@@ -1,4 +1,4 @@
-"""What a command asks for (RocketMQ: ``RequestCode``, version 4.9.8)."""
+"""The request codes of commands (RocketMQ: ``RequestCode``, version 4.9.8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a request ended (RocketMQ: ``ResponseCode``, ``RemotingSysResponseCode``, version 4.9.8)."""
+"""The response codes of commands (RocketMQ: ``ResponseCode``, ``RemotingSysResponseCode``, version 4.9.8)."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ class ResponseCode(IntEnum):
 _STORED_BUT_LATE: Final = frozenset(
     {ResponseCode.FLUSH_DISK_TIMEOUT, ResponseCode.SLAVE_NOT_AVAILABLE, ResponseCode.FLUSH_SLAVE_TIMEOUT}
 )
-#: The message of a send is stored: a disk or a replica that is slow does not make it any less so.
+#: Codes that mean that the message of a send is stored, even if a disk or a replica is slow.
 STORED_CODES: Final = _STORED_BUT_LATE | {ResponseCode.SUCCESS}
-#: Codes after which nobody can say whether the request took effect. The message of a send may be stored.
+#: Codes after which it is unknown whether the request took effect. The message of a send may be stored.
 _INDEFINITE_CODES: Final = _STORED_BUT_LATE | {ResponseCode.SYSTEM_ERROR}
 
 
 def outcome_is_known(code: int) -> bool:
-    """True when a response with ``code`` says for certain whether the request took effect.
+    """Return True if a response with ``code`` says for certain whether the request took effect.
 
     A refusal (no such topic, no permission, busy) is definite: nothing happened. The three "stored but ..." codes
     and SYSTEM_ERROR are not: the message may or may not survive a crash. A missing reply is indefinite too; that

@@ -1,4 +1,4 @@
-"""Bits of ``sysFlag``: of stored messages (``MessageSysFlag``) and of pull requests (``PullSysFlag``)."""
+"""Bits of ``sysFlag``, for stored messages (``MessageSysFlag``) and for pull requests (``PullSysFlag``)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TRANSACTION_ROLLBACK_TYPE: Final = 0xC
 BORN_HOST_V6: Final = 0x10
 STORE_HOST_V6: Final = 0x20
 
-#: Which algorithm compressed the body; 0 stands for zlib in messages of old clients.
+#: The bits of the compression algorithm; 0 means zlib in messages of old clients.
 COMPRESSION_TYPE_MASK: Final = 0x700
 COMPRESSION_LZ4: Final = 0x100
 COMPRESSION_ZSTD: Final = 0x200
@@ -32,12 +32,12 @@ PULL_LITE: Final = 0x10
 
 
 def clear_transaction_type(sys_flag: int) -> int:
-    """``sys_flag`` with its transaction bits set to "none"."""
+    """Return ``sys_flag`` with its transaction bits set to "none"."""
     return sys_flag & ~TRANSACTION_MASK
 
 
 def pull_system_flag(*, commit_offset: bool, suspend: bool, subscription: bool, lite: bool = False) -> int:
-    """The ``sysFlag`` of a pull request."""
+    """Return the ``sysFlag`` of a pull request."""
     return (
         (PULL_COMMIT_OFFSET if commit_offset else 0)
         | (PULL_SUSPEND if suspend else 0)

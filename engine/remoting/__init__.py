@@ -1,1 +1,3 @@
-"""Remote procedure calls over the network port: requests, replies, timeouts (RocketMQ: ``remoting.netty``)."""
+"""Remote procedure calls over the network of the runtime port: requests, replies, timeouts (RocketMQ:
+``remoting.netty``).
+"""

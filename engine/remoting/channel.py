@@ -2,7 +2,7 @@
 
 Both ends send requests on the same connection. Each numbers its own (``opaque``), so a reply is matched only against
 the requests of this end. A request is processed inside ``frame_received``: decode, process, encode, send, with no task
-in between. Only a processor that must wait costs a task.
+in between. Only a processor that must wait needs a task.
 
 Simplified against RocketMQ: one event loop instead of a thread pool per kind of request, hence no queue of waiting
 requests that could be rejected with SYSTEM_BUSY; back-pressure comes from the connection, which stops reading.
@@ -39,22 +39,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("glassmq.remoting")
 
-#: Unanswered calls that one end may have open on a connection (RocketMQ: 65535 permits for asynchronous calls).
+#: The maximum number of unanswered calls of one end on a connection (RocketMQ: 65535 permits for asynchronous calls).
 MAX_PENDING_CALLS: Final = 65_535
-#: Requests of one connection that may be waiting inside processors at a time; beyond it they are answered SYSTEM_BUSY.
+#: The maximum number of a connection's requests that wait inside processors; beyond it they are answered SYSTEM_BUSY.
 MAX_WAITING_REQUESTS: Final = 10_000
 _OPAQUE_MASK: Final = 0x7FFF_FFFF
 
-#: A processor is called synchronously with the channel and the request. It returns the reply; or an awaitable of it
-#: where it must wait (for a disk, for a replica); or None when there is nothing to reply, or when it will call
-#: ``channel.send_command`` by itself later (long polling).
+#: A processor is called synchronously with the channel and the request. It returns the reply; or an awaitable of it if
+#: it must wait (for a disk, for a replica); or None if there is nothing to reply, or if it calls
+#: ``channel.send_command`` itself later (long polling).
 Processor = Callable[["Channel", RemotingCommand], RemotingCommand | Awaitable[RemotingCommand | None] | None]
 
 
 class Channel:
-    """One end of a connection. Implements ``FrameHandler`` of the network port.
+    """One end of a connection. Implements ``FrameHandler`` of the runtime port.
 
-    :param find_processor: of a request code.
+    :param find_processor: returns the processor of a request code.
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Channel:
         #: Language and protocol version that the peer stated in its last request.
         self.peer_language = 0
         self.peer_version = 0
-        #: The account of the last request that the peer was let through with; a broker with rules sets it.
+        #: The account of the peer's last accepted request; a broker with access rules sets it.
         self.signed_for = ""
 
     # --- FrameHandler ---------------------------------------------------------------------------------------------
@@ -106,7 +106,7 @@ class Channel:
             self._process(command)
 
     def command_received(self, command: RemotingCommand, frame_bytes: int) -> None:
-        """The same for a frame that whoever stands before this channel has decoded."""
+        """Handle a frame that was already decoded in front of this channel."""
         self.frames_in += 1
         self.bytes_in += frame_bytes + 4
         if command.flag & RESPONSE_FLAG:
@@ -115,7 +115,9 @@ class Channel:
             self._process(command)
 
     def _take_malformed(self, error: MalformedFrame) -> None:
-        """Answer it if its number is known, and go on: where the next frame begins is known all the same."""
+        """Answer a malformed frame if its number is known, and continue: the start of the next frame is known in any
+        case.
+        """
         head = error.head
         if head is None:
             logger.warning("closing %s: %s", self.remote_address, error)
@@ -172,7 +174,7 @@ class Channel:
         self._waiting.pop(task, None)
 
     def answer_to_failure(self, request: RemotingCommand, error: Exception) -> RemotingCommand:
-        """What the other end is told when ``error`` kept a processor from answering."""
+        """Return the reply for an ``error`` that kept a processor from answering."""
         if isinstance(error, RequestRefused):
             return request.reply(error.code, error.remark)
         if isinstance(error, ProtocolError):
@@ -189,22 +191,22 @@ class Channel:
 
     @property
     def is_open(self) -> bool:
-        """True between the connection's start and its end."""
+        """Return True between the connection's start and its end."""
         return self._connection is not None and self.closed_reason is None and not self._connection.is_closing
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes that wait for the other end to read."""
+        """Return the number of bytes that wait for the other end to read."""
         return 0 if self._connection is None else self._connection.unsent_bytes
 
     @property
     def has_room(self) -> bool:
-        """False while the other end has not read its share: what it did not just ask for waits."""
+        """Return False while the other end has not read its share: then unrequested frames have to wait."""
         connection = self._connection
         return connection is None or connection.is_closing or connection.has_room
 
     def send_command(self, command: RemotingCommand) -> None:
-        """Send ``command`` as it is: a response, or a request whose opaque is set. Lost when the connection is."""
+        """Send ``command`` as it is: a response, or a request whose opaque is set. It is lost if the connection is."""
         if self._connection is None or self.closed_reason is not None:
             return
         frame = encode_command(command)
@@ -213,7 +215,7 @@ class Channel:
         self._connection.send_frame(frame)
 
     def send_oneway(self, command: RemotingCommand) -> None:
-        """Send a request that nobody answers."""
+        """Send a request without a reply."""
         command.opaque = self._next_opaque()
         command.flag |= ONEWAY_FLAG
         self.send_command(command)
@@ -221,7 +223,7 @@ class Channel:
     def call(self, command: RemotingCommand, timeout_ms: int) -> Coroutine[Any, Any, RemotingCommand]:
         """Send a request and wait for its reply.
 
-        Raises :class:`RemotingTimeout` after ``timeout_ms``, :class:`RemotingSendFailed` when the connection is or gets
+        Raises :class:`RemotingTimeout` after ``timeout_ms``, :class:`RemotingSendFailed` if the connection is or gets
         lost, :class:`RemotingTooManyRequests` beyond :data:`MAX_PENDING_CALLS`.
         """
         return call_and_wait(self, command, timeout_ms)
@@ -229,7 +231,9 @@ class Channel:
     def begin_call(
         self, command: RemotingCommand, timeout_ms: int
     ) -> tuple[asyncio.Future[RemotingCommand], asyncio.TimerHandle]:
-        """Send a request; what its reply sets, and the end of patience. Raises as :meth:`call` does at once."""
+        """Send a request; return the future of its reply, and the timer of its timeout. Raises as :meth:`call`
+        immediately.
+        """
         if not self.is_open:
             raise RemotingSendFailed(f"connection to {self.remote_address} is closed: {self.closed_reason}")
         if len(self._pending) >= MAX_PENDING_CALLS:
@@ -243,11 +247,11 @@ class Channel:
         return reply, timer
 
     def forget_call(self, opaque: int) -> None:
-        """Nobody waits for that reply any more."""
+        """Stop waiting for a reply."""
         self._pending.pop(opaque, None)
 
     def close(self) -> None:
-        """Close the connection after what is queued was sent."""
+        """Close the connection after everything queued was sent."""
         if self._connection is not None:
             self._connection.close()
 

@@ -1,4 +1,4 @@
-"""Why a request is refused, or why a call got no reply and whether it may have taken effect all the same."""
+"""Refusals of requests, and failures of calls, which say whether the request may have taken effect nevertheless."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from engine.protocol.response_code import ResponseCode
 
 
 class RequestRefused(Exception):
-    """Raised by a processor: the request is not carried out. The reply has this remark and code; the default is what
-    RocketMQ answers wherever it has no code of its own.
+    """A processor's refusal of a request. The reply has this remark and code.
+
+    The default code is what RocketMQ answers when it has no specific one.
     """
 
     def __init__(self, remark: str, code: int = ResponseCode.SYSTEM_ERROR) -> None:
@@ -17,36 +18,36 @@ class RequestRefused(Exception):
 
 
 class RemotingError(Exception):
-    """Base. ``outcome_known`` is True when the request certainly had no effect."""
+    """The base of all failed calls. ``outcome_known`` is True if the request certainly had no effect."""
 
     outcome_known = False
 
 
 class RemotingConnectFailed(RemotingError):
-    """No connection could be made: nothing was sent."""
+    """No connection could be made; nothing was sent."""
 
     outcome_known = True
 
 
 class RemotingTooManyRequests(RemotingError):
-    """The bound of unanswered calls on this connection is reached: nothing was sent."""
+    """The maximum number of unanswered calls on this connection is reached; nothing was sent."""
 
     outcome_known = True
 
 
 class RemotingShutDown(RemotingError):
-    """This client was shut down before the call: nothing was sent."""
+    """This client was shut down before the call; nothing was sent."""
 
     outcome_known = True
 
 
 class RemotingTimeout(RemotingError):
-    """No reply in time: the request may have been processed."""
+    """There was no reply in time; the request may have been processed."""
 
 
 class RemotingSendFailed(RemotingError):
-    """The connection was lost before the reply came: the request may have been processed."""
+    """The connection was lost before the reply arrived; the request may have been processed."""
 
 
 class RemotingReplyUnreadable(RemotingError):
-    """A reply came whose header cannot be read: the request has probably been processed."""
+    """The header of a reply is unreadable; the request has probably been processed."""

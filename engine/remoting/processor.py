@@ -1,4 +1,6 @@
-"""Who answers which request code (RocketMQ: ``NettyRequestProcessor``, ``RPCHook`` and the processor table)."""
+"""The table of request processors by request code (RocketMQ: ``NettyRequestProcessor``, ``RPCHook`` and the processor
+table).
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.response_code import ResponseCode
 from engine.remoting.channel import Channel, Processor
 
-#: Looks at a request before its processor does: None to let it through, else the refusal to answer with.
+#: Checks a request before its processor: returns None to let it pass, else the refusal to answer with.
 Guard = Callable[[Channel, RemotingCommand], RemotingCommand | None]
-#: Looks at a request's reply before it is sent: the reply to send, or one that comes later.
+#: Processes a request's reply before it is sent: returns the reply to send, or one that comes later.
 Settle = Callable[[RemotingCommand, RemotingCommand], RemotingCommand | Awaitable[RemotingCommand]]
 
 
-#: What a method with :func:`answers` returns: a whole reply, or what SUCCESS carries.
+#: The result of a method with :func:`answers`: a whole reply, or the content of a SUCCESS reply.
 Result = RemotingCommand | CommandHeader | JsonBody | bytes | None
 
 _Method = TypeVar("_Method", bound=Callable[..., Any])
@@ -28,28 +30,28 @@ _Method = TypeVar("_Method", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class _Mark:
-    """Of a method: the codes, and what it takes (None: it is a :data:`Processor` as it stands)."""
+    """The mark of a method: its codes, and its parameters (None: the method itself is a :data:`Processor`)."""
 
     codes: tuple[int, ...]
     takes: tuple[type, ...] | None
 
 
-#: The marks of methods; a compiled method has no attributes that could hold them.
+#: The marks of methods; a compiled method has no attributes that could contain them.
 _MARKS: dict[Callable[..., Any], _Mark] = {}
 
 
 def answers(code: int, *takes: type) -> Callable[[_Method], _Method]:
-    """Let the method answer ``code``. It is called with what it says it takes, in that order.
+    """Register the method for ``code``. It is called with the arguments of the types ``takes``, in that order.
 
-    A header class stands for the decoded header, a body class for the body read by its ``from_json``, ``Channel`` and
-    ``RemotingCommand`` for themselves. The method may be a coroutine function. It returns a :data:`Result` (None:
-    SUCCESS says it all), or raises :class:`~engine.remoting.errors.RequestRefused`.
+    A header class means the decoded header, a body class the body read by its ``from_json``; ``Channel`` and
+    ``RemotingCommand`` mean themselves. The method may be a coroutine function. It returns a :data:`Result` (None:
+    SUCCESS without content), or raises :class:`~engine.remoting.errors.RequestRefused`.
     """
     return lambda method: _marked(method, _Mark((code,), takes))
 
 
 def processes(*codes: int) -> Callable[[_Method], _Method]:
-    """Let the method, a :data:`Processor`, answer ``codes``: where the reply may come later, and where time counts."""
+    """Register the method, a :data:`Processor`, for ``codes``: for replies that may come later, and for hot paths."""
     return lambda method: _marked(method, _Mark(codes, None))
 
 
@@ -60,10 +62,9 @@ def _marked(method: _Method, mark: _Mark) -> _Method:
 
 @functools.cache
 def _marked_methods(bases: tuple[type, ...]) -> list[tuple[str, _Mark, bool]]:
-    """Name and mark of the methods that a class has from ``bases``, itself the first, and whether each is a coroutine
-    function.
+    """Return name and mark of the methods that a class has from ``bases``, and whether each is a coroutine function.
 
-    Kept: a lab makes the same servers thousands of times.
+    The class itself is the first of ``bases``. Cached, because a lab creates the same servers thousands of times.
     """
     marks: dict[str, _Mark] = {}
     for base in reversed(bases):
@@ -79,7 +80,8 @@ def _readers_of(takes: tuple[type, ...]) -> list[Callable[[Channel, RemotingComm
 
 def _processor_of(method: Callable[..., Any], takes: tuple[type, ...], *, may_wait: bool) -> Processor:
     readers = _readers_of(takes)
-    # What wraps the method leads to it, but does without its name and text: copying them took a twentieth of a search.
+    # The wrapper refers to the method but does not copy its name and docstring: copying them took a twentieth of a
+    # search.
     if may_wait:
 
         async def process_later(channel: Channel, request: RemotingCommand) -> RemotingCommand:
@@ -112,12 +114,12 @@ def _reply(request: RemotingCommand, result: Result) -> RemotingCommand:
 
 
 def answer_not_supported(channel: Channel, request: RemotingCommand) -> RemotingCommand:
-    """The default processor: code 3, as RocketMQ answers what it does not know."""
+    """Answer code 3 as the default processor, like RocketMQ for unknown codes."""
     return request.reply(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, f" request type {request.code} not supported")
 
 
 class ProcessorTable:
-    """Request code -> processor. Shared by all channels of a server or client."""
+    """A table: request code -> processor. It is shared by all channels of a server or client."""
 
     def __init__(self) -> None:
         self._processors: dict[int, Processor] = {}
@@ -125,13 +127,13 @@ class ProcessorTable:
         self._default: Processor = answer_not_supported
 
     def register(self, code: int, processor: Processor) -> None:
-        """Let ``processor`` answer ``code``. A code has one processor: a second registration is a bug."""
+        """Register ``processor`` for ``code``. A code has one processor: a second registration is a bug."""
         assert code not in self._processors, f"request code {code} has a processor already"
         self._processors[int(code)] = self._unguarded[int(code)] = processor
 
     def register_methods(self, *owners: object) -> None:
-        """Register every method of ``owners`` that :func:`answers` or :func:`processes` requests, or that overrides
-        one that does.
+        """Register every method of ``owners`` marked by :func:`answers` or :func:`processes`, or overriding a marked
+        one.
         """
         for owner in owners:
             for name, mark, may_wait in _marked_methods(type(owner).__mro__):
@@ -141,34 +143,34 @@ class ProcessorTable:
                     self.register(code, processor)
 
     def set_default(self, processor: Processor) -> None:
-        """Let ``processor`` answer every code that has none of its own."""
+        """Register ``processor`` for every code without its own."""
         self._default = processor
 
     def guard(self, guard: Guard) -> None:
-        """Have ``guard`` asked before every processor registered so far, and before the default one.
+        """Have ``guard`` called before every processor registered so far, and before the default one.
 
-        The processors themselves are wrapped, so that a server without a guard pays nothing for the possibility.
+        The processors themselves are wrapped, so that a server without a guard has no overhead.
         """
         for code, processor in self._processors.items():
             self._processors[code] = _guarded(guard, processor)
         self._default = _guarded(guard, self._default)
 
     def settle(self, settle: Settle) -> None:
-        """Have ``settle`` look at every reply of the processors registered so far."""
+        """Have ``settle`` process every reply of the processors registered so far."""
         for code, processor in self._processors.items():
             self._processors[code] = self._unguarded[code] = _settled(settle, processor)
 
     def find(self, code: int) -> Processor:
-        """The processor of ``code``."""
+        """Return the processor of ``code``."""
         return self._processors.get(code, self._default)
 
     def find_unguarded(self, code: int) -> Processor:
-        """The processor of ``code``, for whoever runs the server: no guard asks them who they are."""
+        """Return the processor of ``code`` without its guard, for the server's own process."""
         return self._unguarded[code]
 
     @property
     def codes(self) -> list[int]:
-        """The codes that have a processor of their own, ascending."""
+        """Return the codes that have their own processor, ascending."""
         return sorted(self._processors)
 
 

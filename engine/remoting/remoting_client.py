@@ -1,4 +1,4 @@
-"""Calls servers, one connection per address (RocketMQ: ``NettyRemotingClient``)."""
+"""The client that calls servers, with one connection per address (RocketMQ: ``NettyRemotingClient``)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("glassmq.remoting")
 
-#: Time to connect (RocketMQ: ``com.rocketmq.remoting.client.connect.timeout``).
+#: The connect timeout (RocketMQ: ``com.rocketmq.remoting.client.connect.timeout``).
 CONNECT_TIMEOUT_MS = 3_000
 
 
 class RemotingClient:
-    """Connections to any number of servers, made when first needed.
+    """A client with connections to any number of servers, made when first needed.
 
     :param runtime: the node it runs on.
-    :param name: for the log.
-    :param language: what requests say this client is written in.
-    :param serialize_type: how the headers of requests are written.
-    :param close_on_timeout: close a connection on which a call timed out, so that the next one starts afresh
+    :param name: the name in the log.
+    :param language: the programming language that requests report.
+    :param serialize_type: how the headers of requests are encoded.
+    :param close_on_timeout: close a connection on which a call timed out, so that the next one uses a new connection
         (RocketMQ: ``com.rocketmq.remoting.client.closeSocketIfTimeout``, true).
     :param request_hook: called with every request just before it is sent (RocketMQ: ``RPCHook.doBeforeRequest``).
     """
@@ -60,7 +60,7 @@ class RemotingClient:
         self.processors = ProcessorTable()
 
     def register_processor(self, code: int, processor: Processor) -> None:
-        """Let ``processor`` answer requests of ``code`` that a server sends."""
+        """Register ``processor`` for requests of ``code`` that a server sends."""
         self.processors.register(code, processor)
 
     def on_connection_closed(self, callback: Callable[[str, Channel], None]) -> None:
@@ -68,9 +68,9 @@ class RemotingClient:
         self._closed_callbacks.append(callback)
 
     async def call(self, address: str, command: RemotingCommand, timeout_ms: int) -> RemotingCommand:
-        """Send ``command`` to ``"host:port"`` and wait for the reply; ``timeout_ms`` covers connecting too.
+        """Send ``command`` to ``"host:port"`` and wait for the reply; ``timeout_ms`` includes connecting.
 
-        Raises a :class:`~engine.remoting.errors.RemotingError`, which knows whether the outcome is known.
+        Raises a :class:`~engine.remoting.errors.RemotingError`, which says whether the outcome is known.
         """
         clock = self._runtime.clock
         started_us = clock.monotonic_us()
@@ -92,7 +92,7 @@ class RemotingClient:
 
     @property
     def connected_addresses(self) -> list[str]:
-        """Addresses with an open connection, sorted."""
+        """Return the addresses with an open connection, sorted."""
         return sorted(address for address, channel in self._channels.items() if channel.is_open)
 
     async def shutdown(self) -> None:
@@ -117,8 +117,8 @@ class RemotingClient:
         channel = self._channels.get(address)
         if channel is not None and channel.is_open:
             return channel
-        # Calls that come while a connection is being made share it. The task is shielded: one impatient caller must
-        # not cancel the connection under the others.
+        # Calls that arrive while a connection is being made share it. The task is shielded: cancelling one call must
+        # not cancel the connection for the others.
         task = self._connecting.get(address)
         if task is None:
             task = asyncio.get_running_loop().create_task(self._connect(address, min(timeout_ms, CONNECT_TIMEOUT_MS)))
@@ -134,7 +134,7 @@ class RemotingClient:
     def _connection_tried(self, address: str, task: asyncio.Task[Channel]) -> None:
         self._connecting.pop(address, None)
         if not task.cancelled():
-            # Its callers may all be gone: then nobody else takes note of a failure, and asyncio would complain.
+            # All its callers may be gone: then no code retrieves its exception, and asyncio would complain.
             task.exception()
 
     async def _connect(self, address: str, timeout_ms: int) -> Channel:

@@ -1,4 +1,4 @@
-"""Accepts connections and lets processors answer (RocketMQ: ``NettyRemotingServer``)."""
+"""The server that accepts connections and has processors answer requests (RocketMQ: ``NettyRemotingServer``)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class RemotingServer:
     """One listening address with its processors and its open channels.
 
     :param runtime: the node it runs on.
-    :param name: for the log ("broker-a", "name server").
+    :param name: the name in the log ("broker-a", "name server").
     """
 
     def __init__(self, runtime: Runtime, name: str) -> None:
@@ -33,20 +33,22 @@ class RemotingServer:
         self.processors = ProcessorTable()
 
     def register_processor(self, code: int, processor: Processor) -> None:
-        """Let ``processor`` answer requests of ``code``."""
+        """Register ``processor`` for requests of ``code``."""
         self.processors.register(code, processor)
 
     def on_connection_closed(self, callback: Callable[[Channel], None]) -> None:
-        """Have ``callback`` called with every channel that was closed, by whichever side."""
+        """Have ``callback`` called with every channel that was closed, by either side."""
         self._closed_callbacks.append(callback)
 
     async def start(self, host: str, port: int, unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES) -> None:
-        """Listen at ``host:port`` (0: any free port); see the port for the limit. Raises ``AddressInUse``."""
+        """Listen at ``host:port`` (0: any free port), with the port's limit of unsent bytes. Raises
+        ``AddressInUse``.
+        """
         self._listener = await self._runtime.network.listen(host, port, self._new_channel, unsent_limit_bytes)
         logger.info("%s listens on %s", self._name, self._listener.address)
 
     async def listen_also(self, port: int) -> str:
-        """Serve a further port of the same host, with the same processors and limits; return ``"ip:port"``.
+        """Serve another port of the same host, with the same processors and limits; return ``"ip:port"``.
 
         Raises ``AddressInUse``.
         """
@@ -55,29 +57,29 @@ class RemotingServer:
 
     @property
     def address(self) -> str:
-        """``"ip:port"`` that is really bound."""
+        """Return the ``"ip:port"`` that is really bound."""
         assert self._listener is not None, "the server was not started"
         return self._listener.address
 
     @property
     def unsent_bytes(self) -> int:
-        """What clients have not read yet."""
+        """Return the number of bytes that clients have not read yet."""
         return 0 if self._listener is None else self._listener.unsent_bytes
 
     @property
     def cut_connections(self) -> int:
-        """How many connections were ended because clients did not read."""
+        """Return how many connections were closed because clients did not read."""
         return 0 if self._listener is None else self._listener.cut_connections
 
     @property
     def channels(self) -> tuple[Channel, ...]:
-        """The open channels, oldest first."""
+        """Return the open channels, oldest first."""
         return tuple(channel for channel in self._channels if channel.is_open)
 
     async def ask_unguarded(self, request: RemotingCommand, remote_address: str) -> RemotingCommand:
-        """What the server answers to whoever runs it, whom no guard asks who they are; not for requests that it parks.
+        """Return the server's reply to a request of its own process, without a guard; not for requests that it parks.
 
-        :param remote_address: of the one who asks.
+        :param remote_address: the address of the requester.
         """
         channel = Channel(self._runtime.clock, self.processors.find)
         channel.remote_address = remote_address

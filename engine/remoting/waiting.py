@@ -1,7 +1,7 @@
-"""What a channel waits for: a processor that answers later, and the other end's reply.
+"""The waits of a channel: for a processor that answers later, and for the other end's reply.
 
-These two stand apart from :mod:`engine.remoting.channel`, which can be compiled: the lab shows at which line something
-waits, and only interpreted code has one.
+They are separate from :mod:`engine.remoting.channel`, which can be compiled: the lab shows the line at which a task
+waits, and only interpreted code has lines.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engine.protocol.command.remoting_command import RemotingCommand
 
 
 class WaitingChannel(Protocol):
-    """What both need of a :class:`~engine.remoting.channel.Channel`."""
+    """The interface of a :class:`~engine.remoting.channel.Channel` for both."""
 
     def answer_to_failure(self, request: RemotingCommand, error: Exception) -> RemotingCommand: ...
     def reply_to(self, request: RemotingCommand, response: RemotingCommand) -> None: ...
@@ -37,7 +37,7 @@ async def wait_and_answer(
 
 
 async def call_and_wait(channel: WaitingChannel, command: RemotingCommand, timeout_ms: int) -> RemotingCommand:
-    """See :meth:`~engine.remoting.channel.Channel.call`."""
+    """Send a request and wait for its reply, as :meth:`~engine.remoting.channel.Channel.call` does."""
     reply, timer = channel.begin_call(command, timeout_ms)
     opaque = command.opaque
     try:

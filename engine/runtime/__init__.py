@@ -1,1 +1,1 @@
-"""The port between the engine and the world, and the two worlds behind it: live and lab."""
+"""The port between the engine and the outside world, and its two implementations: live and lab."""

@@ -1,5 +1,6 @@
-"""The long-running loops and periodic actions of one node (RocketMQ: ``ServiceThread``,
-``ScheduledExecutorService``)."""
+"""Background tasks: the long-running loops and periodic actions of one node (RocketMQ: ``ServiceThread``,
+``ScheduledExecutorService``).
+"""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ def _end_nap(over: asyncio.Future[None]) -> None:
 
 
 class BackgroundTasks:
-    """Owns tasks until ``stop``. None fails silently: a failure is logged with its name and given to ``on_crash``."""
+    """An owner of tasks until ``stop``. None fails silently: a failure is logged with its name and passed to
+    ``on_crash``.
+    """
 
     def __init__(self, name: str, on_crash: Callable[[str, BaseException], None] | None = None) -> None:
         self.name = name
@@ -42,7 +45,7 @@ class BackgroundTasks:
 
     @property
     def running(self) -> tuple[str, ...]:
-        """Names of the unfinished tasks, oldest first."""
+        """Return the names of the unfinished tasks, oldest first."""
         return tuple(task.get_name() for task in self._tasks)
 
     def spawn(self, coroutine: Coroutine[Any, Any, _T], name: str) -> asyncio.Task[_T]:
@@ -56,8 +59,10 @@ class BackgroundTasks:
         return task
 
     def lend_context(self, name: str, take: Callable[[contextvars.Context], None]) -> None:
-        """Give ``take`` the context of a task that does nothing else: callbacks that run in it are seen in the lab as
-        an actor of their own, and not as a part of whoever asked for them.
+        """Pass ``take`` the context of a task that does nothing else.
+
+        Callbacks that run in it appear in the lab as a separate actor, and not as part of the actor that requested
+        them.
         """
         self.spawn(_lend_context(take), name)
 
@@ -70,8 +75,9 @@ class BackgroundTasks:
     ) -> asyncio.Task[None]:
         """Call ``action`` (a plain or a coroutine function) again and again, ``interval_ms`` after it last ended.
 
-        The first call comes after ``first_after_ms`` (default: one interval). A callable interval is asked before each
-        wait, so that a changed setting counts. An exception of the action is logged; the next call comes anyway.
+        The first call comes after ``first_after_ms`` (default: one interval). A callable interval is called before each
+        wait, so that a changed setting takes effect. An exception of the action is logged; the next call takes place
+        nevertheless.
         """
         return self.spawn(self._repeat(interval_ms, action, name, first_after_ms), name)
 
@@ -110,7 +116,9 @@ class BackgroundTasks:
             del self._naps[nap]
 
     def advance(self, ms: int) -> None:
-        """Let all periodic actions be due so much earlier, once: whoever set the clock ahead need not wait for them."""
+        """Make all periodic actions due earlier by ``ms``, once, so that setting the clock ahead causes no wait for
+        them.
+        """
         loop = asyncio.get_running_loop()
         for nap in self._naps:
             nap.timer.cancel()
@@ -128,8 +136,9 @@ class BackgroundTasks:
                 self._on_crash(task.get_name(), failure)
 
     async def stop(self) -> None:
-        """Cancel everything and wait until it has ended, even when this is cancelled. A task that calls this is left
-        to end by itself.
+        """Cancel everything and wait until it has ended, even if this is cancelled.
+
+        A task that calls this is left to end by itself.
         """
         self._is_stopped = True
         tasks = [task for task in self._tasks if task is not asyncio.current_task()]
@@ -139,7 +148,7 @@ class BackgroundTasks:
 
 
 async def wait_until_ended(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Return when ``tasks``, which were cancelled, have ended; a cancellation of the caller goes on only then."""
+    """Return when ``tasks``, which were cancelled, have ended; a cancellation of the caller is only raised then."""
     is_cancelled = False
     while any(not task.done() for task in tasks):
         try:

@@ -1,9 +1,9 @@
 """A lock that shows its owner and its waiters, and that the lab can switch off.
 
-RocketMQ: ``ReentrantLock``, ``synchronized``, ``LockObject``. As with an unfair ``ReentrantLock``, whoever
-tries first after a release gets the lock, even before those who wait. ``asyncio.Lock`` would not do:
-uncontended it does not give way, so a schedule in which another actor acquires first could never happen;
-and it does not tell its owner. Simplified: it cannot be acquired again by its owner.
+RocketMQ: ``ReentrantLock``, ``synchronized``, ``LockObject``. As with an unfair ``ReentrantLock``, the first attempt
+after a release gets the lock, even before waiters. ``asyncio.Lock`` does not suffice: without contention it does not
+yield, so a schedule in which another actor acquires first could never happen; and it does not show its owner.
+Simplified: its owner cannot acquire it again.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ _Party = asyncio.Task[object] | Actor | None
 
 
 def _current_party() -> _Party:
-    """Who acts: in the lab the actor (a task is one, and so is a link that calls a handler), live the task; ``None``: a
-    live callback."""
+    """Return the acting party: in the lab the actor (a task, or a link that calls a handler), live the task.
+
+    ``None`` for a live callback.
+    """
     actor = acting.get()
     if actor is not None:
         return actor
@@ -37,7 +39,7 @@ def _name_of(party: _Party) -> str:
 
 
 class EngineLock:
-    """``name`` says what kind of lock it is, without names that vary: it is part of a step's label."""
+    """A lock. ``name`` is its kind, without varying parts, because it is part of a step's label."""
 
     __slots__ = ("_enabled", "_inside", "_is_held", "_owner_name", "_owner_party", "_waiters", "name")
 
@@ -48,27 +50,27 @@ class EngineLock:
         self._owner_party: _Party = None
         self._owner_name: str | None = None
         self._waiters: deque[tuple[asyncio.Future[None], str]] = deque()
-        #: Those who came in while the lock was switched off, and how often.
+        #: Parties that entered while the lock was switched off, with the number of their entries.
         self._inside: dict[_Party, int] = {}
 
     @property
     def owner(self) -> str | None:
-        """Name of the task (in the lab: of the actor) that holds the lock."""
+        """Return the name of the task (in the lab: of the actor) that has the lock."""
         return self._owner_name
 
     @property
     def waiters(self) -> tuple[str, ...]:
-        """Names of those who wait, longest first."""
+        """Return the names of the waiters, longest waiting first."""
         return tuple(name for _, name in self._waiters)
 
     @property
     def is_locked(self) -> bool:
-        """Whether somebody holds it."""
+        """Return whether the lock is taken."""
         return self._is_held
 
     @property
     def enabled(self) -> bool:
-        """False: the lock lets everybody in. A switch for lessons: what breaks without it?"""
+        """False: the lock excludes no party. A switch for lessons that show what breaks without it."""
         return self._enabled
 
     @enabled.setter
@@ -80,7 +82,7 @@ class EngineLock:
                     waiter.set_result(None)
 
     def try_acquire(self) -> bool:
-        """Take the lock if it is free; whether it was. Does not wait and is no step point."""
+        """Take the lock if it is free and return whether it was. Does not wait and is not a step point."""
         party = _current_party()
         if not self._enabled:
             self._inside[party] = self._inside.get(party, 0) + 1
@@ -91,7 +93,7 @@ class EngineLock:
         return True
 
     async def acquire(self) -> None:
-        """Take the lock, waiting for it as long as needed. Always passes a step point first."""
+        """Take the lock, waiting as long as needed. Always passes a step point first."""
         await step(f"acquires lock {self.name}")
         assert not (self._is_held and self._owner_party is _current_party()), (
             f"{self._owner_name} acquires lock {self.name} again: it is not reentrant"
@@ -105,20 +107,20 @@ class EngineLock:
                 await waiter
             except asyncio.CancelledError:
                 if waiter.done() and not waiter.cancelled() and not self._is_held:
-                    # Woken and cancelled at once: the wake-up must not get lost with this waiter.
+                    # Woken and cancelled at the same time: the wake-up must be passed to another waiter.
                     self._wake_first()
                 raise
             finally:
                 self._waiters.remove(entry)
-            # Somebody else was quicker: this one still waits longest.
+            # Another party was faster: this one still waits longest.
             enqueue = self._waiters.appendleft
 
     def within(self, timeout_ms: int) -> _Within:
-        """``async with lock.within(1_000) as is_held``: wait at most that long; the block runs in any case."""
+        """Wait at most this long: ``async with lock.within(1_000) as is_held``; the block runs in any case."""
         return _Within(self, timeout_ms)
 
     def release(self) -> None:
-        """Give the lock back. Raises ``RuntimeError`` when the caller does not hold it."""
+        """Release the lock. Raises ``RuntimeError`` if the caller does not have it."""
         party = _current_party()
         if self._is_held and self._owner_party is party:
             self._is_held, self._owner_party, self._owner_name = False, None, None
@@ -146,11 +148,11 @@ class EngineLock:
     ) -> None:
         if kind is not GeneratorExit:
             self.release()
-        # Else the world is gone, and this coroutine with it: nobody waits for the lock any more.
+        # Otherwise the world is gone with this coroutine: no party waits for the lock any more.
 
 
 class _Within:
-    """Holds a lock, if it is to be had in time."""
+    """A context that has the lock, if it could be acquired in time."""
 
     __slots__ = ("_is_held", "_lock", "_timeout_ms")
 

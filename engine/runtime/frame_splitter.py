@@ -1,4 +1,4 @@
-"""Cuts a stream of bytes into frames.
+"""Splitters that cut a stream of bytes into frames.
 
 Layout of a frame on the wire (RocketMQ: ``NettyDecoder``, a ``LengthFieldBasedFrameDecoder``)::
 
@@ -13,9 +13,9 @@ from typing import Final, Protocol
 from engine.runtime.port import FRAME_MAX_LENGTH_BYTES
 
 LENGTH_PREFIX: Final = Struct(">i")
-#: A frame holds at least its header-length word.
+#: The minimum length of a frame: its header-length word.
 FRAME_MIN_LENGTH_BYTES: Final = 4
-#: How other protocols begin. Each would be the length of a frame of hundreds of megabytes.
+#: The first bytes of other protocols. As lengths they would mean frames of hundreds of megabytes.
 _FOREIGN: Final = {
     b"PRI ": "a gRPC client of RocketMQ 5 (it sent an HTTP/2 preface): not supported yet; clients of RocketMQ 4.x are",
     b"\x16\x03": "a client that speaks TLS, which is not on at this port",
@@ -23,65 +23,69 @@ _FOREIGN: Final = {
 
 
 def has_length_prefix(frame: bytes) -> bool:
-    """Whether the whole frame, as it travels, begins with its length."""
+    """Return whether the whole frame, as on the wire, begins with its length."""
     return len(frame) >= LENGTH_PREFIX.size and LENGTH_PREFIX.unpack_from(frame)[0] == len(frame) - LENGTH_PREFIX.size
 
 
 class Splitter(Protocol):
-    """What cuts one direction of a connection into frames. A handler of a protocol whose frames have no length prefix
-    brings its own, as attribute ``splitter``; it is fed once the connection is open.
+    """The interface that cuts one direction of a connection into frames.
+
+    A handler of a protocol without length prefixes has its own one, as attribute ``splitter``; it is fed once the
+    connection is open.
     """
 
     error: str | None
 
     @property
     def is_empty(self) -> bool:
-        """True: the next bytes may be taken for a length prefix and its frame, without being fed."""
+        """Return True if the next bytes may be read as a length prefix and its frame, without being fed."""
         ...
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The frames that ``data`` completes; see :class:`FrameSplitter`."""
+        """Return the frames that ``data`` completes."""
         ...
 
 
 def has_own_splitter(handler: object) -> bool:
-    """Whether its frames are others than those that a :class:`FrameSplitter` cuts."""
+    """Return whether a handler's frames differ from those that a :class:`FrameSplitter` cuts."""
     return hasattr(handler, "splitter")
 
 
 def splitter_of(handler: object) -> Splitter:
-    """The handler's own one, or that for frames with a length prefix."""
+    """Return the handler's own splitter, or one for frames with a length prefix."""
     own: Splitter | None = getattr(handler, "splitter", None)
     return FrameSplitter() if own is None else own
 
 
 class FrameSplitter:
-    """Collects the bytes of one direction of a connection.
+    """A splitter for one direction of a connection.
 
-    A length that no frame can have ends the stream: ``error`` then says what was wrong, and later bytes are
-    ignored, because there is no way to find where the next frame would begin.
+    An invalid length ends the stream: ``error`` then says what was wrong, and later bytes are ignored, because the
+    start of the next frame cannot be found.
     """
 
     __slots__ = ("_pending", "_wanted", "error")
 
     def __init__(self) -> None:
         self._pending = bytearray()
-        #: Bytes of ``_pending`` that are needed before it is worth looking at it again.
+        #: How many bytes ``_pending`` needs before it is worth splitting again.
         self._wanted = 4
         self.error: str | None = None
 
     @property
     def is_empty(self) -> bool:
-        """True when no part of a frame waits for its rest: the next byte begins a frame."""
+        """Return True if no part of a frame waits for its rest: the next byte begins a frame."""
         return not self._pending and not self._has_ended
 
     @property
     def _has_ended(self) -> bool:
-        # Asked anew each time: a compiled function that has seen None in ``error`` takes it to be None for good.
+        # Read again each time: a compiled function that has seen None in ``error`` assumes that it stays None.
         return self.error is not None
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The frames that ``data`` completes, in order, without their length prefixes. Check ``error`` afterwards."""
+        """Return the frames that ``data`` completes, in order, without their length prefixes. Check ``error``
+        afterwards.
+        """
         if self._has_ended:
             return []
         pending = self._pending
@@ -92,14 +96,14 @@ class FrameSplitter:
             return frames
         pending += data
         if len(pending) < self._wanted:
-            # A large frame arrives in many pieces: they are joined once, not looked at each time.
+            # A large frame arrives in many pieces: they are joined once, not split each time.
             return []
         frames, end = self._split(bytes(pending))
         del pending[:end]
         return frames
 
     def _split(self, data: bytes) -> tuple[list[bytes], int]:
-        """The whole frames in ``data``, and the position behind the last of them."""
+        """Return the whole frames in ``data``, and the position after the last of them."""
         frames: list[bytes] = []
         read_length = LENGTH_PREFIX.unpack_from
         position, available = 0, len(data)

@@ -1,7 +1,7 @@
-"""``asyncio.shield`` and ``asyncio.gather`` with the same callbacks in every Python version.
+"""Replacements of ``asyncio.shield`` and ``asyncio.gather`` with the same callbacks in every Python version.
 
-A callback is an event of a lab world, so a version that runs another number of them plays recordings and links
-differently: since Python 3.12 ``gather`` runs none for what has ended already, and since 3.14 ``shield`` runs one more.
+A callback is an event of a lab world, so with a different number of callbacks recordings and links are replayed
+differently: since Python 3.12 ``gather`` runs none for finished futures, and since 3.14 ``shield`` runs one more.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ _Result = TypeVar("_Result")
 
 
 def shield(inner: asyncio.Future[_Result]) -> asyncio.Future[_Result]:
-    """Return a future that gets the outcome of ``inner``; cancelling it leaves ``inner`` as it is."""
+    """Return a future that gets the outcome of ``inner``; cancelling it does not affect ``inner``."""
     if inner.done():
         return inner
     outer: asyncio.Future[_Result] = inner.get_loop().create_future()
@@ -49,7 +49,7 @@ def all_ended(futures: Iterable[asyncio.Future[Any]]) -> asyncio.Future[None]:
 
 
 class _AllEnded(asyncio.Future[None]):
-    """Waits for the rest also when it is cancelled: only then nothing of them runs any more."""
+    """A future that also waits for the rest if it is cancelled: only then no future is running any more."""
 
     def __init__(self, waited_for: list[asyncio.Future[Any]]) -> None:
         super().__init__(loop=waited_for[0].get_loop() if waited_for else asyncio.get_running_loop())
@@ -58,7 +58,6 @@ class _AllEnded(asyncio.Future[None]):
         self._is_cancelled = False
 
     def cancel(self, msg: object = None) -> bool:
-        """See :func:`all_ended`."""
         if self.done():
             return False
         self._is_cancelled = True
@@ -67,9 +66,9 @@ class _AllEnded(asyncio.Future[None]):
         return True
 
     def one_ended(self, future: asyncio.Future[Any]) -> None:
-        """A callback of each of them."""
+        """Count a finished future; this is a callback of each of them."""
         if not future.cancelled():
-            future.exception()  # looked at: asyncio need not report it
+            future.exception()  # retrieved, so that asyncio does not report it
         self._left -= 1
         if self._left:
             return

@@ -1,12 +1,12 @@
 """The port: everything the engine needs from outside asyncio, and nothing else.
 
-The engine is ordinary ``asyncio`` code. What asyncio does not cover (wall clock, frames over a network,
-files, random numbers, the call into a user's listener) it takes from one :class:`Runtime` object per node.
-Two implementations stand behind it: ``engine.runtime.live`` (sockets, mapped files, the real clock) and
-``engine.runtime.lab`` (virtual time, simulated links and disks). Engine code cannot tell which one it runs
-on; that is what makes the lab's findings true of the live broker.
+The engine is ordinary ``asyncio`` code. What asyncio does not cover (wall clock, frames over a network, files, random
+numbers, the call into a user's listener) it takes from one :class:`Runtime` object per node. It has two
+implementations: ``engine.runtime.live`` (sockets, mapped files, the real clock) and ``engine.runtime.lab`` (virtual
+time, simulated links and disks). Engine code cannot distinguish them; therefore the lab's findings are also true of the
+live broker.
 
-RocketMQ has no such class: there the same role is spread over ``System.currentTimeMillis``, Netty,
+RocketMQ has no such class: there the same role is distributed over ``System.currentTimeMillis``, Netty,
 ``MappedByteBuffer``, ``ThreadLocalRandom`` and thread pools.
 """
 
@@ -27,11 +27,11 @@ FRAME_MAX_LENGTH_BYTES = 16_777_216
 
 
 class RuntimeFault(Exception):
-    """Base of what the world outside the engine can do to it."""
+    """The base of faults that the world outside can cause in the engine."""
 
 
 class ConnectFailed(RuntimeFault):
-    """Nobody answered at the address, or not in time."""
+    """No node answered at the address, or not in time."""
 
 
 class AddressInUse(RuntimeFault):
@@ -43,22 +43,22 @@ class DiskFault(RuntimeFault):
 
 
 class DiskFull(DiskFault):
-    """There is no room left for a write or for a new file."""
+    """There is no space left for a write or for a new file."""
 
 
 class FolderLocked(DiskFault):
-    """Another process holds the data folder's lock."""
+    """Another process has the data folder's lock."""
 
 
 class Clock(Protocol):
-    """Tells the time of one node. Waiting is asyncio's business (``asyncio.sleep``)."""
+    """The clock of one node. Waiting is done by asyncio (``asyncio.sleep``)."""
 
     def now_ms(self) -> int:
-        """Wall-clock time in milliseconds since 1970, as this node believes it (it may be skewed)."""
+        """Return the wall-clock time in milliseconds since 1970, as seen by this node (it may be skewed)."""
         ...
 
     def monotonic_us(self) -> int:
-        """Microseconds since an arbitrary start; never jumps. For durations only."""
+        """Return the microseconds since an arbitrary start; it never jumps. For durations only."""
         ...
 
 
@@ -67,57 +67,57 @@ class Connection(Protocol):
 
     @property
     def remote_address(self) -> str:
-        """``"ip:port"`` of the other end."""
+        """Return the ``"ip:port"`` of the other end."""
         ...
 
     @property
     def local_address(self) -> str:
-        """``"ip:port"`` of this end."""
+        """Return the ``"ip:port"`` of this end."""
         ...
 
     @property
     def is_closing(self) -> bool:
-        """True once ``close`` was called or the connection was lost: frames sent now go nowhere."""
+        """Return True once ``close`` was called or the connection was lost: frames sent now are discarded."""
         ...
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes accepted by ``send_frame`` that have not left this node yet."""
+        """Return the number of bytes accepted by ``send_frame`` that have not left this node yet."""
         ...
 
     @property
     def has_room(self) -> bool:
-        """False while the other end has not read its share of what was sent: what can wait should.
+        """Return False while the other end has not read its share of the data: then deferrable frames should wait.
 
-        Of an accepted connection no frames are handed to the handler meanwhile.
+        Meanwhile no frames of an accepted connection are passed to the handler.
         """
         ...
 
     def send_frame(self, frame: bytes) -> None:
         """Queue one complete frame, its 4-byte length prefix included. Never blocks, never raises.
 
-        The queue is bounded: an end that does not read until the bound is reached is disconnected.
+        The queue is bounded: a peer that does not read until the bound is reached is disconnected.
         """
         ...
 
     def close(self) -> None:
-        """Send what is queued, then close. The handler's ``connection_lost`` follows."""
+        """Send queued frames, then close. The handler's ``connection_lost`` follows."""
         ...
 
 
 class FrameHandler(Protocol):
-    """What a node does with one connection. All methods are synchronous and must not block."""
+    """The handler of one connection. All methods are synchronous and must not block."""
 
     def connection_made(self, connection: Connection) -> None:
-        """The connection is open. Called exactly once, first."""
+        """Handle the opening of the connection. Called exactly once, first."""
         ...
 
     def frame_received(self, frame: bytes) -> None:
-        """One whole frame arrived, WITHOUT its 4-byte length prefix (it starts with the header-length word)."""
+        """Handle one whole frame, WITHOUT its 4-byte length prefix (it starts with the header-length word)."""
         ...
 
     def connection_lost(self, reason: str) -> None:
-        """The connection is gone. Called exactly once, last. ``reason`` is for people."""
+        """Handle the end of the connection. Called exactly once, last. ``reason`` is for people."""
         ...
 
 
@@ -126,21 +126,21 @@ class Listener(Protocol):
 
     @property
     def address(self) -> str:
-        """``"ip:port"`` really bound (port 0 is resolved)."""
+        """Return the ``"ip:port"`` that is really bound (port 0 is resolved)."""
         ...
 
     @property
     def unsent_bytes(self) -> int:
-        """What all connections accepted here have not sent yet, together; at most a little more than it is now."""
+        """Return the unsent bytes of all connections accepted here; it may be slightly more than the current value."""
         ...
 
     @property
     def cut_connections(self) -> int:
-        """How many connections accepted here were ended because all together had too much unsent."""
+        """Return how many connections accepted here were closed because all together had too much unsent."""
         ...
 
     async def listen_also(self, port: int) -> str:
-        """Accept connections at a further ``port`` of the same host (0 = any free one); return ``"ip:port"``.
+        """Accept connections at another ``port`` of the same host (0 = any free one); return ``"ip:port"``.
 
         They count with those of the first port against the same limits. Raises :class:`AddressInUse`.
         """
@@ -152,7 +152,7 @@ class Listener(Protocol):
 
 
 class Network(Protocol):
-    """Frames in, frames out."""
+    """A network that carries frames."""
 
     async def listen(
         self,
@@ -163,7 +163,7 @@ class Network(Protocol):
     ) -> Listener:
         """Accept connections at ``host:port`` (0 = any free port). Raises :class:`AddressInUse`.
 
-        When all of them together have more than ``unsent_limit_bytes`` unsent, those that do not read are ended.
+        If all of them together have more than ``unsent_limit_bytes`` unsent, those that do not read are closed.
         """
         ...
 
@@ -173,7 +173,9 @@ class Network(Protocol):
 
 
 class DiskFile(Protocol):
-    """A file of fixed size, mapped into memory: writes are visible to reads at once, durable after ``flush``."""
+    """A file of fixed size, mapped into memory: writes are visible to reads immediately, and durable after
+    ``flush``.
+    """
 
     @property
     def path(self) -> str: ...
@@ -182,20 +184,25 @@ class DiskFile(Protocol):
     def size_bytes(self) -> int: ...
 
     def write_at(self, position: int, data: bytes | bytearray | memoryview) -> None:
-        """Copy ``data`` to ``position``. Raises :class:`DiskFull` where the disk cannot take it."""
+        """Copy ``data`` to ``position``. Raises :class:`DiskFull` if the disk cannot take it."""
         ...
 
     def read_at(self, position: int, length: int) -> bytes:
-        """A copy of ``length`` bytes from ``position``."""
+        """Return a copy of ``length`` bytes from ``position``."""
         ...
 
     def view_at(self, position: int, length: int) -> memoryview:
-        """The same bytes, not copied where that can be avoided. It may change with the next write, and keeps the file
-        from being closed: use it up before anything else runs."""
+        """Return a view of the same bytes, not copied if possible.
+
+        It may change with the next write, and prevents the file from being closed: release it before anything else
+        runs.
+        """
         ...
 
     def written_end(self) -> int:
-        """Behind it the file is a hole: all zeros. It may be too large, up to the file's size, but never too small."""
+        """Return the position after which the file is a hole, all zeros. It may be too large, up to the file's size,
+        but never too small.
+        """
         ...
 
     async def flush(self, start: int, end: int) -> None:
@@ -205,7 +212,7 @@ class DiskFile(Protocol):
         ...
 
     def flush_now(self) -> None:
-        """As ``flush`` of the whole file, but blocks. For start-up and shutdown only."""
+        """Flush the whole file, blocking. For start-up and shutdown only."""
         ...
 
     def close(self) -> None:
@@ -216,7 +223,7 @@ class DiskFile(Protocol):
 class AppendFile(Protocol):
     """A file that grows at its end and is read by position (Kafka: ``FileRecords`` over a ``FileChannel``).
 
-    As with :class:`DiskFile`, what was appended can be read at once and is durable after ``flush``.
+    As with :class:`DiskFile`, appended data can be read immediately and is durable after ``flush``.
     """
 
     @property
@@ -224,22 +231,22 @@ class AppendFile(Protocol):
 
     @property
     def size_bytes(self) -> int:
-        """How long it is now."""
+        """Return the current size."""
         ...
 
     def append(self, data: bytes | bytearray | memoryview) -> int:
-        """Write ``data`` behind what is there; the position that its first byte got.
+        """Append ``data`` and return the position of its first byte.
 
         Raises :class:`DiskFull`, :class:`DiskFault`; the file is then as long as before.
         """
         ...
 
     def read_at(self, position: int, length: int) -> bytes:
-        """A copy of ``length`` bytes from ``position``, or of what there is up to the file's end."""
+        """Return a copy of ``length`` bytes from ``position``, or fewer if the file ends before."""
         ...
 
     def truncate(self, size_bytes: int) -> None:
-        """Cut off what lies behind ``size_bytes``, which is at most the present size. Raises :class:`DiskFault`."""
+        """Cut the file to ``size_bytes``, which is at most the present size. Raises :class:`DiskFault`."""
         ...
 
     async def flush(self) -> None:
@@ -247,16 +254,16 @@ class AppendFile(Protocol):
         ...
 
     def flush_now(self) -> None:
-        """As ``flush``, but blocks. For start-up and shutdown only."""
+        """Flush as ``flush`` does, but block. For start-up and shutdown only."""
         ...
 
     def close(self) -> None:
-        """The content stays on disk."""
+        """Close the file. The content stays on disk."""
         ...
 
 
 class FolderLock(Protocol):
-    """Held while one broker owns a data folder."""
+    """The lock of a data folder, held while one broker owns it."""
 
     def release(self) -> None: ...
 
@@ -266,20 +273,22 @@ class Disk(Protocol):
 
     @property
     def boot_id(self) -> str:
-        """Which run of the machine this is: as long as it is the same, the operating system keeps what a process has
-        written, also after that process was killed. Empty where the machine does not tell.
+        """Return the id of the machine's current boot.
+
+        While it stays the same, the operating system keeps what a process has written, even after that process was
+        killed. Empty if the machine does not provide it.
         """
         ...
 
     def open_file(self, path: str, size_bytes: int) -> DiskFile:
         """Open (or create, zero-filled and sparse) a mapped file; an existing shorter file is extended.
 
-        Missing parent folders are made. Raises :class:`DiskFull`, :class:`DiskFault`.
+        Missing parent folders are created. Raises :class:`DiskFull`, :class:`DiskFault`.
         """
         ...
 
     def open_append(self, path: str) -> AppendFile:
-        """Open (or create, empty) a file that grows. Missing parent folders are made.
+        """Open (or create, empty) a file that grows. Missing parent folders are created.
 
         Raises :class:`DiskFull`, :class:`DiskFault`.
         """
@@ -288,15 +297,15 @@ class Disk(Protocol):
     def exists(self, path: str) -> bool: ...
 
     def file_size_bytes(self, path: str) -> int:
-        """Raises :class:`DiskFault` when there is no such file."""
+        """Return the size of a file. Raises :class:`DiskFault` if it does not exist."""
         ...
 
     def list_folder(self, path: str) -> list[str]:
-        """Names (not paths) of files and folders in it, sorted; empty when there is no such folder."""
+        """Return the names (not paths) of files and folders in it, sorted; empty if the folder does not exist."""
         ...
 
     def remove(self, path: str) -> None:
-        """Remove a file, or a folder with all that is in it. Nothing happens when it is not there."""
+        """Remove a file, or a folder with all its content. Nothing happens if it does not exist."""
         ...
 
     def rename(self, old_path: str, new_path: str) -> None:
@@ -304,7 +313,7 @@ class Disk(Protocol):
         ...
 
     def read_whole(self, path: str) -> bytes:
-        """The content of a small file. Raises :class:`DiskFault` when there is none."""
+        """Return the content of a small file. Raises :class:`DiskFault` if it does not exist."""
         ...
 
     def write_whole(self, path: str, data: bytes) -> None:
@@ -312,23 +321,23 @@ class Disk(Protocol):
         ...
 
     async def off_loop(self, work: Callable[[], _T]) -> _T:
-        """What ``work`` returns or raises; it may take long over whole files, and others are served meanwhile.
+        """Return or raise the outcome of ``work``, which may take long over whole files without blocking the node.
 
-        It runs beside the node's code (live: in a thread), so it must touch nothing but files and what it was given.
-        A caller that is cancelled still waits for its end: what went on alone could overwrite what comes next.
+        It runs concurrently with the node's code (live: in a thread), so it must touch nothing but files and its
+        arguments. A cancelled caller still waits for its end: work that continued alone could overwrite later work.
         """
         ...
 
     def modified_ms(self, path: str) -> int:
-        """When the file was last written, in milliseconds since 1970."""
+        """Return when the file was last written, in milliseconds since 1970."""
         ...
 
     def used_ratio(self) -> float:
-        """Used share of the disk that holds the folder, 0.0 to 1.0."""
+        """Return the used share of the disk that contains the folder, 0.0 to 1.0."""
         ...
 
     def room_bytes(self) -> tuple[int, int]:
-        """The size of the disk that holds the folder, and how much of it this process may still use."""
+        """Return the size of the disk that contains the folder, and how much of it this process may still use."""
         ...
 
     def lock_folder(self) -> FolderLock:
@@ -337,10 +346,9 @@ class Disk(Protocol):
 
 
 def checked_path(path: str) -> str:
-    """``path`` itself when it is relative, ``/``-separated and stays inside the folder.
+    """Return ``path`` if it is relative, ``/``-separated and stays inside the folder.
 
-    Raises :class:`DiskFault` otherwise: names of topics and groups become names of folders, and those come
-    from clients.
+    Raises :class:`DiskFault` otherwise: names of topics and groups, which come from clients, become names of folders.
     """
     parts = path.split("/")
     if "\0" in path or any(part in ("", ".", "..") for part in parts):
@@ -352,7 +360,7 @@ def checked_path(path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NodeIdentity:
-    """What makes the ids that a node hands out unique (RocketMQ: ``MessageClientIDSetter``, ``UtilAll.getPid``)."""
+    """The values that make the ids of a node unique (RocketMQ: ``MessageClientIDSetter``, ``UtilAll.getPid``)."""
 
     host_ip: str
     process_id: int
@@ -360,7 +368,7 @@ class NodeIdentity:
 
 
 class Runtime(Protocol):
-    """All that one node may use of the world outside. One object per node incarnation."""
+    """Everything that one node may use of the outside world. One object per node incarnation."""
 
     @property
     def node_name(self) -> str: ...
@@ -379,16 +387,18 @@ class Runtime(Protocol):
 
     @property
     def process_names(self) -> MutableMapping[str, object]:
-        """Names that one object at a time may have in the node's process; an object that is gone has none."""
+        """Names in the node's process, each taken by one object at a time; an object that is gone frees its name."""
         ...
 
     def random_for(self, purpose: str) -> random.Random:
-        """A generator of its own per purpose: adding a draw in one place shifts no other."""
+        """Return a separate generator per purpose, so that an additional draw in one place does not change any
+        other.
+        """
         ...
 
     async def call_listener(self, listener: Callable[..., Any], *arguments: Any) -> Any:
         """Call user code. A coroutine function is awaited; a plain one runs where it may block (live: a thread).
 
-        Exceptions of the listener pass through unchanged.
+        Exceptions of the listener are passed on unchanged.
         """
         ...

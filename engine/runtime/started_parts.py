@@ -1,16 +1,16 @@
-"""What a start has set going, and how it ends: wholly, on every way out.
+"""The started parts of a component, and their complete shutdown on every path.
 
     NEW --starting--> STARTING --all steps done--> RUNNING --end--> ENDING --> ENDED
      |                   +---- an error, a cancellation, end() ---->  ^
      +--------------------------- end --------------------------------+
 
-A step says what ends its effect *before* it has that effect, so that a step which is cut off half-way is ended too::
+A step registers its ending *before* it has an effect, so that an interrupted step is ended, too::
 
     async with self._parts.starting():
         self._parts.add(self.server.shutdown)
         await self.server.start(...)
 
-RocketMQ has nothing like it: a start that fails half-way leaves its threads and connections there.
+RocketMQ has no such mechanism: a start that fails half-way leaves its threads and connections open.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from enum import Enum
 
 _log = logging.getLogger("glassmq.runtime")
 
-#: Ends a part; a plain or a coroutine function. Its part may not have been started, or only half.
+#: Ends a part; a plain or a coroutine function. Its part may not have been started, or only partly.
 Ending = Callable[[], Awaitable[object] | object]
 
 
 class PartsState(Enum):
-    """Where in its life a component is."""
+    """The states of a component."""
 
     NEW = "not started"
     STARTING = "starting"
@@ -48,13 +48,13 @@ _NEXT: dict[PartsState, tuple[PartsState, ...]] = {
 
 
 class StartRefused(RuntimeError):
-    """A component starts once; and it was not started if it was shut down meanwhile."""
+    """A second start, or a start during a shutdown, is refused."""
 
 
 class StartedParts:
-    """The parts of one component, each with what ends it.
+    """The parts of one component, each with its ending.
 
-    :param name: of the component, for errors and the log.
+    :param name: the name of the component, for errors and the log.
     """
 
     def __init__(self, name: str) -> None:
@@ -62,9 +62,9 @@ class StartedParts:
         self._name = name
         self._endings: list[Ending] = []
         self._starter: asyncio.Task[object] | None = None
-        #: ``end`` was called while it started.
+        #: ``end`` was called during the start.
         self._is_cut_off = False
-        #: Those who wait until all is ended.
+        #: Callers that wait until everything has ended.
         self._waiting: list[asyncio.Future[None]] = []
 
     def add(self, ending: Ending, *, is_last: bool = False) -> None:
@@ -73,9 +73,10 @@ class StartedParts:
 
     @asynccontextmanager
     async def starting(self) -> AsyncIterator[None]:
-        """Start inside. When that raises or is cancelled, everything is ended before the exception goes on.
+        """Run a start inside this context. If it raises or is cancelled, everything is ended before the exception is
+        passed on.
 
-        Raises :class:`StartRefused` for a second start, and when :meth:`end` is called meanwhile.
+        Raises :class:`StartRefused` for a second start, and if :meth:`end` is called meanwhile.
         """
         if self.state is not PartsState.NEW:
             raise StartRefused(f"{self._name} is {self.state.value}: it cannot be started again; make a new one")
@@ -101,11 +102,11 @@ class StartedParts:
             raise
 
     async def end(self, instead: Sequence[Ending] | None = None) -> None:
-        """End all parts, last first; a start that is under way is cut off. A second call waits for the first.
+        """End all parts, last first; a start in progress is interrupted. A second call waits for the first.
 
-        See :func:`end_all` for cancellations and failures.
+        Cancellations and failures are handled as in :func:`end_all`.
 
-        :param instead: called, in this order, in place of the endings; a start that is under way ends as ever.
+        :param instead: called, in this order, in place of the endings; a start in progress ends as usual.
         """
         if self.state is PartsState.STARTING:
             assert self._starter is not None and self._starter is not asyncio.current_task()
@@ -138,8 +139,10 @@ class StartedParts:
 
 
 async def end_all(endings: Iterable[Ending], name: str) -> None:
-    """Call ``endings`` in their order. A cancellation cuts short the one that is under way, and a failing one is no
-    reason to leave out the others; the cancellation, or else the first exception, goes on when all were called.
+    """Call ``endings`` in their order.
+
+    A cancellation interrupts the current one, and a failure of one does not prevent the others; the cancellation, or
+    else the first exception, is raised when all were called.
     """
     failures: list[BaseException] = []
     for ending in endings:

@@ -1,4 +1,4 @@
-"""``await step("what happens next")``: the places where another actor may run first.
+"""Step points (``await step("what happens next")``), at which another actor may run first.
 
 RocketMQ's client is multi-threaded: between any two instructions another thread may act. asyncio code is atomic between
 awaits, which would hide every missing lock. Therefore the client marks the accesses to state that RocketMQ's threads
@@ -18,7 +18,7 @@ step_hook: ContextVar[StepHook | None] = ContextVar("step_hook", default=None)
 
 
 class Actor(Protocol):
-    """Who acts in a lab: a task, or a link that calls a handler."""
+    """The acting party in a lab: a task, or a link that calls a handler."""
 
     name: str
 
@@ -26,12 +26,12 @@ class Actor(Protocol):
 #: The actor whose callback runs now; ``None`` live.
 acting: ContextVar[Actor | None] = ContextVar("acting", default=None)
 
-#: Ends at once, every time, so it can be shared: a generator would have to be made for each step.
+#: Ends immediately, every time, so it can be shared: a generator would have to be created for each step.
 _NOTHING = cast("Generator[None, None, None]", iter(()))
 
 
 class _NoWait:
-    """Awaiting it takes no time and lets nobody else run."""
+    """An awaitable that takes no time and does not yield."""
 
     __slots__ = ()
 
@@ -44,10 +44,10 @@ NO_WAIT = _NoWait()
 
 
 def step(label: str) -> Awaitable[None]:
-    """Let the lab's scheduler choose who runs before ``label`` happens. Costs next to nothing live.
+    """Let the lab's scheduler choose which actor runs before ``label`` happens. Costs next to nothing live.
 
-    ``label`` is a short English sentence without names that vary ("takes messages"), so that a schedule
-    found by the explorer can be written down as "hold C1/worker-0 before «takes messages»".
+    ``label`` is a short English phrase without varying names ("takes messages"), so that a schedule found by the
+    explorer can be described as "hold C1/worker-0 before «takes messages»".
     """
     hook = step_hook.get()
     return NO_WAIT if hook is None else hook(label)

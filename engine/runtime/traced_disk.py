@@ -1,6 +1,6 @@
-"""A disk that tells of every access to its files: what a look-up costs in seeks and bytes is counted, not estimated.
+"""A disk that reports every access to its files, so that the seeks and bytes of a lookup are counted, not estimated.
 
-It wraps the disk of a live or a lab node, so that the very code that stores and finds messages is what is counted.
+It wraps the disk of a live or a lab node, so that the actual code that stores and finds messages is measured.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 class AccessKind(StrEnum):
-    """What was done with a file."""
+    """The kind of access to a file."""
 
     OPEN = "open"
     CLOSE = "close"
@@ -26,7 +26,7 @@ class AccessKind(StrEnum):
 
 
 class DiskAccess(NamedTuple):
-    """One access: bytes ``position`` to ``position + length`` of the file; of those that read or write none, 0."""
+    """One access: bytes ``position`` to ``position + length`` of the file; 0 for accesses that read or write none."""
 
     kind: AccessKind
     path: str
@@ -35,7 +35,7 @@ class DiskAccess(NamedTuple):
 
 
 class _TracedFile:
-    """What both kinds of files share."""
+    """The common base of both kinds of files."""
 
     def __init__(self, file: DiskFile | AppendFile, tell: Callable[[DiskAccess], None]) -> None:
         self._opened = file
@@ -117,7 +117,7 @@ class TracedAppendFile(_TracedFile):
 class TracedDisk:
     """The port's ``Disk``.
 
-    :param tell: gets every access, in order; it may come from the threads that ``off_loop`` works in.
+    :param tell: receives every access, in order; it may be called from the threads of ``off_loop``.
     """
 
     def __init__(self, disk: Disk, tell: Callable[[DiskAccess], None]) -> None:

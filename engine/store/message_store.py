@@ -1,10 +1,10 @@
-"""The store as the broker sees it (RocketMQ: ``DefaultMessageStore``). It only joins its parts:
+"""The message store, which combines its parts for the broker (RocketMQ: ``DefaultMessageStore``):
 
     put_message -> commit log -> dispatcher -> consume queues, index -> get_message, query_message
                        |                             |
                   flush service              flush service, recovery point, checkpoint
 
-A slave's store takes no messages; its log grows by :meth:`MessageStore.follow`.
+A slave's store accepts no messages; its log grows by :meth:`MessageStore.follow`.
 
 Simplified: no write buffers outside the page cache.
 """
@@ -43,10 +43,10 @@ _DELETION_ROUNDS = 20
 
 
 class MessageStore(MessageReader):
-    """Use: ``load()``, ``start()``, put and get, ``await shutdown()``. After that the object is of no use any more.
+    """A message store. Use: ``load()``, ``start()``, put and get, ``await shutdown()``. It cannot be used after that.
 
-    :ivar dispatcher: makes messages visible: how far it is, and whom it tells.
-    :ivar flush_service, clean_service, check_service: for who follows or steers one of them.
+    :ivar dispatcher: makes messages visible and notifies listeners.
+    :ivar flush_service, clean_service, check_service: the background services, for observers and tools.
     """
 
     def __init__(self, runtime: Runtime, config: MessageStoreConfig | None = None) -> None:
@@ -72,9 +72,9 @@ class MessageStore(MessageReader):
     # --- life --------------------------------------------------------------------------------------------------------
 
     def load(self, known: KnownBounds | None = None) -> RecoveryReport:
-        """Lock the folder, read what is there and repair it. Blocks: for start-up only.
+        """Lock the folder, read its content and repair it. Blocks: for start-up only.
 
-        Raises ``FolderLocked`` when another broker uses the folder, ``DiskFull``, ``DiskFault``.
+        Raises ``FolderLocked`` if another broker uses the folder, ``DiskFull``, ``DiskFault``.
         """
         self._lock = self._disk.lock_folder()
         try:
@@ -96,10 +96,10 @@ class MessageStore(MessageReader):
         if not report.was_clean:
             self.commit_log.flush_now()
             self._abort_file.write(self.commit_log.max_offset)
-        # What recovery read need not stay mapped; files are mapped again when they are used.
+        # Data that recovery read need not stay mapped; files are mapped again when they are used.
         self._table.close()
         self.commit_log.files.close()
-        # A member of a group recovers whenever it takes office or leaves it: that is no news.
+        # A member of a group recovers whenever it becomes or stops being the leader: that need not be logged.
         level = logging.INFO if known.is_own_doing else logging.WARNING
         for line in report.lines:
             _log.log(level, "recovery: %s", line)
@@ -122,7 +122,7 @@ class MessageStore(MessageReader):
             await self.before_recovery_point()
 
     def start(self) -> None:
-        """Take messages from now on, and run the services on the current event loop."""
+        """Accept messages from now on, and run the services on the current event loop."""
         assert self._is_loaded and self._queue_flush_service is not None, "load() comes first"
         self.dispatcher.start(self._tasks)
         self.flush_service.start(self._tasks)
@@ -132,7 +132,7 @@ class MessageStore(MessageReader):
         self._flags.clear(Refusal.NOT_RUNNING)
 
     async def shutdown(self) -> None:
-        """Refuse messages, dispatch and flush what is there, and give the folder back."""
+        """Refuse messages, dispatch and flush pending ones, and unlock the folder."""
         if not self._is_loaded:
             self._close()
             return
@@ -159,7 +159,7 @@ class MessageStore(MessageReader):
             self._close()
 
     async def abandon(self) -> None:
-        """Stop where it is, as a killed process does: nothing is dispatched or flushed, the abort file stays."""
+        """Stop immediately, like a killed process: nothing is dispatched or flushed, and the abort file stays."""
         self._flags.refuse(Refusal.NOT_RUNNING)
         self._is_loaded = False
         try:
@@ -180,8 +180,9 @@ class MessageStore(MessageReader):
     # --- putting -----------------------------------------------------------------------------------------------------
 
     def put_message(self, message: StoreMessage) -> PutMessageResult:
-        """Append one message; it is visible to consumers after this turn of the event loop. Never raises for what a
-        sender or the disk can do wrong: see ``status`` and ``remark`` of the result.
+        """Append one message; it is visible to consumers after this turn of the event loop.
+
+        Never raises for faults of a sender or the disk: ``status`` and ``remark`` of the result report them.
         """
         refusal = self._flags.refusal
         if refusal is not None:
@@ -194,7 +195,9 @@ class MessageStore(MessageReader):
         return result
 
     def put_batch(self, batch: StoreBatch) -> PutMessageResult:
-        """Append a batch for one queue, all or nothing, with consecutive logical offsets. As :meth:`put_message`."""
+        """Append a batch for one queue, all or nothing, with consecutive logical offsets, as
+        :meth:`put_message` does.
+        """
         refusal = self._flags.refusal
         if refusal is not None:
             return PutMessageResult(PutMessageStatus.SERVICE_NOT_AVAILABLE, refusal)
@@ -208,7 +211,9 @@ class MessageStore(MessageReader):
         return result
 
     def follow(self) -> ReplicaLog:
-        """Be a slave's from now on: messages are refused, and what the master sends is appended to the log returned."""
+        """Act as a slave's store from now on: messages are refused, and the master's data is appended to the returned
+        log.
+        """
         self._flags.refuse(Refusal.SLAVE)
         return ReplicaLog(self.commit_log, self.dispatcher, self.parts.config.delay_levels_ms)
 
@@ -221,24 +226,24 @@ class MessageStore(MessageReader):
         return PutMessageResult(PutMessageStatus.MESSAGE_ILLEGAL, f"a value does not fit its field in the log: {error}")
 
     def flushed(self, physical_end_offset: int) -> asyncio.Future[bool]:
-        """See :meth:`CommitLogFlushService.flushed`: True once the log is durable up to there, False after 5 s."""
+        """Return a future that becomes True once the log is durable up to there, False after 5 s."""
         return self.flush_service.flushed(physical_end_offset)
 
     # --- looking in --------------------------------------------------------------------------------------------------
 
     @property
     def dispatch_behind_bytes(self) -> int:
-        """How far the dispatcher is behind the log."""
+        """Return by how many bytes the dispatcher lags behind the log."""
         return self.commit_log.max_offset - self.dispatcher.dispatched_offset
 
     @property
     def refusal(self) -> str | None:
-        """Why messages are refused; None while they are welcome."""
+        """Return why messages are refused; None while they are accepted."""
         return self._flags.refusal
 
     def delete_topics(self, topics: Iterable[str]) -> None:
-        """Delete the consume queues of ``topics``. Their messages stay in the commit log until they expire, but nobody
-        finds them through a queue any more. Raises ``DiskFault``; nothing was deleted then.
+        """Delete the consume queues of ``topics``. Their messages stay in the commit log until they expire, but no
+        queue leads to them any more. Raises ``DiskFault``; then nothing was deleted.
         """
         self.dispatcher.drain()
         topics = tuple(topics)
@@ -250,12 +255,12 @@ class MessageStore(MessageReader):
             self._table.remove_topic(topic)
 
     async def make_deletions_last(self) -> None:
-        """Write a recovery point, which names no queue of a deleted topic any more. Raises ``DiskFault``."""
+        """Write a recovery point without the queues of deleted topics. Raises ``DiskFault``."""
         if self._queue_flush_service is not None:
             await self._queue_flush_service.flush_everything()
 
     def delete_expired_commit_log(self) -> int:
-        """Delete commit-log files that are older than the retention time, whatever the hour. Returns how many."""
+        """Delete commit-log files that are older than the retention time, whatever the hour, and return how many."""
         count = 0
         for _ in range(_DELETION_ROUNDS):
             self.clean_service.is_delete_demanded = True
@@ -266,7 +271,7 @@ class MessageStore(MessageReader):
         return count
 
     def delete_expired_consume_queues(self) -> None:
-        """Delete the files of consume queues and index all of whose messages have left the commit log."""
+        """Delete the files of consume queues and index all of whose messages are gone from the commit log."""
         self.clean_service.follow_commit_log()
 
     # --- faults ------------------------------------------------------------------------------------------------------

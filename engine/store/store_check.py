@@ -1,8 +1,9 @@
-"""Looks through a data folder that nobody uses, from end to end, and says what is whole and what is damaged. Changes
-nothing. RocketMQ has no such check.
+"""A read-only check of a whole data folder that is not in use, which reports what is damaged. RocketMQ has no such
+check.
 
-The commit log comes first, message by message, because it is the truth; then each entry of the consume queues against
-it; then the headers of the index files (their entries may lead anywhere: a reader compares the key); then the tables.
+The commit log is checked first, message by message, because it is the source of truth; then each entry of the consume
+queues against it; then the headers of the index files (their entries may lead anywhere, because readers compare the
+key); then the tables.
 """
 
 from __future__ import annotations
@@ -36,14 +37,14 @@ from engine.store.queues.index_file import HEADER_SIZE_BYTES
 from engine.store.queues.index_service import FOLDER as INDEX_FOLDER
 
 CONFIG_FOLDER = "config"
-#: Places that are kept of each kind; all are counted.
+#: How many positions of each kind are kept; all are counted.
 PLACES_MAX = 1_000
 _ENTRIES_PER_STEP = 1_000
 _INDEX_HEADER = struct.Struct(">qqqqii")
 
 
 class Kind(Enum):
-    """What is looked at, and counted apart."""
+    """The kinds of data that are checked and counted separately."""
 
     FILE = "commit-log files"
     MESSAGE = "messages in the commit log"
@@ -55,21 +56,23 @@ class Kind(Enum):
 
 @dataclass(slots=True)
 class Count:
-    """Of one kind. A damaged stretch of the log counts as one message, though it may have held several."""
+    """The counts of one kind. A damaged stretch of the log counts as one message, though it may have contained
+    several.
+    """
 
     whole: int = 0
     damaged: int = 0
     places: list[str] = field(default_factory=list)
 
     def found(self, place: str) -> None:
-        """Something is damaged there."""
+        """Count damage at ``place``."""
         self.damaged += 1
         if len(self.places) < PLACES_MAX:
             self.places.append(place)
 
 
 class Progress(NamedTuple):
-    """How much of the bytes to look at has been looked at."""
+    """The progress of a check in bytes."""
 
     done: int
     total: int
@@ -85,18 +88,18 @@ class StoreCheck:
         self._done = self._total = 0
         config = MessageStoreConfig()
         pool = MappingPool(config.max_mapped_files)
-        # Files have the size that they have: to open one as larger would make it so.
+        # Files keep their sizes: opening one as larger would extend it.
         self._queues = ConsumeQueueTable(disk, pool, ENTRY_SIZE_BYTES)
         self._log = CommitLog(disk, pool, clock, config, self._queues)
         self._log.files.file_size = 1
 
     @property
     def is_whole(self) -> bool:
-        """Nothing was found."""
+        """Return whether no damage was found."""
         return not any(count.damaged for count in self.counts.values())
 
     def run(self) -> None:
-        """Look at everything."""
+        """Check everything."""
         for remark in self._log.files.load():
             self.counts[Kind.FILE].found(remark)
         for remark in self._queues.load():
@@ -127,7 +130,7 @@ class StoreCheck:
         end = self._log.files.start_offset
         for file in self._log.files.files:
             if file.start_offset != end and file is not self._log.files.files[0]:
-                files.found(f"bytes {end} to {file.start_offset} of the commit log lie in no file")
+                files.found(f"bytes {end} to {file.start_offset} of the commit log are in no file")
             end = file.end_offset
             before = messages.damaged
             if self._disk.file_size_bytes(file.path):
@@ -187,7 +190,9 @@ class StoreCheck:
             self._went_on(len(entries) * ENTRY_SIZE_BYTES)
 
     def _is_tags_code(self, tags_code: int, topic: str, record: bytes, place: int) -> bool:
-        """Of a delayed message it is the time of its delivery, which depends on the broker's settings."""
+        """Return whether the tags code is right; for a delayed message it is the delivery time, which depends on
+        settings.
+        """
         if topic == SCHEDULE_TOPIC or is_ext_address(tags_code):
             return True
         request = parse_record(record, 0, place, (0,))

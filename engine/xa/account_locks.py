@@ -1,8 +1,8 @@
-"""Locks on accounts, and who waits for them.
+"""Locks on accounts, with their queues of waiters.
 
-As a database's row lock: first come, first served, and who waits too long gives up. The owner is a name (an xid, or a
-customer's withdrawal), not a task: a branch in doubt holds its lock over the end of the process, when no task of it is
-left.
+They work like a database's row locks: first come, first served, with a timeout for waiters. The owner is a name (an
+xid, or a customer's withdrawal), not a task: a branch in doubt keeps its lock across the end of the process, when it
+has no task any more.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 
-#: Waits that are over and still shown.
+#: The number of finished waits that are still shown.
 WAITS_KEPT = 64
 
 
 @dataclass(slots=True, eq=False)
 class LockWait:
-    """``waiter`` wants ``account``, which ``holder`` has. Times are monotonic microseconds.
+    """A wait of ``waiter`` for ``account``, which ``holder`` has locked. Times are monotonic microseconds.
 
     :ivar until_us: None: it still waits.
     :ivar is_in_vain: it did not get the lock.
@@ -40,8 +40,10 @@ class _Queued:
 
 
 class AccountLocks:
-    """:ivar holders: account -> who has it, and since when.
-    :ivar waits: who waits or has waited, oldest first.
+    """The locks of one bank.
+
+    :ivar holders: account -> owner of the lock, and since when.
+    :ivar waits: current and finished waits, oldest first.
     """
 
     def __init__(self, now_us: Callable[[], int]) -> None:
@@ -51,17 +53,17 @@ class AccountLocks:
         self._queues: dict[str, deque[_Queued]] = {}
 
     def holder_of(self, account: str) -> str | None:
-        """Who has the lock."""
+        """Return the owner of the lock."""
         held = self.holders.get(account)
         return held[0] if held is not None else None
 
     def take(self, account: str, owner: str) -> None:
-        """Give ``owner`` a lock that is known to be free: a branch in doubt, before anybody else is let in."""
+        """Give ``owner`` a lock that is known to be free, for a branch in doubt, before other clients are served."""
         assert account not in self.holders, f"{account} is held by {self.holders[account][0]}"
         self.holders[account] = (owner, self._now_us())
 
     async def acquire(self, account: str, owner: str, timeout_ms: int) -> bool:
-        """Wait for the lock; whether ``owner`` got it in time."""
+        """Wait for the lock; return whether ``owner`` got it in time."""
         if account not in self.holders:
             self.take(account, owner)
             return True
@@ -73,7 +75,7 @@ class AccountLocks:
             async with asyncio.timeout(timeout_ms / 1_000):
                 await queued.granted
         except TimeoutError:
-            # The grant may have come at the very moment at which the time was up.
+            # The lock may have been granted exactly when the timeout expired.
             pass
         finally:
             if queued in self._queues.get(account, ()):
@@ -84,13 +86,13 @@ class AccountLocks:
         return not wait.is_in_vain
 
     def give_up(self, account: str, owner: str) -> None:
-        """``owner`` does not want the lock any more: who waits for it in its name is told that it has not got it."""
+        """Cancel waits in the name of ``owner``; the waiters are notified that they did not get the lock."""
         for queued in self._queues.get(account, ()):
             if queued.owner == owner and not queued.granted.done():
                 queued.granted.set_result(False)
 
     def release(self, account: str, owner: str) -> None:
-        """Let go; who waits longest gets it. Nothing happens when ``owner`` does not have it."""
+        """Release the lock to the longest waiter. Nothing happens if ``owner`` does not have it."""
         if self.holder_of(account) != owner:
             return
         del self.holders[account]

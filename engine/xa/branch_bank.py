@@ -1,12 +1,12 @@
-"""The bank of a resource manager: accounts, and what it promised about them.
+"""The bank of a resource manager: its accounts and its promises about them.
 
 ::
 
     branch   xid PRIMARY KEY, key, from_account, to_account, amount, doing, state, at_ms
 
-One row per branch that voted yes; ``state`` says what became of it. A real database keeps a prepared transaction in its
-own log, and its locks with it. Here the promise is the row: what the branch will post, durable before the vote.
-The balance changes when the branch is committed, so whoever reads meanwhile sees the old one.
+There is one row per branch that voted yes; ``state`` is its current state. A real database keeps a prepared transaction
+and its locks in its own log. Here the promise is the row: what the branch will post, durable before the vote. The
+balance changes when the branch is committed, so readers see the old one until then.
 """
 
 from __future__ import annotations
@@ -36,12 +36,14 @@ class BranchWork(NamedTuple):
 
     @property
     def account(self) -> str:
-        """The account that it changes."""
+        """Return the account that the work changes."""
         return self.transfer.from_account if self.doing is Doing.DEBIT else self.transfer.to_account
 
 
 class BranchBank(Bank):
-    """Each method is one transaction of the database, without an await inside. Raises ``BankError`` as said."""
+    """A bank with branches. Each method is one transaction of the database, without an await inside. Raises
+    ``BankError``.
+    """
 
     def __init__(self, runtime: Runtime, accounts: Accounts, watcher: BankWatcher = watch_nothing) -> None:
         super().__init__(runtime, accounts, watcher)
@@ -49,21 +51,23 @@ class BranchBank(Bank):
         self._database.begin()
         self._database.execute(_SCHEMA)
         self._database.commit()
-        #: xid -> number of the work under way in ``open``.
+        #: xid -> number of the work in progress in ``open``.
         self._numbers: dict[str, int] = {}
 
     def at_work(self, work: BranchWork) -> None:
-        """Its branch has begun: from now on it is shown as work under way."""
+        """Record the start of a branch: from now on it is shown as work in progress."""
         if work.xid not in self._numbers:
             self._numbers[work.xid] = self._begin(work.doing, work.transfer)
 
     def done_with(self, work: BranchWork, outcome: str) -> None:
-        """The branch is over; ``outcome`` as in :class:`~engine.bank.bank_deed.BankDeed`."""
+        """Record the end of a branch; ``outcome`` as in :class:`~engine.bank.bank_deed.BankDeed`."""
         self.open.pop(self._numbers.pop(work.xid, 0), None)
         self._tell(work.doing, work.account, work.transfer, outcome)
 
     def prepare(self, work: BranchWork, at_ms: int) -> str:
-        """Try ``work`` out, take it back, and write down that it will be done. Why not; empty: it is promised."""
+        """Try ``work``, undo it, and record durably that it will be done. Return why that failed; "" if it is
+        promised.
+        """
         database, transfer = self._database, work.transfer
         row = (work.xid, transfer.key, transfer.from_account, transfer.to_account, transfer.amount, work.doing.value)
         try:
@@ -82,11 +86,11 @@ class BranchBank(Bank):
         return ""
 
     def commit(self, work: BranchWork, at_ms: int) -> None:
-        """Post what was promised. Raises where the disk does not take it; then it is still promised."""
+        """Post the promised work. Raises if the disk refuses it; then it is still promised."""
         self._end(work, BranchState.COMMITTED, at_ms)
 
     def roll_back(self, work: BranchWork, at_ms: int) -> None:
-        """Take the promise back. Raises where the disk does not take it; then it still stands."""
+        """Withdraw the promise. Raises if the disk refuses it; then it is still promised."""
         self._end(work, BranchState.ROLLED_BACK, at_ms)
 
     def _end(self, work: BranchWork, state: BranchState, at_ms: int) -> None:
@@ -110,7 +114,7 @@ class BranchBank(Bank):
     # --- looking -----------------------------------------------------------------------------------------------------
 
     def branches(self, state: BranchState) -> list[BranchWork]:
-        """Those in ``state``, in the order of their votes."""
+        """Return the branches in ``state``, in the order of their votes."""
         rows = self._database.committed().query("SELECT * FROM branch WHERE state = ? ORDER BY rowid", (state.value,))
         return [
             BranchWork(
@@ -123,14 +127,16 @@ class BranchBank(Bank):
 
     @staticmethod
     def has_promise(database: BankDatabase, key: str) -> bool:
-        """Whether a branch of the transfer ``key`` is in doubt in ``database``, which may belong to no process now."""
+        """Return whether a branch of the transfer ``key`` is in doubt in ``database``, which may not belong to a
+        process now.
+        """
         sql = "SELECT 1 FROM branch WHERE key = ? AND state = ?"
         if "branch" not in database.committed().table_names():
             return False
         return bool(list(database.committed().query(sql, (key, BranchState.PREPARED.value))))
 
     def state_of(self, xid: str) -> BranchState | None:
-        """What became of the promise; None: there is none."""
+        """Return the state of the promise, or None."""
         for row in self._database.committed().query("SELECT state FROM branch WHERE xid = ?", (xid,)):
             return BranchState(row["state"])
         return None

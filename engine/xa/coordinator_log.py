@@ -1,19 +1,19 @@
-"""The coordinator's log: what it must still know after a crash.
+"""The coordinator's log, which contains what it must know after a crash.
 
 One file, one line per record, each line with a checksum; the first line that is not whole ends the log (a torn write
-can only hit the end). Records are appended to the page cache; :meth:`CoordinatorLog.flush` makes them durable. What
-has to be flushed, and what not, follows from presumed abort::
+can only hit the end). Records are appended to the page cache; :meth:`CoordinatorLog.flush` makes them durable. Presumed
+abort determines which records have to be flushed::
 
-    started   a process begins; its number is part of every xid     flushed: no xid may come twice
+    started   a process begins; its number is part of every xid     flushed: no xid may be reused
     begun     a global transaction                                  not flushed
-    branch    a resource manager takes part                         not flushed
-    vote      what it voted                                         not flushed
-    decision  commit: with the branches to be told                  flushed before anybody is told
-              rollback                                              not flushed: it is what an unknown xid means
-    ended     every branch has obeyed                               not flushed: else they are told again
+    branch    a resource manager joins                              not flushed
+    vote      its vote                                              not flushed
+    decision  commit: with the branches to notify                  flushed before it is sent
+              rollback                                              not flushed: an unknown xid means rollback
+    ended     every branch has acknowledged                         not flushed: otherwise it is sent again
 
-When the file is full, and at each start, it is written anew without what has ended; so nothing is ever appended behind
-a torn end.
+When the file is full, and at each start, it is rewritten without finished transactions; so nothing is ever appended
+after a torn end.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ _log = logging.getLogger("glassmq.xa")
 
 LOG_PATH = "xa/coordinator.log"
 
-#: One record: flat, texts, numbers and lists of texts.
+#: One record: flat, with texts, numbers and lists of texts.
 Record = Mapping[str, object]
 
 
 class CoordinatorLog:
-    """Opens the log, or makes an empty one. Raises :class:`~engine.runtime.port.DiskFault`.
+    """The log, opened or created empty. Raises :class:`~engine.runtime.port.DiskFault`.
 
-    :ivar records_read: what was found, oldest first.
-    :ivar dropped_bytes: what stood behind the last whole line: the torn end of a write.
+    :ivar records_read: the records found, oldest first.
+    :ivar dropped_bytes: the size of the torn end of a write, after the last whole line.
     :ivar appended: how many records this process appended.
     """
 
@@ -54,25 +54,25 @@ class CoordinatorLog:
         self._flushed = self._end
         self._flushes_running = 0
         if self.dropped_bytes > 0:
-            _log.warning("%s: %d bytes behind the last whole record are left out", path, self.dropped_bytes)
+            _log.warning("%s: %d bytes after the last whole record are left out", path, self.dropped_bytes)
 
     @property
     def end(self) -> int:
-        """Where the next record goes, in bytes."""
+        """Return the position of the next record, in bytes."""
         return self._end
 
     @property
     def size_bytes(self) -> int:
-        """How long the file may get."""
+        """Return the maximum size of the file."""
         return self._file.size_bytes
 
     @property
     def flushed(self) -> int:
-        """Up to where everything is durable, in bytes."""
+        """Return the position up to which everything is durable, in bytes."""
         return self._flushed
 
     def append(self, record: Record) -> None:
-        """Add ``record``. Raises :class:`LogFull`, ``DiskFull``; then nothing was added."""
+        """Append ``record``. Raises :class:`LogFull`, ``DiskFull`` without any effect."""
         line = _line(record)
         if self._end + len(line) > self._file.size_bytes:
             raise LogFull(f"{self._path} has {self._file.size_bytes} bytes, {self._end} are used")
@@ -81,11 +81,11 @@ class CoordinatorLog:
         self.appended += 1
 
     def has_room_for(self, record: Record) -> bool:
-        """Whether ``append`` would find room in the file."""
+        """Return whether ``append`` would find room in the file."""
         return self._end + len(_line(record)) <= self._file.size_bytes
 
     async def flush(self) -> None:
-        """Make durable what was appended so far. Raises ``DiskFault``."""
+        """Make all appended records durable. Raises ``DiskFault``."""
         file, end = self._file, self._end
         self._flushes_running += 1
         try:
@@ -96,9 +96,9 @@ class CoordinatorLog:
             self._flushed = max(self._flushed, end)
 
     def rewrite(self, records: Iterable[Record]) -> None:
-        """Let the log hold ``records`` and nothing else; durable at once.
+        """Replace the content of the log with ``records``, durably.
 
-        Raises :class:`LogFull`, ``DiskFault``: it then holds what it held.
+        Raises :class:`LogFull`, ``DiskFault``: it then has its previous content.
         """
         data = b"".join(_line(record) for record in records)
         size = self._file.size_bytes
@@ -112,7 +112,7 @@ class CoordinatorLog:
         self._end = self._flushed = len(data)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._file.close()
 
 
@@ -122,7 +122,7 @@ def _line(record: Record) -> bytes:
 
 
 def _read(content: bytes) -> tuple[list[Record], int]:
-    """The whole records at the beginning of ``content``, and where they end."""
+    """Return the whole records at the beginning of ``content``, and the position after them."""
     records: list[Record] = []
     end = 0
     while (stop := content.find(b"\n", end)) >= 0:

@@ -1,4 +1,4 @@
-"""What can go wrong in a two-phase commit, beside votes."""
+"""Errors in a two-phase commit other than votes."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from engine.protocol.errors import ProtocolError
 
 
 class XaError(ProtocolError):
-    """Base. The channel answers a request that raises one with its text."""
+    """The base of these errors. The channel answers a request that raises one with its text."""
 
 
 class IllegalTransition(XaError):
-    """Somebody asks for what the state does not allow: a branch that never voted yes cannot be committed."""
+    """A request that the state does not allow: a branch that never voted yes cannot be committed."""
 
 
 class XaRefused(XaError):
-    """The request came too late, or is about something that nobody knows; it had no effect."""
+    """The request was too late, or refers to something unknown; it had no effect."""
 
 
 class LogFull(XaError):

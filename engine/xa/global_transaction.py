@@ -18,7 +18,9 @@ _DECISIONS = {
 
 @dataclass(slots=True)
 class GlobalBranch:
-    """A resource manager that takes part. ``vote`` is what the coordinator has heard of it so far."""
+    """A resource manager that takes part. ``vote`` is the last vote or acknowledgement that the coordinator has
+    received.
+    """
 
     resource: str
     address: str
@@ -27,12 +29,15 @@ class GlobalBranch:
 
 @dataclass(slots=True, eq=False)
 class GlobalTransaction:
-    """:ivar key: the application's name for it.
-    :ivar branches: by resource, in the order in which they registered: that in which they are asked.
+    """A global transaction.
+
+    :ivar key: the application's name for it.
+    :ivar branches: by resource, in the order of their registration, which is also the order of the prepare requests.
     :ivar begun_us: monotonic time; after a restart of the coordinator, that of the restart.
-    :ivar reason: why it is rolled back; empty when nothing went wrong.
-    :ivar voted: set once the votes are counted, or nobody waits for them any more.
-    :ivar told: set once the decision may be told: it is durable, or it is a rollback.
+    :ivar reason: why it is rolled back; empty if nothing went wrong.
+    :ivar voted: set once the votes are counted, or no longer awaited.
+
+    ``told`` is set once the decision may be sent: it is durable, or it is a rollback.
     """
 
     xid: str
@@ -50,21 +55,21 @@ class GlobalTransaction:
 
     @property
     def decision(self) -> Decision:
-        """What may be told of it. A commit that is not durable yet may not."""
+        """Return the decision that may be sent. A commit that is not durable yet may not."""
         return _DECISIONS.get(self.state, Decision.UNDECIDED) if self.told.is_set() else Decision.UNDECIDED
 
     @property
     def is_decided(self) -> bool:
-        """Whether the coordinator has made up its mind, perhaps not told yet."""
+        """Return whether the coordinator has decided, even if the decision is not sent yet."""
         return self.state in _DECISIONS
 
     @property
     def is_prepared(self) -> bool:
-        """Whether all branches voted yes and nothing else was decided since."""
+        """Return whether all branches voted yes and no decision was made since."""
         return self.state in (GlobalState.PREPARED, GlobalState.COMMITTING, GlobalState.COMMITTED)
 
     def records(self) -> list[Record]:
-        """What the log has to hold of it."""
+        """Return the records that the log must contain for it."""
         decision = _DECISIONS.get(self.state)
         lines: list[Record] = [{"kind": "begun", "xid": self.xid, "key": self.key}]
         lines += [branch_record(self.xid, branch) for branch in self.branches.values()]
@@ -77,17 +82,17 @@ class GlobalTransaction:
 
 
 def branch_record(xid: str, branch: GlobalBranch) -> Record:
-    """A resource manager has registered."""
+    """Return the record of a resource manager's registration."""
     return {"kind": "branch", "xid": xid, "resource": branch.resource, "address": branch.address}
 
 
 def vote_record(xid: str, branch: GlobalBranch) -> Record:
-    """A resource manager has voted, or done what was decided."""
+    """Return the record of a resource manager's vote, or of its acknowledgement of the decision."""
     return {"kind": "vote", "xid": xid, "resource": branch.resource, "vote": branch.vote.value}
 
 
 def decision_record(transaction: GlobalTransaction, decision: Decision) -> Record:
-    """With all it takes to carry it out, should the lines before be lost."""
+    """Return the record of a decision, with all that is needed to carry it out if the earlier records are lost."""
     addresses = {branch.resource: branch.address for branch in transaction.branches.values()}
     return {
         "kind": "decision",
@@ -100,7 +105,7 @@ def decision_record(transaction: GlobalTransaction, decision: Decision) -> Recor
 
 
 def read_transactions(records: list[Record], now_us: int) -> tuple[int, dict[str, GlobalTransaction]]:
-    """The number of the last process, and what it had not ended, by xid; those without a decision are ``ACTIVE``."""
+    """Return the number of the last process, and its unfinished transactions by xid; undecided ones are ``ACTIVE``."""
     last_process = 0
     found: dict[str, GlobalTransaction] = {}
     for record in records:

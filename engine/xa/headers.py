@@ -6,19 +6,19 @@ from engine.protocol.command.command_header import CommandHeader, Int64
 
 
 class BeginRequestHeader(CommandHeader):
-    """XA_BEGIN: ``key`` is the application's own name for what it is about to do."""
+    """XA_BEGIN: ``key`` is the application's own name for the transaction."""
 
     key: str
 
 
 class XidHeader(CommandHeader):
-    """The reply to XA_BEGIN, and every request about a whole global transaction or about "your branch of it"."""
+    """The reply to XA_BEGIN, and every request about a global transaction or about the receiver's branch of it."""
 
     xid: str
 
 
 class EnlistRequestHeader(CommandHeader):
-    """XA_ENLIST: do your half of this transfer, as a branch of ``xid``. ``doing`` is ``debit`` or ``credit``."""
+    """XA_ENLIST: run one half of this transfer, as a branch of ``xid``. ``doing`` is ``debit`` or ``credit``."""
 
     xid: str
     doing: str
@@ -29,7 +29,7 @@ class EnlistRequestHeader(CommandHeader):
 
 
 class RegisterBranchRequestHeader(CommandHeader):
-    """XA_REGISTER_BRANCH: the resource manager ``resource``, which listens at ``address``, takes part in ``xid``."""
+    """XA_REGISTER_BRANCH: the resource manager ``resource``, which listens at ``address``, joins ``xid``."""
 
     xid: str
     resource: str
@@ -44,7 +44,8 @@ class VoteResponseHeader(CommandHeader):
 
 
 class DecisionResponseHeader(CommandHeader):
-    """The reply to XA_COMMIT_GLOBAL, XA_ROLLBACK_GLOBAL and XA_QUERY_DECISION: see :class:`~engine.xa.states.Decision`.
+    """The reply to XA_COMMIT_GLOBAL, XA_ROLLBACK_GLOBAL and XA_QUERY_DECISION, with a
+    :class:`~engine.xa.states.Decision`.
 
     ``reason`` says why it is a rollback.
     """

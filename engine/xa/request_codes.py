@@ -1,6 +1,6 @@
-"""What the frames of the two-phase commit ask for.
+"""The request codes of the two-phase commit.
 
-The numbers lie outside of what RocketMQ uses (its request codes end below 2,000; 9000 and above are ours).
+The numbers are outside RocketMQ's (its request codes end below 2,000; 9000 and above are GlassMQ's).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class XaRequestCode(IntEnum):
-    """See :mod:`engine.xa` for who sends which, and when."""
+    """The request codes; :mod:`engine.xa` describes their senders and their order."""
 
     XA_BEGIN = 9001
     XA_ENLIST = 9002

@@ -1,11 +1,12 @@
 """A resource manager (RM): a bank with its database, which takes part in global transactions.
 
-A branch goes through phase one in three steps: it waits for the lock on its account, it does its work, it writes down
-what it will post and votes yes. From then on it is in doubt: only the coordinator's word ends it, and until then the
-lock stays. A new process finds its promises in the database and holds their locks again before it lets anybody in.
+A branch goes through phase one in three steps: it waits for the lock on its account, does its work, then records
+durably what it will post and votes yes. From then on it is in doubt: only the coordinator's decision ends it, and until
+then the lock is kept. A new process finds its promises in the database and acquires their locks before it serves
+clients.
 
-RocketMQ's producer and broker play this part for transactional messages, but without locks: see
-:mod:`engine.client.producer.transaction_mq_producer`.
+RocketMQ's producer and broker have this role for transactional messages, but without locks
+(:mod:`engine.client.producer.transaction_mq_producer`).
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("glassmq.xa")
 
-#: Branches that are over and still shown.
+#: The number of finished branches that are still shown.
 ENDED_KEPT = 32
 
 
@@ -57,7 +58,7 @@ class Branch:
     """This resource manager's part of a global transaction.
 
     :ivar since_us: monotonic time of the last change of state; after a restart, that of the restart.
-    :ivar reason: why it is rolled back, or the vote was no.
+    :ivar reason: why it is rolled back, or why the vote was no.
     :ivar voted: set once the vote is known.
     """
 
@@ -69,24 +70,25 @@ class Branch:
 
     @property
     def xid(self) -> str:
-        """The global transaction."""
+        """Return the id of the global transaction."""
         return self.work.xid
 
     @property
     def account(self) -> str:
-        """What it locks."""
+        """Return the account that it locks."""
         return self.work.account
 
 
 class ResourceManager:
-    """:param name: as the coordinator knows it.
+    """A resource manager.
+
+    :param name: its name at the coordinator.
     :param bank: its accounts and promises.
     :param work_ms: how long the work of a branch takes, while the account is locked.
     :param on_changed: called with each branch right after its state has changed.
-
-    :ivar open: the branches that are not over, by xid.
-    :ivar ended: the newest ones that are.
-    :ivar locks: on its accounts.
+    :ivar open: the unfinished branches, by xid.
+    :ivar ended: the newest finished ones.
+    :ivar locks: the locks on its accounts.
     """
 
     def __init__(
@@ -118,7 +120,7 @@ class ResourceManager:
     # --- life --------------------------------------------------------------------------------------------------------
 
     async def start(self, host: str, port: int) -> None:
-        """Lock what is in doubt, then listen. Raises ``AddressInUse``."""
+        """Lock the accounts of branches in doubt, then listen. Raises ``AddressInUse``."""
         for work in self.bank.branches(BranchState.PREPARED):
             branch = self.open[work.xid] = Branch(work, self._now_us(), BranchState.PREPARED)
             branch.voted.set()
@@ -130,7 +132,7 @@ class ResourceManager:
         )
 
     async def shutdown(self) -> None:
-        """Stop. What is in doubt stays so."""
+        """Stop. Branches in doubt stay in doubt."""
         await self._background.stop()
         await self._client.shutdown()
         await self._server.shutdown()
@@ -138,12 +140,12 @@ class ResourceManager:
 
     @property
     def address(self) -> str:
-        """``"ip:port"``, once started."""
+        """Return the ``"ip:port"``, once started."""
         return self._server.address
 
     @property
     def in_doubt(self) -> list[Branch]:
-        """Those that voted yes and wait for the word, oldest first."""
+        """Return the branches that voted yes and wait for the decision, oldest first."""
         return [branch for branch in self.open.values() if branch.state is BranchState.PREPARED]
 
     def _now_us(self) -> int:
@@ -189,7 +191,7 @@ class ResourceManager:
     async def _prepare(self, header: XidHeader) -> VoteResponseHeader:
         branch = self.open.get(header.xid)
         if branch is None:
-            # Ended, or enlisted with a process that is no more.
+            # Finished, or enlisted with a previous process.
             is_prepared = self.bank.state_of(header.xid) is BranchState.COMMITTED
             return VoteResponseHeader(is_prepared, "" if is_prepared else "it has no such branch (any more)")
         if branch.state is BranchState.ENLISTED:
@@ -200,7 +202,7 @@ class ResourceManager:
         return VoteResponseHeader(is_prepared, branch.reason)
 
     async def _prepare_branch(self, branch: Branch) -> None:
-        """To the vote: prepared, or rolled back. It may be rolled back from outside at any await."""
+        """Run a branch up to its vote: prepared, or rolled back. It may be rolled back from outside at any await."""
         self._move(branch, BranchEvent.LOCK)
         await step("waits for the lock on the account")
         if not branch.state.is_final:
@@ -216,7 +218,7 @@ class ResourceManager:
         if not branch.state.is_final:
             self._promise(branch)
         if branch.state.is_final:
-            # Also a lock that was granted when the branch was over already.
+            # Also release a lock that was granted after the branch was finished.
             self.locks.release(branch.account, branch.xid)
 
     def _promise(self, branch: Branch) -> None:
@@ -228,7 +230,7 @@ class ResourceManager:
             branch.voted.set()
 
     def _give_up(self, branch: Branch, reason: str) -> None:
-        """A no: nothing was promised, so nobody has to be asked."""
+        """Vote no: nothing was promised, so the coordinator need not be asked."""
         branch.reason = reason
         self._move(branch, BranchEvent.ROLLBACK)
 
@@ -243,17 +245,17 @@ class ResourceManager:
         self._obey(header.xid, Decision.ROLLBACK)
 
     def _obey(self, xid: str, decision: Decision) -> None:
-        """Do what was decided, once. Raises :class:`XaError`: then the coordinator asks again."""
+        """Carry out the decision, once. Raises :class:`XaError`: then the coordinator sends it again."""
         branch = self.open.get(xid)
         event = BranchEvent.COMMIT if decision is Decision.COMMIT else BranchEvent.ROLLBACK
         about = f"branch {xid} at {self.name}"
         if branch is None:
             state = self.bank.state_of(xid)
-            # Told again what it has done already, or to forget what it never promised.
+            # A repeated order, or a rollback of something that was never promised.
             if (state is BranchState.COMMITTED) is (decision is Decision.COMMIT):
                 return
             raise IllegalTransition(f"{about} is {state or 'unknown'}: {event!s} is not allowed")
-        # What is not allowed is refused before anything is written.
+        # A forbidden order is refused before anything is written.
         next_state(BRANCH_TRANSITIONS, branch.state, event, about)
         if branch.state is BranchState.PREPARED:
             self._write_end(branch, decision)
@@ -272,7 +274,7 @@ class ResourceManager:
             raise XaError(f"{self.name} cannot write the end of {branch.xid}: {error}") from error
 
     async def _ask_about_doubts(self) -> None:
-        """Whoever hears nothing asks: the order may be lost, the coordinator may have been started anew."""
+        """Query the decisions of branches in doubt: the order may be lost, or the coordinator restarted."""
         overdue_us = self._now_us() - self.config.query_interval_ms * 1_000
         for branch in self.in_doubt:
             if branch.since_us > overdue_us:
@@ -291,7 +293,9 @@ class ResourceManager:
     # --- the bank's own business -------------------------------------------------------------------------------------
 
     async def look_up_balance(self, account: str, customer: str) -> int | None:
-        """Somebody at the cash machine: one bank, no coordinator, but the same lock. None: it was not free in time."""
+        """Look up a balance like a customer at a cash machine: without the coordinator, but with the lock. None: lock
+        timeout.
+        """
         if not await self.locks.acquire(account, customer, self.config.lock_wait_timeout_ms):
             return None
         try:
@@ -301,7 +305,7 @@ class ResourceManager:
 
 
 def _work_of(header: EnlistRequestHeader) -> BranchWork:
-    """Raises :class:`XaRefused` for what is no half of a transfer."""
+    """Return the work in a request. Raises :class:`XaRefused` if it is not half of a transfer."""
     allowed = (Doing.DEBIT.value, Doing.CREDIT.value)
     if header.doing not in allowed:
         raise XaRefused(f"doing {header.doing!r} is not allowed; allowed: {', '.join(allowed)}")

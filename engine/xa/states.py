@@ -1,4 +1,4 @@
-"""The states of a global transaction and of a branch, as tables. What is not in a table cannot happen, and raises.
+"""The states of a global transaction and of a branch, as tables. A transition that is not in a table raises an error.
 
 Global, at the coordinator::
 
@@ -6,7 +6,7 @@ Global, at the coordinator::
        |               |--one no--> refused     |
        '---------------+--------------+---------'--rollback--> rolling-back --all done--> rolled-back
 
-Branch, at its resource manager; only *prepared* survives a crash of the process as something undecided::
+Branch, at its resource manager; *prepared* is the only undecided state that survives a crash of the process::
 
     enlisted --lock--> waiting --work--> executing --vote yes--> prepared --commit--> committed
        '-----------------+----------------+------------------------'--rollback--> rolled-back
@@ -22,7 +22,7 @@ from engine.xa.errors import IllegalTransition
 
 
 class Decision(StrEnum):
-    """What becomes of a global transaction."""
+    """The decision about a global transaction."""
 
     COMMIT = "commit"
     ROLLBACK = "rollback"
@@ -30,7 +30,7 @@ class Decision(StrEnum):
 
 
 class GlobalState(StrEnum):
-    """Where the coordinator stands with a global transaction."""
+    """The state of a global transaction at the coordinator."""
 
     ACTIVE = "active"
     VOTING = "voting"
@@ -43,12 +43,12 @@ class GlobalState(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether every branch has done what was decided."""
+        """Return whether every branch has carried out the decision."""
         return self in (GlobalState.COMMITTED, GlobalState.ROLLED_BACK)
 
 
 class GlobalEvent(StrEnum):
-    """What moves a global transaction."""
+    """The events that change the state of a global transaction."""
 
     VOTE = "vote"
     ALL_YES = "all yes"
@@ -73,7 +73,7 @@ GLOBAL_TRANSITIONS: Mapping[tuple[GlobalState, GlobalEvent], GlobalState] = {
 
 
 class BranchState(StrEnum):
-    """Where a resource manager stands with its branch."""
+    """The state of a branch at its resource manager."""
 
     ENLISTED = "enlisted"
     WAITING = "waiting"
@@ -84,12 +84,12 @@ class BranchState(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Whether the branch is over and holds no lock."""
+        """Return whether the branch is finished and holds no lock."""
         return self in (BranchState.COMMITTED, BranchState.ROLLED_BACK)
 
 
 class BranchEvent(StrEnum):
-    """What moves a branch."""
+    """The events that change the state of a branch."""
 
     LOCK = "lock"
     WORK = "work"
@@ -111,13 +111,13 @@ BRANCH_TRANSITIONS: Mapping[tuple[BranchState, BranchEvent], BranchState] = {
 
 
 class BranchVote(StrEnum):
-    """What the coordinator has heard of a branch."""
+    """The state of a branch as known to the coordinator."""
 
-    #: Registered; not asked yet, or no answer yet.
+    #: Registered; not asked yet, or no reply yet.
     NONE = "none"
     YES = "yes"
     NO = "no"
-    #: It has done what was decided.
+    #: It has carried out the decision.
     DONE = "done"
 
 
@@ -126,7 +126,9 @@ _Event = TypeVar("_Event", bound=StrEnum)
 
 
 def next_state(table: Mapping[tuple[_State, _Event], _State], state: _State, event: _Event, about: str) -> _State:
-    """The state after ``event``. Raises :class:`IllegalTransition`, which names ``about`` and what is allowed."""
+    """Return the state after ``event``. Raises :class:`IllegalTransition`, which names ``about`` and what is
+    allowed.
+    """
     after = table.get((state, event))
     if after is None:
         allowed = ", ".join(known for before, known in table if before is state) or "nothing"

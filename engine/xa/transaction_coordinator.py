@@ -1,11 +1,12 @@
-"""The transaction coordinator (TC): keeps global transactions and their branches, and drives them to one end.
+"""The transaction coordinator (TC), which tracks global transactions and their branches, and completes them
+consistently.
 
-Its one promise: no two branches of a transaction end differently, whatever crashes. It can keep it because a commit is
-durable before anybody is told (:mod:`engine.xa.coordinator_log`), because a branch that voted yes waits for the word,
-and because an order is sent again until it is acknowledged. Its one weakness: while it is down nobody else may decide.
+It guarantees that no two branches of a transaction end differently, whatever crashes: a commit is durable before it is
+sent (:mod:`engine.xa.coordinator_log`), a branch that voted yes waits for the decision, and an order is sent again
+until it is acknowledged. Its weakness: while it is down, no other process may decide.
 
-In RocketMQ the broker plays a part like this one for transactional messages; see
-:mod:`engine.broker.transactions.end_transaction_processor`.
+In RocketMQ the broker has a similar role for transactional messages
+(:mod:`engine.broker.transactions.end_transaction_processor`).
 """
 
 from __future__ import annotations
@@ -52,16 +53,17 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("glassmq.xa")
 
-#: Transactions that are over and still shown.
+#: The number of finished transactions that are still shown.
 ENDED_KEPT = 32
 
 
 class TransactionCoordinator:
-    """:param name: part of every xid.
-    :param on_changed: called with each global transaction when it begins, and right after its state has changed.
+    """A transaction coordinator.
 
-    :ivar open: the transactions that are not over, by xid.
-    :ivar ended: the newest ones that are; ``ended_count``: how many this process has brought to their end.
+    :param name: part of every xid.
+    :param on_changed: called with each global transaction when it begins, and right after its state has changed.
+    :ivar open: the unfinished transactions, by xid.
+    :ivar ended: the newest finished ones; ``ended_count``: how many this process has finished.
     :ivar process: number of this process, from 1.
     :ivar log: None before ``start``.
     """
@@ -91,7 +93,7 @@ class TransactionCoordinator:
     # --- life --------------------------------------------------------------------------------------------------------
 
     async def start(self, host: str, port: int) -> None:
-        """Take over what the last process left, then listen. Raises ``DiskFault``, ``AddressInUse``."""
+        """Take over the state of the last process, then listen. Raises ``DiskFault``, ``AddressInUse``."""
         self.log = CoordinatorLog(self._runtime.disk, self.config.log_file_bytes)
         self.process, self.open = read_transactions(self.log.records_read, self._now_us())
         self.process += 1
@@ -101,12 +103,12 @@ class TransactionCoordinator:
             if transaction.is_decided:
                 self._carry_out(transaction)
             else:
-                # Presumed abort. Nobody was told anything, so nobody can have relied on it.
-                self._decide_rollback(transaction, "the coordinator was started anew before there was a decision")
+                # Presumed abort: no decision was sent, so no process can have relied on one.
+                self._decide_rollback(transaction, "the coordinator was restarted before there was a decision")
         self._background.every(self.config.timeout_scan_interval_ms, self._scan_timeouts, "timeout scan")
 
     async def shutdown(self) -> None:
-        """Stop. What is open goes on with the next process."""
+        """Stop. Unfinished transactions continue in the next process."""
         await self._background.stop()
         await self._client.shutdown()
         await self._server.shutdown()
@@ -115,12 +117,12 @@ class TransactionCoordinator:
 
     @property
     def address(self) -> str:
-        """``"ip:port"``, once started."""
+        """Return the ``"ip:port"``, once started."""
         return self._server.address
 
     @property
     def transactions(self) -> list[GlobalTransaction]:
-        """Those that are over (the newest) and those that are not, oldest first."""
+        """Return the newest finished transactions and all unfinished ones, oldest first."""
         return [*self.ended, *self.open.values()]
 
     def _move(self, transaction: GlobalTransaction, event: GlobalEvent) -> None:
@@ -132,14 +134,14 @@ class TransactionCoordinator:
             self._on_changed(transaction)
 
     def _records(self) -> list[Record]:
-        """All that the log has to hold now."""
+        """Return all records that the log must contain now."""
         records: list[Record] = [{"kind": "started", "process": self.process}]
         for transaction in self.open.values():
             records += transaction.records()
         return records
 
     def _append(self, record: Record) -> None:
-        """Raises :class:`LogFull`, also where the disk is."""
+        """Append a record. Raises :class:`LogFull`, also if the disk is full."""
         assert self.log is not None, "the coordinator was not started"
         try:
             if not self.log.has_room_for(record):
@@ -149,7 +151,7 @@ class TransactionCoordinator:
             raise LogFull(str(error)) from error
 
     def _note(self, record: Record) -> None:
-        """Append what presumed abort can do without: where there is no room, it is left out."""
+        """Append a record that presumed abort does not need; it is left out if there is no room."""
         try:
             self._append(record)
         except LogFull as error:
@@ -201,7 +203,7 @@ class TransactionCoordinator:
         return VoteResponseHeader(transaction.is_prepared, transaction.reason)
 
     def _ask_for_votes(self, transaction: GlobalTransaction) -> None:
-        """Ask one branch after the other, without waiting in between: they work at the same time."""
+        """Ask one branch after the other, without waiting in between: they work in parallel."""
         if not transaction.branches:
             self._count_votes(transaction, "nobody takes part")
         for branch in transaction.branches.values():
@@ -211,13 +213,13 @@ class TransactionCoordinator:
         await step("asks for a vote")
         problem = await self._vote_of(transaction, branch)
         if transaction.state is GlobalState.VOTING:
-            # Else another branch has said no already, or it was rolled back: the vote comes too late to count.
+            # Otherwise another branch has voted no already, or it was rolled back: the vote is too late to count.
             branch.vote = BranchVote.NO if problem else BranchVote.YES
             self._note(vote_record(transaction.xid, branch))
             self._count_votes(transaction, problem)
 
     def _count_votes(self, transaction: GlobalTransaction, problem: str) -> None:
-        """A no, and why, decides at once; else all have to be there."""
+        """Count a vote: a no, with its reason, decides immediately; otherwise all votes are needed."""
         if problem:
             transaction.reason = problem
             self._move(transaction, GlobalEvent.ONE_NO)
@@ -227,7 +229,7 @@ class TransactionCoordinator:
             transaction.voted.set()
 
     async def _vote_of(self, transaction: GlobalTransaction, branch: GlobalBranch) -> str:
-        """Why it is not a yes; empty when it is. Silence is a no."""
+        """Return why a vote is not a yes; "" if it is. A missing reply is a no."""
         request = RemotingCommand.request(XaRequestCode.XA_PREPARE_BRANCH, XidHeader(transaction.xid))
         try:
             reply = await self._client.call(branch.address, request, self.config.prepare_timeout_ms)
@@ -258,7 +260,7 @@ class TransactionCoordinator:
         except LogFull as error:
             self._decide_rollback(transaction, f"the decision cannot be written down: {error}")
             return
-        # From here on it can only be committed; but nobody may hear of it before it is durable.
+        # From here on it can only be committed; but no process may learn that before it is durable.
         self._move(transaction, GlobalEvent.COMMIT)
         await step("makes the decision durable")
         await self._flush()
@@ -271,7 +273,7 @@ class TransactionCoordinator:
             try:
                 return await self.log.flush()
             except DiskFault as error:
-                # Nobody was told yet. To go back now would be wrong if the record did reach the disk.
+                # Nothing was sent yet. Rolling back now would be wrong if the record did reach the disk.
                 _log.error("the decision waits for the disk: %s", error)
                 await asyncio.sleep(self.config.order_again_ms / 1_000)
 
@@ -292,7 +294,7 @@ class TransactionCoordinator:
         self._carry_out(transaction)
 
     def _scan_timeouts(self) -> None:
-        """Roll back what its manager has left alone for too long."""
+        """Roll back transactions that their manager has left undecided for too long."""
         limit_us = self.config.transaction_timeout_ms * 1_000
         for transaction in list(self.open.values()):
             if not transaction.is_decided and self._now_us() - transaction.begun_us >= limit_us:
@@ -301,7 +303,7 @@ class TransactionCoordinator:
     # --- phase two ---------------------------------------------------------------------------------------------------
 
     def _carry_out(self, transaction: GlobalTransaction) -> None:
-        """Tell every branch, each until it has acknowledged."""
+        """Send the decision to every branch until it has acknowledged."""
         waiting = [branch for branch in transaction.branches.values() if branch.vote is not BranchVote.DONE]
         if not waiting:
             self._end(transaction)
@@ -343,9 +345,9 @@ class TransactionCoordinator:
 
     @answers(XaRequestCode.XA_QUERY_DECISION, XidHeader)
     def _query_decision(self, header: XidHeader) -> DecisionResponseHeader:
-        """A branch asks. Of what nobody knows any commit, abort is presumed.
+        """Answer a branch's query. For a transaction without a known commit, abort is presumed.
 
-        That misleads no branch: a commit is forgotten only when all branches have obeyed.
+        That misleads no branch: a commit is only forgotten when all branches have acknowledged it.
         """
         try:
             return _answer(self._find_or_remember(header.xid))
@@ -353,7 +355,9 @@ class TransactionCoordinator:
             return DecisionResponseHeader(Decision.ROLLBACK.value, str(unknown))
 
     def _find_or_remember(self, xid: str) -> GlobalTransaction:
-        """Of the open ones or of those that are over. Raises :class:`XaRefused`: a manager may ask too late."""
+        """Return the transaction, unfinished or finished. Raises :class:`XaRefused`, because a manager may ask too
+        late.
+        """
         for transaction in reversed(self.ended):
             if transaction.xid == xid:
                 return transaction

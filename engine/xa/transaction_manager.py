@@ -1,7 +1,7 @@
-"""The transaction manager (TM): the application's side. It says what belongs together, and orders how it ends.
+"""The transaction manager (TM), on the application's side, which groups operations and orders commit or rollback.
 
-It keeps nothing on a disk: a transaction whose manager is gone is rolled back by the coordinator when its time is up.
-In RocketMQ the producer of transactional messages plays this part.
+It stores nothing on disk: a transaction whose manager is gone is rolled back by the coordinator when its timeout
+expires. In RocketMQ the producer of transactional messages has this role.
 """
 
 from __future__ import annotations
@@ -40,17 +40,17 @@ _log = logging.getLogger("glassmq.xa")
 
 
 class Outcome(StrEnum):
-    """How a transaction ended, as its manager knows it."""
+    """The outcome of a transaction, as its manager knows it."""
 
     COMMITTED = "committed"
     ROLLED_BACK = "rolled-back"
-    #: The coordinator does not answer, or has forgotten: the manager cannot tell.
+    #: The coordinator does not answer, or has forgotten the transaction: the outcome is unknown.
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class TransactionResult:
-    """``xid`` is empty when it was never begun; ``reason`` says why it was not committed."""
+    """The result of a transaction. ``xid`` is empty if it was never begun; ``reason`` says why it was not committed."""
 
     xid: str
     outcome: Outcome
@@ -58,8 +58,10 @@ class TransactionResult:
 
 
 class TransactionManager:
-    """:param coordinator_address: ``"ip:port"``.
-    :param on_phase: called with key, xid and what the manager does next, for pictures.
+    """A transaction manager.
+
+    :param coordinator_address: ``"ip:port"``.
+    :param on_phase: called with key, xid and the manager's next step, for diagrams.
     """
 
     def __init__(
@@ -77,13 +79,13 @@ class TransactionManager:
         self._on_phase = on_phase
 
     async def shutdown(self) -> None:
-        """Close the connections; what is under way fails."""
+        """Close the connections; transactions in progress fail."""
         await self._client.shutdown()
 
     async def transfer(self, transfer: Transfer, from_address: str, to_address: str) -> TransactionResult:
         """Debit at the one resource manager and credit at the other, or neither.
 
-        Never raises for what network and others do: see the result.
+        Never raises for faults of the network or of peers: the result reports them.
         """
         xid, key = "", transfer.key
         branches = ((from_address, Doing.DEBIT), (to_address, Doing.CREDIT))
@@ -110,7 +112,7 @@ class TransactionManager:
         return await self._order(key, xid, order, reason)
 
     async def _order(self, key: str, xid: str, order: Decision, reason: str) -> TransactionResult:
-        """Give the order until it is answered; what counts is the answer."""
+        """Send the order until it is answered, and return the answer."""
         is_commit = order is Decision.COMMIT
         code = XaRequestCode.XA_COMMIT_GLOBAL if is_commit else XaRequestCode.XA_ROLLBACK_GLOBAL
         give_up_us = self._runtime.clock.monotonic_us() + self.config.order_for_ms * 1_000
@@ -137,7 +139,7 @@ class TransactionManager:
             self._on_phase(key, xid, phase)
 
     async def _call(self, address: str, request: RemotingCommand, timeout_ms: int | None = None) -> RemotingCommand:
-        """Raises ``RemotingError``; :class:`XaRefused` with the other side's reason."""
+        """Call a peer. Raises ``RemotingError``; :class:`XaRefused` with the peer's reason."""
         reply = await self._client.call(address, request, timeout_ms or self.config.call_timeout_ms)
         if reply.code != ResponseCode.SUCCESS:
             raise XaRefused(reply.remark or f"code {reply.code}")

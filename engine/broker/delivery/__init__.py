@@ -1,1 +1,1 @@
-"""How messages reach consumers: checks, holding, delay, retries, dead letters."""
+"""Delivery of messages to consumers: checks, long polling, delays, retries and dead letters."""

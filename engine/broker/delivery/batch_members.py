@@ -1,11 +1,11 @@
-"""Makes stored messages of the messages in a batch body (RocketMQ: ``CommitLog.MessageExtEncoder.encode`` for a
-``MessageExtBatch``, and what ``checkMessageAndReturnSize`` later finds in them for the dispatcher).
+"""The conversion of a batch body's messages to stored messages (RocketMQ: ``CommitLog.MessageExtEncoder.encode`` for a
+``MessageExtBatch``, and the parts that ``checkMessageAndReturnSize`` later extracts for the dispatcher).
 
-What consume queue and index hold of a message is read from its properties as they are stored: its own, and behind them
-those of the batch, which win where both have a name.
+Consume queue and index use a message's properties as they are stored: its own, followed by those of the batch, which
+win if both have a name.
 
-The messages of one batch mostly have the same properties but for the value of UNIQ_KEY. So what stands before and after
-that value is read once, and again only where a message differs.
+The messages of one batch mostly have the same properties except for the value of UNIQ_KEY. So the text before and after
+that value is parsed once, and again only for a message that differs.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _UNIQUE_KEY_ASSIGNED: Final = (PROPERTY_UNIQUE_KEY + NAME_VALUE_SEPARATOR).encod
 
 
 def batch_members(batched: Iterable[BatchedMessage], tail: bytes) -> list[BatchMember]:
-    """``batched`` with ``tail``, the properties that all of them share, behind their own."""
+    """Return the members of a batch; ``tail``, the properties that all of them share, follows their own."""
     members: list[BatchMember] = []
     is_known, before, after = False, b"", b""
     tags_code, keys, joint_tail = 0, "", tail
@@ -52,8 +52,9 @@ def batch_members(batched: Iterable[BatchedMessage], tail: bytes) -> list[BatchM
 
 
 def _around_unique_key(own: bytes, tail: bytes, unique_key: str) -> tuple[bool, bytes, bytes]:
-    """What stands before and after the value of UNIQ_KEY in a message's properties, and whether it would mean the same
-    around another one: the name is whole, and nothing overrides it.
+    """Return whether the properties around UNIQ_KEY mean the same with another value, and the text before and after it.
+
+    They do if the name is whole and no later property overrides it.
     """
     before, assigned, rest = own.partition(_UNIQUE_KEY_ASSIGNED)
     value, separator, after = rest.partition(_SEPARATOR)

@@ -1,12 +1,12 @@
-"""What the broker asks of connected consumers on behalf of a tool (RocketMQ: ``Broker2Client``).
+"""Requests of the broker to connected consumers, mostly on behalf of a tool (RocketMQ: ``Broker2Client``).
 
 A reset of offsets is carried out by the group's members: each drops its queues, waits 10 s for its listeners, stores
-the new offsets and begins anew. That is why the group must be online; of a group that is not, tools change the stored
-offsets themselves. RocketMQ 4.9 leaves the stored offsets to the members alone. Here the broker stores the new ones
-too, and takes no older ones for a while. Members that pull for themselves do not follow a reset, so theirs stay.
+the new offsets and starts again. That is why the group must be online; for an offline group, tools change the stored
+offsets themselves. RocketMQ 4.9 leaves the stored offsets to the members alone. Here the broker also stores the new
+ones, and accepts no older ones for a while. Pull consumers do not follow a reset, so their offsets stay.
 
-Simplified: members are told one after the other without waiting (oneway), as there; questions are put to all members at
-once instead of one after the other.
+Simplified: members are notified one after the other without waiting (oneway), as in RocketMQ; queries go to all members
+in parallel instead of one after the other.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ STATUS_TIMEOUT_MS = 5_000
 #: The first protocol versions (``MQVersion``) that understand 220 and 221, and 307 and 309.
 V3_0_7_SNAPSHOT = 28
 V3_1_8_SNAPSHOT = 62
-#: The newest offset instead of a time.
+#: The timestamp that means the newest offset instead of a time.
 LATEST = -1
 
 
@@ -58,23 +58,23 @@ class BrokerToClient:
     topics: TopicConfigManager
     offsets: ConsumerOffsetManager
     consumers: ConsumerManager
-    #: Groups whose members must be told in this turn of the loop that the membership changed.
+    #: Groups whose members must be notified of a membership change in this turn of the loop.
     _changed_groups: dict[str, None] = field(default_factory=dict)
 
     # ------------------------------------------------------------------------------ news
 
     def notify_consumer_ids_changed(self, group: str) -> None:
-        """Members of ``group`` must hear of a change (RocketMQ: ``DefaultConsumerIdsChangeListener``).
+        """Notify the members of ``group`` of a change (RocketMQ: ``DefaultConsumerIdsChangeListener``).
 
-        Changes of one moment are told together: when 1,000 members come back at once, each hears of it a few times and
-        not 1,000 times.
+        Changes within one turn of the loop are combined: when 1,000 members reconnect together, each is notified a few
+        times and not 1,000 times.
         """
         if not self._changed_groups:
             asyncio.get_running_loop().call_soon(self._notify_changed_groups)
         self._changed_groups[group] = None
 
     def _notify_changed_groups(self) -> None:
-        """Tell all members to rebalance."""
+        """Ask all members to rebalance."""
         groups = list(self._changed_groups)
         self._changed_groups.clear()
         for group in groups:
@@ -88,11 +88,11 @@ class BrokerToClient:
     def reset_offset(
         self, topic: str, group: str, timestamp_ms: int, *, is_force: bool, language: int
     ) -> dict[MessageQueue, int]:
-        """Tell all members of ``group`` to go on at the messages of ``timestamp_ms`` (:data:`LATEST`: at the end).
+        """Have all members of ``group`` continue at the messages of ``timestamp_ms`` (:data:`LATEST`: at the end).
 
-        Without ``is_force`` a queue only goes back. ``language`` of the tool decides the body, as in RocketMQ. A group
+        Without ``is_force`` a queue only moves back. The tool's ``language`` decides the body, as in RocketMQ. A group
         whose members have subscribed to the topic needs no stored offset: they store the first one after 10 s. RocketMQ
-        refuses until then, and of several brokers some have reset already. Returns where the queues shall begin. Raises
+        refuses until then, and of several brokers some have reset already. Returns the new offsets. Raises
         :class:`RequestRefused`.
         """
         info = self.consumers.get_consumer_group_info(group)
@@ -113,10 +113,10 @@ class BrokerToClient:
         is_cpp = language == LanguageCode.CPP
         body = ResetOffsetBodyForC(offsets).to_json() if is_cpp else ResetOffsetBody(offsets).to_json()
         for member in members:
-            # As captured: isForce does not travel on.
+            # As captured: isForce is not forwarded.
             header = ResetOffsetRequestHeader(topic, group, timestamp_ms, is_force=False)
             member.channel.send_oneway(RemotingCommand.request(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, header, body))
-            logger.info("%s of group %s is told new offsets of %s", member.client_id, group, topic)
+            logger.info("%s of group %s is notified of new offsets of %s", member.client_id, group, topic)
         return offsets
 
     def _offsets_to_reset(
@@ -141,7 +141,7 @@ class BrokerToClient:
     # ------------------------------------------------------------------------------ questions
 
     async def consumer_status(self, topic: str, group: str, client_id: str | None) -> GetConsumerStatusBody:
-        """The offsets of ``topic`` that each member of ``group`` has noted, or only ``client_id``.
+        """Return the offsets of ``topic`` that each member of ``group`` has, or only ``client_id``.
 
         A member that does not answer is left out. Raises :class:`RequestRefused`.
         """
@@ -169,7 +169,7 @@ class BrokerToClient:
     async def call_consumer(
         self, request: RemotingCommand, group: str, client_id: str, ext_fields: dict[str, str], body: bytes
     ) -> RemotingCommand:
-        """Ask one member what ``request`` asks; its answer, to be sent on. Raises :class:`RequestRefused`."""
+        """Forward ``request`` to one member and return its answer. Raises :class:`RequestRefused`."""
         info = self.consumers.get_consumer_group_info(group)
         member = None if info is None else info.find_client(client_id)
         if member is None:

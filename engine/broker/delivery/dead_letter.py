@@ -1,18 +1,18 @@
 """A dead letter, and the message that it is resent as (RocketMQ: nothing in the broker; the dashboard's "resend").
 
-A dead letter lies in %DLQ%group and stays there: a log is only ever appended to. To resend it means to send a new
-message with the same body, keys, tags and user properties, to one of two places::
+A dead letter is stored in %DLQ%group and stays there, because the log is append-only. Resending it means sending a new
+message with the same body, keys, tags and user properties to one of two topics::
 
-    topic   the topic that it first had (RETRY_TOPIC): every group that subscribes to it gets the message, also those
+    topic   its first topic (RETRY_TOPIC): every group that subscribes to it gets the message, also those
             that have consumed it before. The newer dashboard does this.
     group   %RETRY%group: only the group that failed gets it, under the name of its first topic.
 
 The older dashboard and mqadmin (CONSUME_MESSAGE_DIRECTLY, 309) do a third thing: the broker has one member call its
-listener with the dead letter, and nothing is stored; if it fails again, nobody tries again. Here a resent message is a
-message like any other: it is retried, and may die once more.
+listener with the dead letter, and nothing is stored; if it fails again, there is no retry. Here a resent message is a
+message like any other: it is retried, and may become a dead letter again.
 
-What says that a dead letter was resent is the new message: its property RESENT_DEAD_LETTER is the offset message id of
-the dead letter. Both have the same unique id, and that is in the index, so the new message is found from the old one.
+The new message records that a dead letter was resent: its property RESENT_DEAD_LETTER is the dead letter's offset
+message id. Both have the same unique id, and that is in the index, so the new message is found from the old one.
 """
 
 from __future__ import annotations
@@ -58,14 +58,15 @@ from engine.texts import Text
 
 #: The producer group that a resent message names.
 RESEND_PRODUCER_GROUP = "glassmq_dead_letters"
-#: Copies of one message in one topic that are looked at: 16 retries, and as many again after each of some resends.
+#: The maximum number of copies of a message in one topic that are examined: 16 retries, and as many again after each of
+#: some resends.
 COPIES_MAX = 128
-#: Any number but 0: a retry topic takes a message that may be retried at all; then the consumer's own limit counts.
+#: Any number but 0: a retry topic accepts a message that may be retried at all; then the consumer's own limit applies.
 _MAX_RECONSUME_TIMES = 16
 _ANY_QUEUE = -1
 _IDS_NAMED_MAX = 5
 
-#: What belongs to the way that the message went, not to the message.
+#: Properties that belong to the message's route, not to the message.
 _LEFT_BEHIND = (
     PROPERTY_DELAY_TIME_LEVEL,
     PROPERTY_REAL_TOPIC,
@@ -79,7 +80,7 @@ _LEFT_BEHIND = (
     PROPERTY_CLUSTER,
     PROPERTY_MSG_REGION,
     PROPERTY_TRACE_ON,
-    # A committed message keeps these; with them it would be taken for a half message.
+    # A committed message keeps these; with them it would be treated as a half message.
     PROPERTY_TRANSACTION_PREPARED,
     PROPERTY_PRODUCER_GROUP,
     PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET,
@@ -90,7 +91,7 @@ _LEFT_BEHIND = (
 
 @dataclass(frozen=True, slots=True)
 class Resent:
-    """Where the new message of a dead letter lies."""
+    """The position of the new message for a dead letter."""
 
     dead: MessageExt
     topic: str
@@ -99,28 +100,30 @@ class Resent:
 
 
 class ResendTo(StrEnum):
-    """Where a dead letter is resent to."""
+    """The destination of a resent dead letter."""
 
     TOPIC = "topic"
     GROUP = "group"
 
 
 class DeathCause(StrEnum):
-    """Why a message died, as far as a broker can tell: it never hears what a listener threw."""
+    """The reason for which a message became a dead letter, as far as a broker knows: it does not see listener
+    exceptions.
+    """
 
     #: The group's limit of retries was reached.
     RETRIES_USED_UP = "retries-used-up"
-    #: Its consumer's own limit was reached, and the consumer sent it itself: an ordered one, which tries on the spot,
-    #: or one that could not give it back.
+    #: Its consumer's own limit was reached, and the consumer sent it itself: an ordered one, which retries locally, or
+    #: one that could not send it back.
     ORDERED_LIMIT = "ordered-limit"
     #: Below the group's limit: the consumer has a lower one, or its listener asked for it (a negative delay level).
     CONSUMER_DECIDED = "consumer-decided"
-    #: Somebody sent it there.
+    #: A client sent it there directly.
     SENT_THERE = "sent-there"
 
 
 class DeadLetterRefusal(StrEnum):
-    """Why a dead letter is not resent. The value is the key of its text."""
+    """The reason for which a dead letter is not resent. The value is the key of its text."""
 
     NO_SUCH = "dead_letter.no_such"
     AMBIGUOUS = "dead_letter.ambiguous"
@@ -140,7 +143,7 @@ class DeadLetterRefused(ProtocolError):
 
 
 def one_dead_letter(found: Sequence[MessageExt], group: str, name: str) -> MessageExt:
-    """The newest one of ``found``, dead letters that go by ``name``. Raises :class:`DeadLetterRefused`."""
+    """Return the newest one of ``found``, dead letters that match ``name``. Raises :class:`DeadLetterRefused`."""
     if not found:
         raise DeadLetterRefused(DeadLetterRefusal.NO_SUCH, group=group, name=name)
     ids = list(dict.fromkeys(message.message_id for message in found))
@@ -152,7 +155,7 @@ def one_dead_letter(found: Sequence[MessageExt], group: str, name: str) -> Messa
 
 
 def check_not_resent(dead: MessageExt, copies: Iterable[MessageExt]) -> None:
-    """Raise :class:`DeadLetterRefused` when one of ``copies`` is what ``dead`` was resent as."""
+    """Raise :class:`DeadLetterRefused` if one of ``copies`` is a resend of ``dead``."""
     again = resent_as(dead, copies)
     if again is not None:
         name = dead.keys[0] if dead.keys else dead.message_id
@@ -161,24 +164,26 @@ def check_not_resent(dead: MessageExt, copies: Iterable[MessageExt]) -> None:
 
 
 def resent_as(dead: MessageExt, copies: Iterable[MessageExt]) -> MessageExt | None:
-    """The first one of ``copies`` that says it is ``dead`` resent. Its own retries, which say so too, come later."""
+    """Return the first one of ``copies`` that is a resend of ``dead``. Its own retries, which also say so, come
+    later.
+    """
     marked = [copy for copy in copies if copy.properties.get(PROPERTY_RESENT_DEAD_LETTER) == dead.offset_message_id]
     return min(marked, key=lambda copy: copy.commit_log_offset, default=None)
 
 
 def original_topic(dead: MessageExt) -> str | None:
-    """The topic that it first had; None where it does not say."""
+    """Return the dead letter's first topic; None if it is not recorded."""
     return dead.properties.get(PROPERTY_RETRY_TOPIC)
 
 
 def check_has_topic(dead: MessageExt, to: ResendTo) -> None:
-    """Raise :class:`DeadLetterRefused` when ``dead`` cannot go ``to`` its first topic, which it does not tell."""
+    """Raise :class:`DeadLetterRefused` if ``dead`` is to go to its first topic but does not name it."""
     if to is ResendTo.TOPIC and original_topic(dead) is None:
         raise DeadLetterRefused(DeadLetterRefusal.NO_TOPIC, name=dead.message_id)
 
 
 def place_of(offset_message_id: str) -> tuple[str, int]:
-    """Address of the broker and place in its commit log; ``("", -1)`` for what is no offset message id."""
+    """Return the broker's address and the commit-log offset; ``("", -1)`` if the text is not an offset message id."""
     try:
         return decode_offset_message_id(offset_message_id)
     except (ProtocolError, ValueError):
@@ -186,18 +191,18 @@ def place_of(offset_message_id: str) -> tuple[str, int]:
 
 
 def place_of_first_copy(dead: MessageExt) -> tuple[str, int]:
-    """Where it lay in its first topic, as :func:`place_of` says it."""
+    """Return the position of the copy in the first topic, as :func:`place_of` does."""
     return place_of(dead.properties.get(PROPERTY_ORIGIN_MESSAGE_ID, ""))
 
 
 def places_of_resends(dead: MessageExt, group: str) -> list[str]:
-    """The topics in which a resent ``dead`` may lie."""
+    """Return the topics that may contain a resend of ``dead``."""
     topic = original_topic(dead)
     return [retry_topic(group)] if topic is None else [topic, retry_topic(group)]
 
 
 def cause_of_death(dead: MessageExt, retry_max_times: int) -> DeathCause:
-    """Why ``dead`` was given up."""
+    """Return why ``dead`` was given up."""
     if PROPERTY_RETRY_TOPIC not in dead.properties:
         return DeathCause.SENT_THERE
     if _is_sent_by_consumer(dead):
@@ -206,25 +211,27 @@ def cause_of_death(dead: MessageExt, retry_max_times: int) -> DeathCause:
 
 
 def retries_of(dead: MessageExt) -> int:
-    """How often it was delivered again. A broker that is given a message back counts one more when it gives it up."""
+    """Return how often it was redelivered. A broker that gives up a message sent back to it counts one more."""
     return dead.reconsume_times if _is_sent_by_consumer(dead) else max(0, dead.reconsume_times - 1)
 
 
 def _is_sent_by_consumer(dead: MessageExt) -> bool:
-    """Such a message comes by way of a delay level, with the dead-letter topic as its destination already."""
+    """Return whether the consumer sent it: then it comes through a delay level, with the dead-letter topic as
+    destination.
+    """
     return is_dlq_topic(dead.properties.get(PROPERTY_REAL_TOPIC, ""))
 
 
 def resend_request(
     dead: MessageExt, group: str, to: ResendTo, now_ms: int, queue_id: int = _ANY_QUEUE
 ) -> RemotingCommand:
-    """What a tool sends to the broker that has ``dead``; its body is as it is stored (perhaps compressed).
+    """Return the request that a tool sends to the broker with ``dead``; its body is as stored (perhaps compressed).
 
-    :param queue_id: of the first topic; -1: the broker chooses.
+    :param queue_id: a queue of the first topic; -1: the broker chooses.
     :raises DeadLetterRefused: it cannot go there.
     """
     properties = {name: value for name, value in dead.properties.items() if name not in _LEFT_BEHIND}
-    # The index finds the new message by it, also where the first sender gave it none.
+    # The index finds the new message by it, even if the first sender gave it none.
     properties[PROPERTY_UNIQUE_KEY] = dead.message_id
     properties[PROPERTY_RESENT_DEAD_LETTER] = dead.offset_message_id
     if to is ResendTo.GROUP:
@@ -237,7 +244,7 @@ def resend_request(
     header = SendMessageRequestHeader(
         producer_group=RESEND_PRODUCER_GROUP,
         topic=topic,
-        # No template: a topic that is gone is not made anew behind everybody's back.
+        # No template: a deleted topic is not silently created again.
         default_topic="",
         default_topic_queue_nums=0,
         queue_id=queue_id,
@@ -254,7 +261,9 @@ def resend_request(
 
 
 def resent_at(dead: MessageExt, request: RemotingCommand, reply: RemotingCommand) -> Resent:
-    """Where the broker that answers ``reply`` put it. Raises :class:`DeadLetterRefused` when it did not."""
+    """Return where the broker that answered ``reply`` stored the message. Raises :class:`DeadLetterRefused` if it did
+    not.
+    """
     if reply.code not in STORED_CODES:
         raise DeadLetterRefused(DeadLetterRefusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
     header = SendMessageResponseHeader.decode(reply.ext_fields)

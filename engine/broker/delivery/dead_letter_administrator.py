@@ -1,7 +1,8 @@
-"""Browses and resends dead letters of a broker that runs here, in its thread (RocketMQ: the dashboard's DLQ page).
+"""Browsing and resending of dead letters on a broker in this process, in its thread (RocketMQ: the dashboard's DLQ
+page).
 
-Speaks to the broker as a tool does: SEND_MESSAGE (10) goes to the processor that answers it on the wire. Each resend
-looks up first whether the dead letter was resent before, which the broker itself would not ask.
+It uses the broker as a tool does: SEND_MESSAGE (10) goes to the processor that answers it on the wire. Each resend
+first checks whether the dead letter was resent before, which the broker itself does not check.
 """
 
 from __future__ import annotations
@@ -44,14 +45,14 @@ from engine.store.message_store import MessageStore
 
 logger = logging.getLogger("glassmq.broker")
 
-#: Dead letters that one call of :meth:`DeadLetterAdministrator.resend_from` looks at.
+#: The maximum number of dead letters that one call of :meth:`DeadLetterAdministrator.resend_from` examines.
 RESEND_MAX = 200
 _END_OF_TIME_MS = 2**62
 
 
 @dataclass(frozen=True, slots=True)
 class DeadLetterGroup:
-    """A group that has, or had, dead letters: numbers of the oldest one that is kept and of the next one to come."""
+    """A group that has, or had, dead letters: the numbers of the oldest one kept and of the next one."""
 
     group: str
     min_number: int
@@ -60,17 +61,17 @@ class DeadLetterGroup:
 
     @property
     def count(self) -> int:
-        """How many are there."""
+        """Return how many dead letters exist."""
         return max(0, self.max_number - self.min_number)
 
 
 @dataclass(slots=True)
 class ResendReport:
-    """What became of several dead letters.
+    """The outcome of resending several dead letters.
 
-    :ivar already: how many were resent before and therefore left alone.
-    :ivar failed: message id and why, of each that could not be resent.
-    :ivar next_number: where to go on; None: there are no more.
+    :ivar already: how many were resent before and therefore skipped.
+    :ivar failed: message id and reason of each that could not be resent.
+    :ivar next_number: where to continue; None: there are no more.
     """
 
     resent: list[Resent] = field(default_factory=list)
@@ -81,7 +82,8 @@ class ResendReport:
 
 @dataclass(frozen=True)
 class DeadLetterAdministrator:
-    """Methods raise :class:`~engine.broker.delivery.dead_letter.DeadLetterRefused`: then nothing has happened.
+    """An administrator of dead letters. Methods raise :class:`~engine.broker.delivery.dead_letter.DeadLetterRefused`
+    without any effect.
 
     A dead letter is named by its offset message id, its unique id, or one of its keys.
     """
@@ -96,7 +98,7 @@ class DeadLetterAdministrator:
     # ------------------------------------------------------------------------------ browsing
 
     def groups(self) -> list[DeadLetterGroup]:
-        """All groups with a dead-letter topic, by name."""
+        """Return all groups with a dead-letter topic, by name."""
         prefix = DLQ_GROUP_TOPIC_PREFIX
         topics = self.topics.topic_config_table
         groups = sorted(name.removeprefix(prefix) for name in topics if name.startswith(prefix))
@@ -111,11 +113,11 @@ class DeadLetterAdministrator:
         return DeadLetterQueues(self.store, group, config)
 
     def page(self, group: str, start: int, count: int) -> list[MessageExt]:
-        """At most ``count`` dead letters from number ``start`` on, oldest first; bodies as they are stored."""
+        """Return at most ``count`` dead letters from number ``start`` on, oldest first; bodies are as stored."""
         return self._queues(group).messages(start, count)
 
     def find(self, group: str, name: str) -> MessageExt:
-        """The dead letter of that name."""
+        """Return the dead letter with that name."""
         topic = dlq_topic(group)
         _, offset = place_of(name)
         exact = self.store.message_at(offset) if offset >= 0 else None
@@ -124,29 +126,29 @@ class DeadLetterAdministrator:
         return one_dead_letter(self._called(topic, name), group, name)
 
     def resent_as(self, group: str, dead: MessageExt) -> MessageExt | None:
-        """What it was resent as, the first time; None when it was not."""
+        """Return the first resend of a dead letter, or None."""
         return resent_as(dead, self._copies(group, dead))
 
     def cause_of_death(self, group: str, dead: MessageExt) -> DeathCause:
-        """See :func:`engine.broker.delivery.dead_letter.cause_of_death`."""
+        """Return why a dead letter was given up, as :func:`engine.broker.delivery.dead_letter.cause_of_death` does."""
         config = self.group_configs.subscription_group_table.get(group)
         return cause_of_death(dead, config.retry_max_times if config is not None else 16)
 
     # ------------------------------------------------------------------------------ resending
 
     def check(self, group: str, name: str, to: ResendTo, *, anyway: bool = False) -> MessageExt:
-        """The dead letter that :meth:`resend` would resend."""
+        """Return the dead letter that :meth:`resend` would resend."""
         dead = self.find(group, name)
         self._check(group, dead, to, anyway=anyway)
         return dead
 
     async def resend(self, group: str, name: str, to: ResendTo, *, anyway: bool = False) -> Resent:
-        """Send it again. ``anyway``: also when that was done before."""
+        """Resend a dead letter. ``anyway``: even if that was done before."""
         await dispatcher_done(self.store)
         return await self._resend(group, self.check(group, name, to, anyway=anyway), to)
 
     async def resend_named(self, group: str, names: Sequence[str], to: ResendTo, *, anyway: bool) -> ResendReport:
-        """Send those again that can be; the report says which could not."""
+        """Resend the named dead letters where possible; the report says which ones failed."""
         await dispatcher_done(self.store)
         report = ResendReport()
         for name in dict.fromkeys(names):
@@ -157,7 +159,7 @@ class DeadLetterAdministrator:
         return report
 
     async def resend_from(self, group: str, start: int, to: ResendTo) -> ResendReport:
-        """Send those again that were not yet, from number ``start`` on, :data:`RESEND_MAX` at a time."""
+        """Resend those that were not resent yet, from number ``start`` on, :data:`RESEND_MAX` at a time."""
         await dispatcher_done(self.store)
         report = ResendReport()
         known = self._group(group)
@@ -169,7 +171,7 @@ class DeadLetterAdministrator:
         return report
 
     async def _add(self, report: ResendReport, group: str, dead: MessageExt, to: ResendTo, *, anyway: bool) -> None:
-        # Each time anew: somebody else may have resent this one since the last.
+        # Each time again: another client may have resent this one since the last time.
         await dispatcher_done(self.store)
         try:
             self._check(group, dead, to, anyway=anyway)
@@ -179,11 +181,11 @@ class DeadLetterAdministrator:
                 report.already += 1
             else:
                 report.failed.append((dead.offset_message_id, refused))
-        # Clients of the broker get their turn between two dead letters.
+        # Let the broker's clients run between two dead letters.
         await asyncio.sleep(0)
 
     async def _resend(self, group: str, dead: MessageExt, to: ResendTo) -> Resent:
-        """Nothing else runs between the check before and the append in here."""
+        """Resend a dead letter; no other code runs between the preceding check and the append."""
         request = resend_request(dead, group, to, self.clock.now_ms(), self._first_queue(dead))
         reply = await self.server.ask_unguarded(request, self.address.text or "127.0.0.1:0")
         resent = resent_at(dead, request, reply)
@@ -201,7 +203,7 @@ class DeadLetterAdministrator:
         return [copy for topic in places_of_resends(dead, group) for copy in self._called(topic, dead.message_id)]
 
     def _called(self, topic: str, name: str) -> list[MessageExt]:
-        """Messages of ``topic`` with that unique id or key."""
+        """Return the messages of ``topic`` with that unique id or key."""
         if not self.store.config.message_index_enable:
             raise DeadLetterRefused(DeadLetterRefusal.NO_INDEX)
         buffers = self.store.query_message(topic, name, COPIES_MAX, 0, _END_OF_TIME_MS).buffers
@@ -209,7 +211,7 @@ class DeadLetterAdministrator:
         return [message for message in found if name in (message.unique_id, *message.keys)]
 
     def _first_queue(self, dead: MessageExt) -> int:
-        """The queue that its first copy lay in, if that is known and still there; else -1."""
+        """Return the queue of its first copy, if that is known and still exists; else -1."""
         topic, (_, offset) = original_topic(dead), place_of_first_copy(dead)
         first = self.store.message_at(offset) if offset >= 0 else None
         config = self.topics.topic_config_table.get(topic or "")

@@ -1,8 +1,8 @@
-"""All dead letters of one group, in the order in which they died (RocketMQ: nothing; its dashboard looks at queue 0).
+"""All dead letters of one group, in the order in which they were stored (RocketMQ: none; its dashboard reads queue 0).
 
-Brokers put them into queue 0 of %DLQ%group. Who gives that topic more queues, or sends there, finds some in others. The
-order over all queues is that of the commit log, and it numbers them: the number of a dead letter is how many the group
-had before. It never changes, as offsets do not, and with one queue it is the offset.
+Brokers put them into queue 0 of %DLQ%group. Other queues only have some if the topic was given more queues or clients
+sent there. The order over all queues is that of the commit log, and it numbers them: the number of a dead letter is how
+many the group had before. Like an offset it never changes, and with one queue it is the offset.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from engine.store.message_store import MessageStore
 
 
 class DeadLetterQueues:
-    """The group's queues in ``store``.
+    """The queues of the group's dead letters in ``store``.
 
-    :param config: of the dead-letter topic; None: there are no dead letters.
+    :param config: the dead-letter topic's configuration; None: there are no dead letters.
     """
 
     def __init__(self, store: MessageStore, group: str, config: TopicConfig | None) -> None:
@@ -35,24 +35,24 @@ class DeadLetterQueues:
 
     @property
     def min_number(self) -> int:
-        """Of the oldest one that is kept."""
+        """Return the number of the oldest one that is kept."""
         return sum(offsets.start for offsets in self._offsets.values())
 
     @property
     def max_number(self) -> int:
-        """Of the next one to come."""
+        """Return the number of the next one."""
         return sum(offsets.stop for offsets in self._offsets.values())
 
     @property
     def newest_ms(self) -> int:
-        """When the newest one was stored; 0: there is none."""
+        """Return when the newest one was stored; 0 without dead letters."""
         store, topic = self._store, self._topic
         return max((store.last_store_timestamp(topic, queue_id) for queue_id in self._offsets), default=0)
 
     def messages(self, start: int, count: int) -> list[MessageExt]:
-        """At most ``count`` dead letters, from number ``start`` on; without those that are damaged."""
+        """Return at most ``count`` dead letters, from number ``start`` on, without damaged ones."""
         log = range(self._store.commit_log.max_offset)
-        # The numbers of one queue need no search.
+        # The numbers of a single queue need no search.
         firsts = [start] if len(self._offsets) == 1 else self._firsts(bisect_left(log, start, key=self._count_before))
         found: list[tuple[int, int, int]] = []
         for queue_id, first in zip(self._offsets, firsts, strict=True):
@@ -70,13 +70,13 @@ class DeadLetterQueues:
         return sum(self._firsts(place))
 
     def _firsts(self, place: int) -> list[int]:
-        """Of each queue the offset of the first one that lies at ``place`` of the commit log or behind it."""
+        """Return for each queue the offset of the first dead letter at ``place`` of the commit log or after it."""
         return [
             offsets.start + bisect_left(offsets, place, key=partial(self._place, queue_id))
             for queue_id, offsets in self._offsets.items()
         ]
 
     def _place(self, queue_id: int, offset: int) -> int:
-        """Where the dead letter at ``offset`` of its queue lies in the commit log."""
+        """Return the commit-log offset of the dead letter at ``offset`` of its queue."""
         ((place, _, _),) = self._store.consume_queue_entries(self._topic, queue_id, offset, 1)
         return place

@@ -1,5 +1,5 @@
-"""The reply to a send that has to wait: for the disk, for slaves, for the name servers
-(RocketMQ: ``CommitLog.asyncPutMessage``, ``GroupCommitService``).
+"""Delayed replies to sends, which wait for the disk, for slaves or for the name servers (RocketMQ:
+``CommitLog.asyncPutMessage``, ``GroupCommitService``).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engine.protocol.response_code import ResponseCode
 from engine.store.files.store_config import FlushDiskType
 from engine.store.log.put_message_result import PutMessageResult, PutMessageStatus
 
-#: RocketMQ's reply names the status only.
+#: The remarks of replies; RocketMQ's reply names the status only.
 _NOT_COPIED = {
     PutMessageStatus.FLUSH_SLAVE_TIMEOUT: "slaves took too long",
     PutMessageStatus.SLAVE_NOT_AVAILABLE: "too few slaves are there, or near enough",
@@ -22,7 +22,10 @@ _NOT_COPIED = {
 
 
 class LateSendReply:
-    """:ivar is_sync_flush: whether senders wait for the disk (``flushDiskType``)."""
+    """The replies that wait for durability.
+
+    :ivar is_sync_flush: whether senders wait for the disk (``flushDiskType``).
+    """
 
     def __init__(self, parts: SendParts, registration: BrokerRegistration) -> None:
         self._store = parts.store
@@ -40,12 +43,13 @@ class LateSendReply:
         is_new_topic: bool,
         must_save: bool = False,
     ) -> RemotingCommand:
-        """SYNC_FLUSH: the sender hears of success only when the message would survive a power cut; SYNC_MASTER: only
-        when it would survive the machine.
+        """Return the reply once the message is durable.
 
-        10 means that it is stored but nobody knows for how long: the reply's fields still say where. A new topic is
-        saved first, or a crash would take the queues that have no message yet; and who hears of it from the sender
-        finds it at the name servers. ``must_save``: it may still be new, and no queue of it tells a start of it.
+        With SYNC_FLUSH the sender receives success only when the message would survive a power cut, with SYNC_MASTER
+        only when it would survive the loss of the machine. Code 10 means that the message is stored but perhaps not
+        durable: the reply's fields still contain its position. A new topic is saved first, or a crash would erase the
+        queues without messages; and clients that learn of it from the sender find it at the name servers.
+        ``must_save``: the topic may still be new, and no queue of it shows that to a start.
         """
         copying = self._replicate(result, must_flush=must_flush)
         why = await self._why_in_doubt(
@@ -63,13 +67,13 @@ class LateSendReply:
         return reply
 
     def _replicate(self, result: PutMessageResult, *, must_flush: bool) -> asyncio.Task[PutMessageStatus] | None:
-        """Flush and copy at the same time, as ``CommitLog.asyncPutMessage`` does."""
+        """Flush and replicate in parallel, as ``CommitLog.asyncPutMessage`` does."""
         if self._copies is None or not must_flush:
             return None
         return asyncio.create_task(self._copies.replicated(result.offset, result.end_offset), name="wait for slaves")
 
     async def _why_in_doubt(self, result: PutMessageResult, *, must_save: bool, must_flush: bool) -> str:
-        """Why nobody knows whether the message survives; empty when it does."""
+        """Return why it is unknown whether the message survives; empty if it does."""
         store, too_long = self._store, "the disk took too long"
         try:
             if must_save:

@@ -1,5 +1,5 @@
-"""A message that lies in the log and is put there once more: delivered after its delay, or sent back by a consumer
-(RocketMQ: ``ScheduleMessageService.messageTimeup``, ``AbstractSendMessageProcessor``).
+"""Copies of stored messages that are stored again: after a delay, or because a consumer sent them back (RocketMQ:
+``ScheduleMessageService.messageTimeup``, ``AbstractSendMessageProcessor``).
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from engine.store.queues.dispatch_request import dispatched_fields
 
 
 def message_again(message: MessageExt, topic: str, queue_id: int, store_host: bytes) -> StoreMessage:
-    """``message``, with the properties that it has now, for another place. Nobody waits for its flush.
+    """Return ``message``, with its current properties, as a new message for another topic and queue. No sender waits
+    for its flush.
 
-    :param store_host: of the broker that stores it, as :func:`engine.protocol.message.addresses.encode_host` makes it.
+    :param store_host: the broker's address, as :func:`engine.protocol.message.addresses.encode_host` encodes it.
     """
     tags_code, keys, unique_key = dispatched_fields(message.properties)
     return StoreMessage(

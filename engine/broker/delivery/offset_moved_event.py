@@ -1,7 +1,6 @@
-"""A note that a group asked for an offset which its queue does not have (RocketMQ: ``OffsetMovedEvent``).
+"""The event of a group that requested an offset which its queue does not have (RocketMQ: ``OffsetMovedEvent``).
 
-Whoever wants to be warned of consumers that were thrown back or forward subscribes to topic OFFSET_MOVED_EVENT; the tag
-is the group.
+To be notified of consumers whose offset was moved, subscribe to topic OFFSET_MOVED_EVENT; the tag is the group.
 """
 
 from __future__ import annotations
@@ -23,7 +22,9 @@ from engine.store.queues.dispatch_request import dispatched_fields
 def offset_moved_event(
     header: PullMessageRequestHeader, offset_new: int, broker_name: str, host: bytes, now_ms: int
 ) -> StoreMessage:
-    """The event for the pull ``header``, which goes on at ``offset_new``. ``host`` is the broker's own address."""
+    """Return the event for the pull ``header``, which continues at ``offset_new``. ``host`` is the broker's own
+    address.
+    """
     group = header.consumer_group
     event = {
         "consumerGroup": group,
@@ -32,7 +33,7 @@ def offset_moved_event(
         "offsetRequest": header.queue_offset,
     }
     text = encode_properties({PROPERTY_TAGS: group, PROPERTY_KEYS: group})
-    tags_code, keys, _ = dispatched_fields(decode_properties(text))  # a client may name its group as it likes
+    tags_code, keys, _ = dispatched_fields(decode_properties(text))  # a client may choose any group name
     return StoreMessage(
         topic=OFFSET_MOVED_EVENT_TOPIC,
         queue_id=0,

@@ -1,4 +1,4 @@
-"""What is checked before a pull is answered (RocketMQ: the first half of ``PullMessageProcessor.processRequest``).
+"""The checks before a pull is answered (RocketMQ: the first half of ``PullMessageProcessor.processRequest``).
 
 The checks run in RocketMQ's order, each with its own reply code::
 
@@ -9,8 +9,8 @@ The checks run in RocketMQ's order, each with its own reply code::
 25 is normal: after a rebalance a pull may overtake the heartbeat with the new subscription version; the client tries
 again after 1 s.
 
-Different from RocketMQ: a pull that brings an expression with it which cannot be compiled gets 23. There it passes for
-a subscription to everything, unless the JVM checks assertions.
+Different from RocketMQ: a pull with an expression that cannot be compiled gets 23. RocketMQ treats it as a subscription
+to everything, unless the JVM checks assertions.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from engine.store.reading.message_filter import MessageFilter
 
 @dataclass(frozen=True)
 class PullMessageChecks:
-    """The tables that are asked. Methods raise :class:`RequestRefused`."""
+    """The tables that the checks use. Methods raise :class:`RequestRefused`."""
 
     config: BrokerConfig
     topics: TopicConfigManager
@@ -47,7 +47,7 @@ class PullMessageChecks:
     filters: ConsumerFilterManager
 
     def filter_of(self, header: PullMessageRequestHeader, connection: str) -> MessageFilter | None:
-        """What the pull on ``connection`` lets through once everything is checked; None: everything."""
+        """Check the pull on ``connection`` and return its filter; None: it matches everything."""
         self._check_group_and_topic(header)
         is_its_own = header.sys_flag & PULL_SUBSCRIPTION
         subscription = _subscription_of_header(header) if is_its_own else self._subscription_of_group(header)

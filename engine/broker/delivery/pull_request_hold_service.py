@@ -1,16 +1,16 @@
 """Pulls that wait for a message (RocketMQ: ``PullRequestHoldService``, ``NotifyMessageArrivingListener``).
 
-A pull that finds nothing new is parked under its queue instead of being answered. Three things end the wait: the
-dispatcher tells of a message that the pull's filter lets through; the look around every 5 s finds that the queue has
-grown; or the time the client allowed has passed (noticed at that look too, so up to 5 s late). Then the pull runs
-again from the start, without being parked a second time.
+A pull that finds nothing new is parked under its queue instead of being answered. Three events end the wait: the
+dispatcher reports a message that matches the pull's filter; the scan every 5 s finds that the queue has grown; or the
+client's timeout has passed (also noticed by the scan, so up to 5 s late). Then the pull runs again from the start,
+without being parked a second time.
 
 Simplified: the pull runs in the next turn of the event loop instead of on a thread pool. One turn dispatches all
 messages that came in together, so a pull wakes once for all of them.
 
-Added: the number of parked pulls is bounded, and so is what they say; those of closed connections are dropped at the
-next look. One message may wake a hundred thousand: a turn answers some of each connection's and leaves the rest to the
-next ones; a connection that does not read gets no more until it has read.
+Added: the number of parked pulls and the size of their contents are bounded; those of closed connections are dropped at
+the next scan. One message may wake a hundred thousand: a turn of the loop answers some of each connection's and leaves
+the rest to the next turns; a connection that does not read gets no more until it has read.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from engine.runtime.port import Clock
 from engine.store.queues.dispatch_request import DispatchRequest, belongs_in_consume_queue
 from engine.store.reading.message_filter import MessageFilter
 
-#: Woken pulls that one turn of the loop answers, about 2 ms of small ones ...
+#: The number of woken pulls that one turn of the loop answers, about 2 ms of small ones ...
 _WOKEN_PER_TURN = 64
-#: ... of each connection so many before the next one's ...
+#: ... this many of each connection before the next one's ...
 _WOKEN_PER_CONNECTION = 16
-#: ... and so many bytes of messages.
+#: ... and this many bytes of messages.
 _WOKEN_BYTES_PER_TURN = 1024 * 1024
-#: How often a connection with woken pulls that does not read is looked at.
+#: How often a connection that has woken pulls but does not read is checked.
 _NO_ROOM_CHECK_MS = 50
-#: Parked pulls may bring so many characters of subscriptions with them, all together; one may have up to a million.
+#: The maximum number of characters in the subscriptions of all parked pulls together; one may have up to a million.
 _HELD_TEXT_MAX = 16 * 1024 * 1024
 
 
@@ -43,8 +43,8 @@ _HELD_TEXT_MAX = 16 * 1024 * 1024
 class PullRequest:
     """One parked pull.
 
-    ``suspend_timestamp`` (ms) is when it was parked, ``timeout_ms`` how long it may wait;
-    ``pull_from_this_offset`` is the offset that must be passed for it to wake.
+    ``suspend_timestamp`` (ms) is when it was parked, ``timeout_ms`` how long it may wait; ``pull_from_this_offset`` is
+    the offset that the queue must pass to wake it.
     """
 
     channel: Channel
@@ -62,9 +62,9 @@ class PullRequestHoldService:
 
     :param clock: for timeouts.
     :param max_offset: the offset that the next message of (topic, queue id) will get.
-    :param execute: runs a pull again and answers it; how many bytes of messages that were.
-    :param read_record: the stored message at (commit-log offset, size): some filters have to look into it.
-    :param max_held: bound of parked pulls.
+    :param execute: runs a pull again, answers it, and returns how many bytes of messages it got.
+    :param read_record: reads the stored message at (commit-log offset, size), which some filters need.
+    :param max_held: the maximum number of parked pulls.
     """
 
     clock: Clock
@@ -75,9 +75,9 @@ class PullRequestHoldService:
 
     def __post_init__(self) -> None:
         self._table: dict[tuple[str, int], list[PullRequest]] = {}
-        #: In the order in which they woke.
+        #: Woken pulls in the order in which they woke.
         self._woken: list[PullRequest] = []
-        #: Those that did not fit into one turn, or whose connection must read first; who comes next is in front.
+        #: Woken pulls that did not fit into one turn, or whose connection must read first; the next one is in front.
         self._backlog: dict[Channel, deque[PullRequest]] = {}
         self._is_catching_up = False
         self._count = 0
@@ -87,12 +87,12 @@ class PullRequestHoldService:
         return self._count
 
     def held(self) -> Iterator[PullRequest]:
-        """All parked pulls that were not woken yet."""
+        """Yield all parked pulls that were not woken yet."""
         for requests in self._table.values():
             yield from requests
 
     def suspend_pull_request(self, pull: PullRequest) -> bool:
-        """Park ``pull``; False when there is no room, so that it must be answered now."""
+        """Park ``pull``; return False if there is no room, so that it must be answered now."""
         text_length = len(pull.header.subscription or "")
         if self._count >= self.max_held or self._text_length + text_length > _HELD_TEXT_MAX:
             return False
@@ -102,7 +102,7 @@ class PullRequestHoldService:
         return True
 
     def notify_messages_arriving(self, requests: Iterable[DispatchRequest]) -> None:
-        """The dispatcher made messages visible."""
+        """Handle messages that the dispatcher made visible."""
         for request in requests:
             if not self._table:
                 return
@@ -112,7 +112,7 @@ class PullRequestHoldService:
     def notify_message_arriving(
         self, topic: str, queue_id: int, max_offset: int, arrival: DispatchRequest | None
     ) -> None:
-        """The queue has grown to ``max_offset``, by the message ``arrival``; None: by any messages."""
+        """Handle growth of the queue to ``max_offset``, by the message ``arrival``; None: by any messages."""
         key = (topic, queue_id)
         requests = self._table.get(key)
         if requests is None:
@@ -126,13 +126,13 @@ class PullRequestHoldService:
             del self._table[key]
 
     def wake_topic(self, topic: str) -> None:
-        """Let every pull of ``topic`` run again and be answered: the topic was deleted."""
+        """Have every pull of ``topic`` run again and be answered, because the topic was deleted."""
         for key in [key for key in self._table if key[0] == topic]:
             for pull in self._table.pop(key):
                 self._run_soon(pull)
 
     def check_hold_request(self) -> None:
-        """The look around every 5 s."""
+        """Run the scan that is due every 5 s."""
         for topic, queue_id in list(self._table):
             self.notify_message_arriving(topic, queue_id, self.max_offset(topic, queue_id), None)
 
@@ -144,9 +144,9 @@ class PullRequestHoldService:
         now_ms: int,
         verdicts: dict[MessageFilter, bool],
     ) -> bool:
-        """True when ``pull`` need not stay; it is run soon unless its connection is gone.
+        """Wake ``pull`` if possible and return True if it need not stay; it runs soon unless its connection is gone.
 
-        :param verdicts: what filters said of ``arrival``; all pulls of a group that wait filter alike.
+        :param verdicts: the results of filters for ``arrival``; all waiting pulls of a group have equal filters.
         """
         if not pull.channel.is_open:
             self._let_go(pull)
@@ -178,7 +178,7 @@ class PullRequestHoldService:
         self._woken.append(pull)
 
     def _execute_woken(self) -> None:
-        """Answer what has woken in the last turn, in order; what is too much joins the backlog."""
+        """Answer the pulls that woke in the last turn, in order; the surplus joins the backlog."""
         woken, self._woken = self._woken, []
         are_few, bytes_left = len(woken) <= _WOKEN_PER_TURN, _WOKEN_BYTES_PER_TURN
         for pull in woken:

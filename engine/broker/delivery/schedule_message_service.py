@@ -1,20 +1,20 @@
-"""Delivers delayed messages when their time has come (RocketMQ: ``ScheduleMessageService``).
+"""The delivery of delayed messages when they are due (RocketMQ: ``ScheduleMessageService``).
 
 A delayed message is stored in topic SCHEDULE_TOPIC_XXXX, queue ``level - 1``, with its destination in the properties
 REAL_TOPIC and REAL_QID; the tags code of its consume-queue entry is the time it is due. All messages of one queue have
-the same delay, so each queue is sorted by due time, and one task per level need only look at the head. A due message is
+the same delay, so each queue is sorted by due time, and one task per level only has to check the head. A due message is
 appended again, to its real topic; it keeps DELAY, REAL_TOPIC and REAL_QID in its properties and gets a new store time.
 
 The offset of the next message per level is written to ``delayOffset.json`` every 10 s, and before each recovery point
-of the store, but not before what it goes past is on the disk. A delivered message names the place of the delayed one
-(its ``prepared_transaction_offset``); so a start after a crash finds in the log what was delivered since the recovery
-point, and goes past it. RocketMQ delivers up to 10 s of messages twice.
+of the store, but only once the deliveries before that offset are on disk. A delivered message contains the commit-log
+offset of the delayed one (its ``prepared_transaction_offset``); so a start after a crash finds in the log what was
+delivered since the recovery point, and skips it. RocketMQ delivers up to 10 s of messages twice.
 
-A message that the store refuses is tried again every 100 ms, and holds up those behind it. The queue of a level that is
-not configured any more is left alone: its messages wait until the level is back.
+A message that the store refuses is tried again every 100 ms, and delays those after it. The queue of a level that is no
+longer configured is ignored: its messages wait until the level is configured again.
 
-Simplified: a task sleeps until the head is due (looking at the clock once a second in case it jumps) or until its
-queue gets a message, where RocketMQ looks every 100 ms; no asynchronous delivery.
+Simplified: a task sleeps until the head is due (reading the clock once a second in case it jumps) or until its queue
+gets a message, where RocketMQ polls every 100 ms; no asynchronous delivery.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ DELAY_AFTER_FAILURE_MS = 100
 DELAY_AFTER_EXCEPTION_MS = 10_000
 #: Longest sleep while something is pending.
 _LONGEST_SLEEP_MS = 1_000
-#: Deliveries of one level before the others and the network get a turn.
+#: The maximum number of deliveries of one level before the other levels and the network get a turn.
 _BATCH = 64
 
 
 def parse_delay_level(properties: dict[str, str], max_delay_level: int) -> int:
-    """The DELAY property: 0 for none, at most ``max_delay_level``. Raises :class:`MalformedMessage`."""
+    """Parse the DELAY property: 0 if absent, at most ``max_delay_level``. Raises :class:`MalformedMessage`."""
     level = read_delay_level(properties)
     if level is None:
         text = properties[PROPERTY_DELAY_TIME_LEVEL]
@@ -71,7 +71,7 @@ def parse_delay_level(properties: dict[str, str], max_delay_level: int) -> int:
 
 
 def delay_message(message: StoreMessage) -> None:
-    """Turn ``message``, whose ``delay_level`` is set, towards SCHEDULE_TOPIC_XXXX (in RocketMQ: ``CommitLog``)."""
+    """Redirect ``message``, whose ``delay_level`` is set, to SCHEDULE_TOPIC_XXXX (in RocketMQ: ``CommitLog``)."""
     text = message.properties_string
     properties = decode_properties(text if isinstance(text, str) else java_text(text))
     properties[PROPERTY_DELAY_TIME_LEVEL] = str(message.delay_level)
@@ -84,10 +84,10 @@ def delay_message(message: StoreMessage) -> None:
 
 @dataclass(eq=False)
 class ScheduleMessageService:
-    """One task per delay level.
+    """A service with one task per delay level.
 
     :param clock: the broker's clock.
-    :param store: where delayed messages lie and delivered ones go.
+    :param store: the source of delayed messages and the destination of delivered ones.
     :param config_file: ``delayOffset.json``.
     :param delay_levels_ms: the delay of level 0 (none), 1, 2, ...
     """
@@ -98,30 +98,31 @@ class ScheduleMessageService:
     delay_levels_ms: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        #: Level -> logical offset of the next message to look at.
+        #: Level -> logical offset of its next message.
         self.offset_table: dict[int, int] = {}
         self.delivered_messages = 0
         self._arrivals: dict[int, asyncio.Event] = {}
-        #: Level -> why the store refuses at present: said once, not ten times a second.
+        #: Level -> why the store refuses at present: logged once, not ten times a second.
         self._refusals: dict[int, str] = {}
         self._is_changed = False
-        #: Places of delayed messages that were delivered before the start, although their level's offset says no.
+        #: Commit-log offsets of delayed messages that were delivered before the start, although their level's offset
+        #: does not show it.
         self._delivered_before: dict[int, None] = {}
 
     @property
     def max_delay_level(self) -> int:
-        """The highest level; greater wishes count as this one."""
+        """Return the highest level, which replaces greater requested ones."""
         return len(self.delay_levels_ms) - 1
 
     def start(self, tasks: BackgroundTasks) -> None:
-        """Begin to deliver; the store is loaded."""
+        """Start to deliver; the store is loaded."""
         for level in range(1, self.max_delay_level + 1):
             self._arrivals[level] = asyncio.Event()
             tasks.spawn(self._serve_level(level), f"delay level {level}")
         self._warn_of_removed_levels()
 
     def _warn_of_removed_levels(self) -> None:
-        """Nobody serves a level that is not configured any more; RocketMQ keeps silent about it."""
+        """Warn of messages in levels that are no longer configured and that no task serves; RocketMQ does not warn."""
         for topic, queue_id, _ in self.store.consume_queues():
             level = queue_id + 1
             pending = self.pending_messages(level) if topic == SCHEDULE_TOPIC and level > self.max_delay_level else 0
@@ -135,13 +136,13 @@ class ScheduleMessageService:
                 )
 
     def message_arrived(self, queue_id: int) -> None:
-        """SCHEDULE_TOPIC_XXXX has a new message in ``queue_id``."""
+        """Handle a new message in queue ``queue_id`` of SCHEDULE_TOPIC_XXXX."""
         arrival = self._arrivals.get(queue_id + 1)
         if arrival is not None:
             arrival.set()
 
     def pending_messages(self, level: int) -> int:
-        """How many messages of ``level`` wait."""
+        """Return how many messages of ``level`` wait."""
         return max(0, self.store.max_offset(SCHEDULE_TOPIC, level - 1) - self.offset_table.get(level, 0))
 
     # ------------------------------------------------------------------------------ delivery
@@ -162,12 +163,13 @@ class ScheduleMessageService:
                 await asyncio.sleep(wait_ms / 1_000)
 
     def _deliver_due(self, level: int) -> int | None:
-        """Deliver what is due, at most a batch. Returns how long to sleep (ms); None: until a message arrives."""
+        """Deliver what is due, at most a batch. Return how long to sleep (ms); None: until a message arrives."""
         offset = self._first_offset(level)
         entries = self.store.consume_queue_entries(SCHEDULE_TOPIC, level - 1, offset, _BATCH)
         for commit_log_offset, size, due_ms in entries:
             now_ms = self.clock.now_ms()
-            # No message can be due later than its delay from now: a clock that was set back would hold it for ever.
+            # No message can be due later than its delay from now: otherwise a clock that was set back would hold it
+            # forever.
             wait_ms = due_ms - now_ms if due_ms <= now_ms + self.delay_levels_ms[level] else 0
             if size != FILLER_SIZE and wait_ms > 0:
                 return min(wait_ms, _LONGEST_SLEEP_MS)
@@ -179,10 +181,10 @@ class ScheduleMessageService:
         return 0 if entries else None
 
     def _first_offset(self, level: int) -> int:
-        """The level's offset, moved to where its queue still has messages.
+        """Return the level's offset, moved to where its queue still has messages.
 
-        A crash of the machine may leave a queue that ends before the offset. What is stored there from then on must be
-        delivered, so the place that was moved to is kept.
+        A crash of the machine may leave a queue that ends before the offset. Messages stored there from then on must be
+        delivered, so the new offset is kept.
         """
         offset = self.offset_table.get(level, 0)
         min_offset = max(0, self.store.min_offset(SCHEDULE_TOPIC, level - 1))
@@ -195,7 +197,7 @@ class ScheduleMessageService:
         return moved
 
     def _deliver(self, level: int, offset: int, commit_log_offset: int) -> bool:
-        """Append the message to its real topic; False when the store refuses now and may not later."""
+        """Append the message to its real topic; return False if the store refuses now but may accept later."""
         if self._delivered_before and self._delivered_before.pop(commit_log_offset, 0) is None:
             return True
         message = self.store.message_in_queue(SCHEDULE_TOPIC, level - 1, offset)
@@ -227,13 +229,13 @@ class ScheduleMessageService:
     # ------------------------------------------------------------------------------ file
 
     def load(self) -> None:
-        """Read ``delayOffset.json``; what is no offset in it is left out with a warning."""
+        """Read ``delayOffset.json``; entries that are not offsets are left out with a warning."""
         content = self.config_file.load()
         if content is not None:
             self._read(content)
 
     def take_over(self, content: dict[str, Any]) -> None:
-        """Stand where another broker stands. Raises ``DiskFault``, ``MalformedBody`` for another shape."""
+        """Take over another broker's offsets. Raises ``DiskFault``, and ``MalformedBody`` for another shape."""
         self.config_file.check(content)
         known = dict(self.offset_table)
         self._read(content)
@@ -250,7 +252,7 @@ class ScheduleMessageService:
                 self.config_file.keep_aside()
 
     def skip_delivered(self, report: RecoveryReport) -> None:
-        """After a crash: go past what the log has the deliveries of. Raises ``DiskFault``."""
+        """Skip the messages whose deliveries are in the log, after a crash. Raises ``DiskFault``."""
         for level in range(1, self.max_delay_level + 1) if report.successors else ():
             self._skip_delivered(level, report.successors)
         self.persist()
@@ -264,7 +266,7 @@ class ScheduleMessageService:
                     return
                 offset += 1
                 if place not in successors:
-                    is_gapless = False  # a power cut took its delivery and left later ones
+                    is_gapless = False  # a power cut erased its delivery and left later ones
                 elif is_gapless:
                     self.offset_table[level] = offset
                     self._is_changed = True
@@ -272,8 +274,9 @@ class ScheduleMessageService:
                     self._delivered_before[place] = None
 
     async def persist_when_flushed(self) -> None:
-        """As :meth:`persist`, once the deliveries that the offsets go past are on the disk; if they never are, not at
-        all. Raises ``DiskFault``.
+        """Do the same as :meth:`persist` once the deliveries before the offsets are on disk, or not at all.
+
+        Raises ``DiskFault``.
         """
         if not self._is_changed:
             return

@@ -1,4 +1,4 @@
-"""What the processors that store clients' messages have in common, and what they check before (RocketMQ:
+"""The common parts and checks of the processors that store clients' messages (RocketMQ:
 ``AbstractSendMessageProcessor.msgCheck``).
 """
 
@@ -32,19 +32,19 @@ from engine.store.message_store import MessageStore
 
 
 class Copies(Protocol):
-    """Others that keep the log, too."""
+    """Replicas that also keep the log."""
 
     async def replicated(self, offset: int, end_offset: int) -> PutMessageStatus:
-        """Return when enough of them have the bytes from ``offset`` to ``end_offset``; or why that is not known."""
+        """Return when enough of them have the bytes from ``offset`` to ``end_offset``, or why that is unknown."""
         ...
 
 
 @dataclass
 class SendParts:
-    """What every such processor uses.
+    """The parts that every such processor uses.
 
-    :ivar rate_limit: None: no limit is set.
-    :ivar copies: whom a sender waits for beside this broker: a SYNC_MASTER's slaves, a leader's majority; else None.
+    :ivar rate_limit: the send rate limit; None if no limit is set.
+    :ivar copies: the replicas that a sender waits for: a SYNC_MASTER's slaves, a leader's majority; else None.
     """
 
     config: BrokerConfig
@@ -59,11 +59,11 @@ class SendParts:
 
     @property
     def is_writable(self) -> bool:
-        """False: only topics without strict order are still taken (``brokerPermission``)."""
+        """Return False if only topics without strict order are accepted (``brokerPermission``)."""
         return is_writable(self.config.broker_permission)
 
     def check_topic(self, header: SendMessageRequestHeader, remote_address: str) -> TopicConfig:
-        """The topic to send to, created from its template if need be. Raises :class:`RequestRefused`."""
+        """Return the topic to send to, created from its template if need be. Raises :class:`RequestRefused`."""
         topic, topics = header.topic, self.topics
         if self.config.broker_role is BrokerRole.SLAVE:
             raise RequestRefused(Refusal.SLAVE.value, ResponseCode.SERVICE_NOT_AVAILABLE)
@@ -92,21 +92,24 @@ class SendParts:
         return config
 
     def admit(self, topic: str, count: int) -> None:
-        """``count`` messages for ``topic`` are about to be stored. Raises :class:`RequestRefused`: not now."""
+        """Admit ``count`` messages for ``topic`` that are about to be stored. Raises :class:`RequestRefused` over the
+        limit.
+        """
         if self.rate_limit is not None:
             self.rate_limit.admit(topic, count)
 
 
 def decode_send_header(request: RemotingCommand) -> SendMessageRequestHeader:
-    """The header of a send, whose names are short in all but the oldest two codes."""
+    """Return the header of a send, whose fields have short names except in the two oldest codes."""
     if request.code in (RequestCode.SEND_MESSAGE, RequestCode.SEND_REPLY_MESSAGE):
         return SendMessageRequestHeader.decode(request.ext_fields)
     return decode_send_header_v2(request.ext_fields)
 
 
 def choose_queue(header: SendMessageRequestHeader, config: TopicConfig, chance: random.Random) -> int:
-    """The queue to use; a negative wish lets ``chance`` choose among the write queues. Raises
-    :class:`RequestRefused`.
+    """Return the queue to use; for a negative requested one, ``chance`` chooses among the write queues.
+
+    Raises :class:`RequestRefused`.
     """
     queue_id = header.queue_id
     if queue_id >= config.queue_nums:

@@ -1,15 +1,16 @@
-"""How many messages a second producers may send (ours; RocketMQ 4.9 has nothing of the kind, off by default).
+"""A limit on the messages per second that producers may send (not in RocketMQ 4.9; off by default).
 
-RocketMQ's broker refuses messages when it is itself in trouble: its send queue is longer than 200 ms (``[TIMEOUT_CLEAN_
-QUEUE]``), the page cache is busy (``[PCBUSY_CLEAN_QUEUE]``), the thread pool is full (``[OVERLOAD]``); each time with
-code 2, SYSTEM_BUSY. None of them looks at consumers. A limit does what the backlog of a group asks for: fewer messages
-from the sender. It answers with the same code, so real clients do what they do then: they throw at once, because code 2
-is none that a producer sends again (``retryResponseCodes``), and the application decides what it can do without.
+RocketMQ's broker refuses messages only when it is itself overloaded: its send queue is longer than 200 ms
+(``[TIMEOUT_CLEAN_ QUEUE]``), the page cache is busy (``[PCBUSY_CLEAN_QUEUE]``), the thread pool is full
+(``[OVERLOAD]``); each time with code 2, SYSTEM_BUSY. None of these considers consumers. A limit helps a group with a
+backlog: the sender sends fewer messages. It answers with the same code, so real clients behave as they do then: they
+throw immediately, because producers do not retry on code 2 (``retryResponseCodes``), and the application decides which
+messages it can do without.
 
-A bucket holds as many tokens as a second brings, and a message takes one: an idle sender may send a second's worth at
-once. A batch is let in as a whole if anything is left; what it takes too much is missing afterwards. Retry and
-dead-letter topics have no limit: what consumers give back must not be lost. Replies to requests (324, 325) are sends to
-the cluster's reply topic; one that is refused is neither handed over nor stored.
+A bucket holds as many tokens as a second brings, and a message takes one: an idle sender may send a second's worth in a
+burst. A batch is admitted as a whole if anything is left; what it takes in excess is deducted afterwards. Retry and
+dead-letter topics have no limit: messages that consumers send back must not be lost. Replies to requests (324, 325) are
+sends to the cluster's reply topic; a refused one is neither delivered nor stored.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from engine.remoting.errors import RequestRefused
 
 
 class SendRateLimit:
-    """The buckets of one broker.
+    """The token buckets of one broker.
 
     :ivar refused: topic -> messages refused because of a limit.
     """
@@ -33,12 +34,14 @@ class SendRateLimit:
         self._monotonic_us = monotonic_us
         self._per_topic = config.send_rate_limit_per_topic
         self._of_broker = TokenBucket(config.send_rate_limit, monotonic_us()) if config.send_rate_limit else None
-        #: By topic; only topics that exist get one.
+        #: The buckets by topic; only existing topics get one.
         self._of_topics: dict[str, TokenBucket] = {}
         self.refused: dict[str, int] = {}
 
     def admit(self, topic: str, count: int) -> None:
-        """``count`` messages for ``topic`` are about to be stored. Raises :class:`RequestRefused`: not now."""
+        """Admit ``count`` messages for ``topic`` that are about to be stored. Raises :class:`RequestRefused` over the
+        limit.
+        """
         if is_retry_topic(topic) or is_dlq_topic(topic):
             return
         now_us = self._monotonic_us()
@@ -68,7 +71,7 @@ class SendRateLimit:
 
 
 def make_send_rate_limit(config: BrokerConfig, monotonic_us: Callable[[], int]) -> SendRateLimit | None:
-    """None where no limit is set."""
+    """Create the limit; None if none is configured."""
     if not config.send_rate_limit and not config.send_rate_limit_per_topic:
         return None
     return SendRateLimit(config, monotonic_us)

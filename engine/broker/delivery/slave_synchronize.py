@@ -1,8 +1,8 @@
-"""What a slave asks its master for besides the log (RocketMQ: ``SlaveSynchronize``): topics, groups, how far groups and
-delayed messages are, every 10 s; and whether the two logs are the same one.
+"""The synchronization of a slave's tables with its master (RocketMQ: ``SlaveSynchronize``): topics, groups, and the
+offsets of groups and delay levels, every 10 s; and a check that the two logs are the same.
 
-What a group has consumed at the slave alone is overwritten by what the master knows when it is back: as in RocketMQ
-groups may see messages again then. Here the log says so.
+Progress that a group made at the slave alone is overwritten by the master's offsets when the master is back: as in
+RocketMQ, groups may receive messages again then. Here that is logged.
 """
 
 from __future__ import annotations
@@ -32,15 +32,18 @@ from engine.store.message_store import MessageStore
 
 logger = logging.getLogger("glassmq.replication")
 
-#: As ``BrokerOuterAPI`` waits for each of them.
+#: The timeout of each request, as in ``BrokerOuterAPI``.
 TIMEOUT_MS = 3_000
-#: Groups and delay levels named in one line of the log.
+#: The maximum number of groups and delay levels named in one line of the log.
 _NAMES_MAX = 20
 
 
 @dataclass(eq=False)
 class SlaveSynchronize:
-    """:ivar synchronized_ms: when all was asked for and answered last; 0: never."""
+    """The synchronization of one slave.
+
+    :ivar synchronized_ms: when everything was last answered; 0: never.
+    """
 
     outer_api: BrokerOuterApi
     store: MessageStore
@@ -53,11 +56,11 @@ class SlaveSynchronize:
     def __post_init__(self) -> None:
         self.synchronized_ms = 0
         self._problem = ""
-        #: Groups and delay levels that the last copy took back; what is said once need not be said every 10 s.
+        #: Groups and delay levels that the last copy moved back, so that they are logged only once.
         self._taken_back: dict[str, int] = {}
 
     async def sync_all(self) -> None:
-        """Take over what the master has; what it does not answer is asked for again next time."""
+        """Take over the master's tables; a table that it does not answer is requested again next time."""
         if self.outer_api.master_addresses is None:
             return
         master, _ = self.outer_api.master_addresses
@@ -83,7 +86,7 @@ class SlaveSynchronize:
     def _report_taken_back(
         self, master: str, groups_before: Mapping[str, Mapping[int, int]], levels_before: Mapping[int, int]
     ) -> None:
-        """Say once, in one line, which newer offsets the master's older ones have replaced."""
+        """Log once, in one line, which newer offsets were replaced by the master's older ones."""
         taken_back: dict[str, int] = {}
         for key, before in groups_before.items():
             after = self.offsets.offset_table.get(key, {})
@@ -114,9 +117,9 @@ class SlaveSynchronize:
         return reply.body
 
     async def check_log(self) -> None:
-        """Compare the last message here with what the master has at that place.
+        """Compare the last message here with the master's at the same offset.
 
-        Raises :class:`MasterDiverged`; ``ConnectFailed`` when the master cannot be asked.
+        Raises :class:`MasterDiverged`; ``ConnectFailed`` if the master cannot be reached.
         """
         place = self._last_message()
         if place is None or self.outer_api.master_addresses is None:
@@ -140,7 +143,7 @@ class SlaveSynchronize:
         )
 
     def _last_message(self) -> tuple[int, int] | None:
-        """Place and size of the newest message that is visible; None: there is none."""
+        """Return offset and size of the newest visible message, or None."""
         last: tuple[int, int] | None = None
         for topic, queue_id, queue in self.store.consume_queues():
             for offset, size, _ in self.store.consume_queue_entries(topic, queue_id, queue.max_offset - 1, 1):
@@ -150,5 +153,5 @@ class SlaveSynchronize:
 
 
 def _fall(before: Mapping[int, int], after: Mapping[int, int]) -> int:
-    """By how much offsets are smaller ``after``, all together; one that is gone counts as 0."""
+    """Return by how much offsets are smaller ``after``, in total; a missing one counts as 0."""
     return sum(max(0, offset - after.get(number, 0)) for number, offset in before.items())

@@ -1,17 +1,17 @@
-"""What goes with a topic (RocketMQ: ``AdminBrokerProcessor.deleteTopic``, ``DefaultMessageStore.cleanUnusedTopic``).
+"""The deletion of a topic (RocketMQ: ``AdminBrokerProcessor.deleteTopic``, ``DefaultMessageStore.cleanUnusedTopic``).
 
-Its configuration, its consume queues with their files, its counters. Its messages stay in the commit log until they
-expire, and can still be found by offset id or key. More than RocketMQ does:
+It deletes the topic's configuration, its consume queues with their files, and its counters. Its messages stay in the
+commit log until they expire, and can still be found by offset id or key. It does more than RocketMQ:
 
-* The offsets of all groups go too. RocketMQ keeps them: when the topic is made again its queues begin at 0, a group
-  would go on at its old offset and never see the messages before it.
-* Pulls that wait are answered (TOPIC_NOT_EXIST) instead of waiting for messages that cannot come.
-* When the reply is sent, the deletion survives a crash: the queues do not come back from the commit log. And no
-  registration that still names the topic is on its way: a name server that deletes it next (216) has it no more.
-* A crash before it brings neither messages nor offsets back: where the deleted messages end in the log is on the disk
-  before the queues go.
+* The offsets of all groups are deleted, too. RocketMQ keeps them: when the topic is created again its queues begin at
+  0, and a group would continue at its old offset and never receive the messages before it.
+* Waiting pulls are answered (TOPIC_NOT_EXIST) instead of waiting for messages that cannot arrive.
+* When the reply is sent, the deletion survives a crash: the queues are not rebuilt from the commit log. And no
+  registration in progress still names the topic: once a name server deletes it (216), it does not reappear there.
+* A crash before the reply restores neither messages nor offsets: the end of the deleted messages in the log is on disk
+  before the queues are deleted.
 
-A producer that still sends makes the topic again where topics are created on demand, in RocketMQ and here.
+If topics are created on demand, a producer that still sends creates the topic again, in RocketMQ and here.
 """
 
 from __future__ import annotations
@@ -34,8 +34,9 @@ logger = logging.getLogger("glassmq.broker")
 
 @dataclass(frozen=True)
 class TopicDeletion:
-    """Whatever knows of a topic. Methods raise ``ConfigNotSaved`` (nothing was deleted then, or the offsets are
-    forgotten but not yet on the disk) and ``DiskFault``.
+    """The deletion of topics from all tables. Methods raise ``ConfigNotSaved`` and ``DiskFault``.
+
+    After ``ConfigNotSaved`` nothing was deleted, or the offsets are deleted but not yet on disk.
 
     :param deleted: has the other members of a group delete the queues of topics, too.
     """
@@ -51,7 +52,7 @@ class TopicDeletion:
     deleted: Callable[[list[str]], Awaitable[None]]
 
     async def delete_topic(self, topic: str) -> None:
-        """Delete ``topic``; one that nobody knows leaves nothing to do."""
+        """Delete ``topic``; an unknown one is ignored."""
         await self.topics.delete_topic_config(topic)
         await self._delete_queues([topic])
         await self.registration.told()

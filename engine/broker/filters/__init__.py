@@ -1,1 +1,1 @@
-"""Which messages a subscription gets: tags, SQL92, bit maps."""
+"""Filters of subscriptions: tags, SQL92, bit maps."""

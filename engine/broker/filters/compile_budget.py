@@ -1,9 +1,9 @@
-"""How many words of new expressions are compiled in a second, shared among connections (ours; RocketMQ has no bound).
+"""A budget for compiling new expressions, in words per second, shared among connections (RocketMQ has no bound).
 
-With N other connections that ask in this second or asked in the last one, a connection has a share of 1/(N + 3) of the
-words: together they leave two shares, one for a connection that has not asked yet, and with it room for a long
-expression. One longer than a share is compiled for a connection that has used nothing lately, as long as an eighth of
-the words is left for short ones.
+With N other connections that use the budget in this second or used it in the last one, a connection has a share of 1/(N
++ 3) of the words: together they leave two shares, one for a connection that has not used it yet, and room for a long
+expression. An expression longer than a share is compiled for a connection that has used nothing lately, as long as an
+eighth of the words is left for short ones.
 """
 
 from __future__ import annotations
@@ -12,24 +12,27 @@ from collections.abc import Callable
 from typing import Final
 
 _SECOND_US: Final = 1_000_000
-#: Part of the words that long expressions leave to short ones.
+#: The part of the words that long expressions leave to short ones.
 _KEPT_FOR_SHORT: Final = 8
 
 
 class CompileBudget:
-    """:ivar per_second: words in a second, of all connections."""
+    """The budget of one broker.
+
+    :ivar per_second: words per second, for all connections.
+    """
 
     def __init__(self, per_second: int, monotonic_us: Callable[[], int]) -> None:
         self.per_second = per_second
         self._monotonic_us = monotonic_us
         self._second = 0
         self._spent = 0
-        #: Connection -> words, of those that asked in this second and in the one before.
+        #: Connection -> words, for connections that used the budget in this second and in the one before.
         self._used: dict[str, int] = {}
         self._used_before: dict[str, int] = {}
 
     def take(self, connection: str, words: int) -> bool:
-        """Take ``words`` for ``connection``; False: it has used its share of this second, and nothing is taken."""
+        """Take ``words`` for ``connection``; False: its share of this second is used up, and nothing is taken."""
         self._begin_second()
         used = self._used.setdefault(connection, 0)
         others = len(self._used.keys() | self._used_before.keys()) - 1
@@ -48,5 +51,5 @@ class CompileBudget:
             passed, self._second = second - self._second, second
             self._used_before = self._used if passed == 1 else {}
             self._used = {}
-            # One expression may have more words than a second brings.
+            # One expression may have more words than the budget of a second.
             self._spent = max(0, self._spent - passed * self.per_second)

@@ -1,4 +1,4 @@
-"""The expression by which a group filters one topic (RocketMQ: ``ConsumerFilterData``)."""
+"""The expression with which a group filters one topic (RocketMQ: ``ConsumerFilterData``)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 class ConsumerFilterData:
     """One entry of ``consumerFilter.json``.
 
-    :ivar compiled: what ``expression`` says.
-    :ivar born_time: since when (ms) the bit maps of new messages know this expression.
-    :ivar dead_time: when the group went away (ms); 0 while it is online.
+    :ivar compiled: the compiled form of ``expression``.
+    :ivar born_time: when (ms) bit maps of new messages began to use this expression.
+    :ivar dead_time: when the group went offline (ms); 0 while it is online.
     :ivar client_version: version of the subscription that brought the expression (ms).
     :ivar bloom: the group's bits; None for an expression that came with a single pull.
     :ivar words: how long the expression is.
@@ -43,15 +43,15 @@ class ConsumerFilterData:
 
     @property
     def is_dead(self) -> bool:
-        """True while the group is not online."""
+        """Return True while the group is not online."""
         return self.dead_time >= self.born_time
 
     def was_known_at(self, store_timestamp: int) -> bool:
-        """True when a message stored then (ms) has its bit map from this expression."""
+        """Return True if the bit map of a message stored then (ms) uses this expression."""
         return store_timestamp > self.born_time
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON object of the file."""
+        """Return the JSON object of the file."""
         return {
             "bloomFilterData": self.bloom.to_dict() if self.bloom is not None else None,
             "bornTime": self.born_time,

@@ -1,13 +1,14 @@
-"""Which expression each group filters each topic by (RocketMQ: ``ConsumerFilterManager``).
+"""The table of the filter expressions of groups and topics (RocketMQ: ``ConsumerFilterManager``).
 
-A heartbeat brings the expressions; the table keeps them parsed, also while the group is offline, so that the bit maps
-of messages stored meanwhile know what it wants. After 24 h without the group its expression is forgotten.
+Heartbeats contain the expressions; the table keeps them parsed, even while the group is offline, so that the bit maps
+of messages stored meanwhile include the group. Expressions of a group that has been offline for 24 h are deleted.
 
-An expression is replaced only by one of a higher version, as subscriptions are. One that cannot be compiled is not
-taken, and removes the one before it: the group's pulls then get code 27 with what is wrong.
+An expression is replaced only by one with a higher version, as subscriptions are. One that cannot be compiled is not
+accepted, and removes its predecessor: the group's pulls then get code 27 with the error.
 
-Different from RocketMQ: an expression counts from the newest message's store time on, if the clock says less. After a
-clock was set back, bit maps made for the old expression would else be taken for the new one's, and keep messages back.
+Different from RocketMQ: an expression is valid from the newest message's store time on, if the clock is earlier.
+Otherwise, after a clock was set back, bit maps made for the old expression would be used for the new one, and hide
+messages.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ from engine.store.files.config_file import ConfigFile
 
 logger = logging.getLogger("glassmq.broker")
 
-#: After a start every group counts as gone since so long.
+#: After a start every group counts as offline since this long before.
 _DEAD_BEFORE_START_MS = 30_000
 
 
@@ -40,10 +41,10 @@ class ConsumerFilterManager:
 
     :param config_file: ``consumerFilter.json``.
     :param bloom_filter: sizes of the bit maps.
-    :param newest_store_time: of the store's newest message, ms.
-    :param config: bounds of the table and of all its expressions together, and how long that of a group which is gone
-        is kept.
-    :ivar compiler: of new expressions.
+    :param newest_store_time: returns the store time of the newest message, ms.
+    :param config: bounds of the table and of all its expressions together, and how long those of an offline group are
+        kept.
+    :ivar compiler: compiles new expressions.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class ConsumerFilterManager:
         self._max_entries = config.max_consumer_filters
         self._max_words = config.max_consumer_filter_words
         self._table: dict[str, dict[str, ConsumerFilterData]] = {}
-        #: The same, group -> topic -> expression: a heartbeat may name a thousand groups, and each looks at its own.
+        #: The same by group -> topic -> expression: a heartbeat may name a thousand groups, and each accesses its own.
         self._by_group: dict[str, dict[str, ConsumerFilterData]] = {}
         self._entries = 0
         self._words = 0
@@ -77,19 +78,19 @@ class ConsumerFilterManager:
             yield from groups.values()
 
     def get(self, topic: str, group: str) -> ConsumerFilterData | None:
-        """The expression of ``group`` on ``topic``, dead or alive."""
+        """Return the expression of ``group`` on ``topic``, dead or alive."""
         groups = self._table.get(topic)
         return groups.get(group) if groups is not None else None
 
     def of_topic(self, topic: str) -> Iterable[ConsumerFilterData]:
-        """All expressions on ``topic``, dead ones too."""
+        """Return all expressions on ``topic``, including dead ones."""
         return self._table.get(topic, {}).values()
 
     # ------------------------------------------------------------------------------ what heartbeats say
 
     def register(self, group: str, subscriptions: Iterable[SubscriptionData], connection: str) -> None:
-        """A heartbeat of ``group`` on ``connection`` brought these subscriptions; its other expressions are not in use
-        any more.
+        """Take over the subscriptions of a heartbeat of ``group`` on ``connection``; its other expressions are no
+        longer in use.
         """
         filtered = {
             subscription.topic: subscription
@@ -101,7 +102,7 @@ class ConsumerFilterManager:
         self._bury_others(group, filtered)
 
     def unregister(self, group: str) -> None:
-        """``group`` has no member any more."""
+        """Mark the expressions of ``group``, which has no members any more, as dead."""
         self._bury_others(group, ())
 
     def _register(self, group: str, subscription: SubscriptionData, connection: str) -> None:
@@ -131,7 +132,7 @@ class ConsumerFilterManager:
         try:
             data = self._checked(group, subscription, known, connection)
         except CompilerBusy as busy:
-            # What the group filtered by stays, until its next heartbeat.
+            # The group's former filter stays until its next heartbeat.
             logger.warning("group %s on %s: the expression is not taken yet: %s", group, topic, busy)
             return
         except (FilterSyntaxError, MalformedBody) as error:
@@ -150,7 +151,7 @@ class ConsumerFilterManager:
     def _checked(
         self, group: str, subscription: SubscriptionData, known: ConsumerFilterData | None, connection: str
     ) -> ConsumerFilterData:
-        """Raises as :meth:`build`, and :class:`MalformedBody` when there is no room."""
+        """Return the checked entry. Raises as :meth:`build`, and :class:`MalformedBody` if there is no room."""
         if self._entries - (known is not None) >= self._max_entries:
             raise MalformedBody(f"the broker keeps {self._max_entries} expressions already, no more are allowed")
         words = self._words - (known.words if known is not None else 0) + word_count(subscription.sub_string)
@@ -159,7 +160,7 @@ class ConsumerFilterManager:
         return self.build(group, subscription, connection)
 
     def build(self, group: str, subscription: SubscriptionData, connection: str) -> ConsumerFilterData:
-        """An entry for ``subscription`` that is not in the table. Raises :class:`FilterSyntaxError`,
+        """Create an entry for ``subscription`` that is not in the table. Raises :class:`FilterSyntaxError`,
         :class:`CompilerBusy`.
         """
         known, text = self.get(subscription.topic, group), subscription.sub_string
@@ -203,9 +204,9 @@ class ConsumerFilterManager:
     # ------------------------------------------------------------------------------ the file
 
     def load(self) -> None:
-        """Read ``consumerFilter.json``; what is no entry is left out with a warning.
+        """Read ``consumerFilter.json``; invalid entries are left out with a warning.
 
-        Entries made for bit maps of another size are all forgotten, as in RocketMQ.
+        Entries made for bit maps of another size are all discarded, as in RocketMQ.
         """
         content = self._config_file.load()
         now_ms = self._clock.now_ms()
@@ -235,7 +236,7 @@ class ConsumerFilterManager:
                     self._config_file.keep_aside()
 
     async def persist(self) -> None:
-        """Forget what is dead for too long, and write ``consumerFilter.json`` if anything changed.
+        """Delete what has been dead for too long, and write ``consumerFilter.json`` if anything changed.
 
         Raises ``DiskFault``.
         """
@@ -250,7 +251,7 @@ class ConsumerFilterManager:
                 raise
 
     def to_dict(self) -> dict[str, object]:
-        """The table as in the file."""
+        """Return the table as in the file."""
         return {
             topic: {"groupFilterData": {group: data.to_dict() for group, data in groups.items()}, "topic": topic}
             for topic, groups in self._table.items()

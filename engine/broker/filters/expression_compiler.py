@@ -1,8 +1,8 @@
-"""Compiles the expressions that clients send, at most so much a second (RocketMQ: ``FilterFactory``; it has no bound).
+"""The compiler of clients' expressions, with a limit per second (RocketMQ: ``FilterFactory``, which has no limit).
 
-A parser written in Python takes up to 25 ms for an expression, and serves nobody meanwhile. So a broker keeps what it
-compiled last, mistakes too, and pays for the rest out of a budget of words that connections share: one that has used
-its share is told to come again. What a group filters by already is never compiled anew.
+A parser written in Python takes up to 25 ms for an expression and blocks the broker meanwhile. So a broker caches what
+it compiled last, errors included, and limits the rest by a budget of words that connections share: one that has used
+its share has to try again later. An expression already in use by a group is never compiled again.
 """
 
 from __future__ import annotations
@@ -20,28 +20,31 @@ from engine.remoting.errors import RequestRefused
 if TYPE_CHECKING:
     from engine.filter.expression import Expression
 
-#: Expressions kept, as in RocketMQ's ``PARSE_CACHE``. The broker's own: what another one compiled in the same process
-#: must not change what this one answers.
+#: The number of cached expressions, as in RocketMQ's ``PARSE_CACHE``. The cache is per broker: what another broker
+#: compiled in the same process must not change this one's answers.
 _CACHE_SIZE = 100
 
 
 class CompilerBusy(RequestRefused):
-    """Too many new expressions came in this second; the same one may be taken later."""
+    """Too many new expressions arrived in this second; the same one may be accepted later."""
 
 
 class ExpressionCompiler:
-    """:param words_per_second: what new expressions may cost, of all connections together."""
+    """A compiler with a cache and a budget.
+
+    :param words_per_second: the budget for new expressions of all connections together.
+    """
 
     def __init__(self, words_per_second: int, monotonic_us: Callable[[], int]) -> None:
         self._budget = CompileBudget(words_per_second, monotonic_us)
         self._known: OrderedDict[str, Expression | FilterSyntaxError] = OrderedDict()
 
     def compile(self, text: str, connection: str) -> Expression:
-        """The condition that ``text`` says, for whoever is at ``connection``. Raises ``FilterSyntaxError`` and
+        """Compile the condition in ``text`` for the client at ``connection``. Raises ``FilterSyntaxError``,
         :class:`CompilerBusy`.
         """
         if len(text) > LENGTH_MAX:
-            return compile_expression(text)  # refuses it, and keeps nothing of it
+            return compile_expression(text)  # refuses it, and caches nothing of it
         result = self._known.get(text)
         if result is None:
             result = self._known[text] = self._compile(text, connection)

@@ -1,9 +1,9 @@
 """The broker's side of filtering by expression (RocketMQ: ``ExpressionMessageFilter``,
 ``ExpressionForRetryMessageFilter``, ``MessageEvaluationContext``).
 
-By tags, hash codes alone decide. By an expression, in two steps: the bit map, if the message has one, may say at once
-that it is not wanted; else its properties are read and the expression is evaluated. A bit map says something only about
-groups that were known when the message came.
+For tags, hash codes alone decide. For an expression, there are two steps: the bit map, if the message has one, may
+exclude the message; otherwise its properties are read and the expression is evaluated. A bit map only covers groups
+that were known when the message arrived.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from engine.store.reading.message_filter import MessageFilter
 
 
 class TagMessageFilter:
-    """Compares hash codes only.
+    """A filter that compares hash codes only.
 
-    A tag with the same hash code gets through; the client compares the text again.
+    A tag with the same hash code passes; the client compares the text again.
     """
 
     __slots__ = ("_codes",)
@@ -38,25 +38,21 @@ class TagMessageFilter:
 
     @property
     def reads_message(self) -> bool:
-        """Tags are judged by their codes alone."""
         return False
 
     @property
     def effort(self) -> int:
-        """No message is read."""
         return 0
 
     def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
-        """True when the tags code is one of those subscribed to."""
         return tags_code in self._codes
 
     def matches_commit_log(self, record: bytes) -> bool:
-        """Always true: the tags code has said everything."""
         return True
 
 
 class ExpressionMessageFilter:
-    """Lets through what ``data``'s expression is true for."""
+    """A filter that passes messages for which the expression of ``data`` is true."""
 
     __slots__ = ("_bloom_filter", "_data")
 
@@ -65,7 +61,7 @@ class ExpressionMessageFilter:
         self._bloom_filter = bloom_filter
 
     def __eq__(self, other: object) -> bool:
-        """All pulls of a group filter alike."""
+        """Return True for filters with equal expressions: all pulls of a group filter alike."""
         return isinstance(other, ExpressionMessageFilter) and self._data is other._data
 
     def __hash__(self) -> int:
@@ -73,16 +69,13 @@ class ExpressionMessageFilter:
 
     @property
     def reads_message(self) -> bool:
-        """Properties lie in the message."""
         return True
 
     @property
     def effort(self) -> int:
-        """As long as the expression is."""
         return len(self._data.expression)
 
     def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
-        """False when the bit map excludes the message."""
         data = self._data
         if (
             unit is None
@@ -95,14 +88,15 @@ class ExpressionMessageFilter:
         return may_want(unit.bit_map, data.bloom)
 
     def matches_commit_log(self, record: bytes) -> bool:
-        """True when the expression is; not when it is unknown or cannot be evaluated."""
         return self._data.compiled.matches(properties_of(record))
 
 
 class RetryMessageFilter:
-    """For a retry topic, when ``filterSupportRetry`` is on: what the group's expression says of the topic that a
-    message came from. Off, as usual, retries are not filtered: what was wanted once comes again, even if the group has
-    changed its mind.
+    """The filter of a retry topic if ``filterSupportRetry`` is on: the group's expression for the message's original
+    topic.
+
+    It is off by default: then retries are not filtered, and a message that matched once is redelivered even if the
+    group has changed its expression.
     """
 
     __slots__ = ("_filters", "_group")
@@ -113,20 +107,19 @@ class RetryMessageFilter:
 
     @property
     def reads_message(self) -> bool:
-        """The message says where it came from."""
         return True
 
     @property
     def effort(self) -> int:
-        """As long as an expression may be: which one counts, each message says."""
+        """Return the maximum length of an expression: the message decides which one applies."""
         return LENGTH_MAX
 
     def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
-        """Always true: bit maps are made for the topic that a message lies in."""
+        """Return True always: bit maps are made for the topic in which a message is stored."""
         return True
 
     def matches_commit_log(self, record: bytes) -> bool:
-        """True when the group does not filter the original topic, or its expression there is true."""
+        """Return True if the group does not filter the original topic, or its expression there is true."""
         properties = properties_of(record)
         data = self._filters.get(properties.get(PROPERTY_RETRY_TOPIC, ""), self._group)
         return data is None or data.compiled.matches(properties)
@@ -139,7 +132,7 @@ def message_filter_for(
     *,
     filter_support_retry: bool,
 ) -> MessageFilter | None:
-    """What a pull by ``subscription`` lets through; None: everything.
+    """Return the filter of a pull with ``subscription``; None: it matches everything.
 
     :param data: its expression; None for a subscription by tags.
     """
@@ -151,7 +144,7 @@ def message_filter_for(
 
 
 def check_filtered_by(config: BrokerConfig, expression_type: str) -> None:
-    """Raise :class:`RequestRefused` for a subscription by anything but tags that this broker does not serve."""
+    """Raise :class:`RequestRefused` for a subscription other than by tags that this broker does not support."""
     if not config.enable_property_filter:
         remark = f"this broker does not filter by {expression_type[:40]} (enablePropertyFilter=false)"
         raise RequestRefused(remark)
@@ -164,8 +157,9 @@ def check_filtered_by(config: BrokerConfig, expression_type: str) -> None:
 def filter_data_of(
     config: BrokerConfig, filters: ConsumerFilterManager, group: str, subscription: SubscriptionData, connection: str
 ) -> ConsumerFilterData:
-    """The expression of ``subscription``, which came on ``connection``, ready for use. Raises
-    :class:`RequestRefused`.
+    """Return the expression of ``subscription``, which arrived on ``connection``, ready for use.
+
+    Raises :class:`RequestRefused`.
     """
     check_filtered_by(config, subscription.expression_type)
     try:
@@ -175,5 +169,5 @@ def filter_data_of(
 
 
 def properties_of(record: bytes) -> dict[str, str]:
-    """The properties of a stored message, read without the rest of it."""
+    """Return the properties of a stored message, read without the rest of it."""
     return decode_properties(stored_properties_text(record))

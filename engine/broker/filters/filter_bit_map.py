@@ -1,4 +1,4 @@
-"""Makes the bit map of a message when it becomes visible (RocketMQ: ``CommitLogDispatcherCalcBitMap``)."""
+"""The bit map of a message, made when it becomes visible (RocketMQ: ``CommitLogDispatcherCalcBitMap``)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from engine.store.queues.dispatch_request import DispatchRequest
 
 @dataclass(frozen=True)
 class FilterBitMap:
-    """Evaluates every group's expression once per message, so that each pull of each group need not.
+    """Evaluates every group's expression once per message, so that the group's pulls need not.
 
-    :param read_record: the stored message at (commit-log offset, size).
+    :param read_record: reads the stored message at (commit-log offset, size).
     """
 
     filters: ConsumerFilterManager
     read_record: Callable[[int, int], bytes | None]
 
     def bit_map_of(self, request: DispatchRequest) -> bytes:
-        """The map of one message; empty when no group filters its topic."""
+        """Return the bit map of one message; empty if no group filters its topic."""
         filters = self.filters.of_topic(request.topic)
         if not filters:
             return b""

@@ -1,5 +1,5 @@
-"""What the broker's filters did, per subscription. RocketMQ does not count it: that a consumer sees nothing because its
-filter keeps everything back cannot be seen there.
+"""Statistics of the broker's filters, per subscription. RocketMQ has none: there it is not visible that a consumer
+receives nothing because its filter matches nothing.
 """
 
 from __future__ import annotations
@@ -9,14 +9,14 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class FilterCounts:
-    """Messages that pulls looked at. A message that is pulled again counts again."""
+    """The number of messages that pulls examined. A message that is pulled again counts again."""
 
     let_through: int = 0
     kept_back: int = 0
 
 
 class FilterStatistics:
-    """(group, topic) -> counts, of subscriptions that do filter.
+    """The counts of filtering subscriptions: (group, topic) -> counts.
 
     :param max_entries: bound of the table; further subscriptions are not counted.
     """
@@ -26,7 +26,7 @@ class FilterStatistics:
         self._max_entries = max_entries
 
     def record(self, group: str, topic: str, let_through: int, kept_back: int) -> None:
-        """A pull looked at so many messages."""
+        """Count the messages that a pull examined."""
         counts = self.counts.get((group, topic))
         if counts is None:
             if len(self.counts) >= self._max_entries:
@@ -36,5 +36,5 @@ class FilterStatistics:
         counts.kept_back += kept_back
 
     def of(self, group: str, topic: str) -> FilterCounts:
-        """The counts of one subscription; zeros when it has not filtered yet."""
+        """Return the counts of one subscription; zeros if it has not filtered yet."""
         return self.counts.get((group, topic)) or FilterCounts()

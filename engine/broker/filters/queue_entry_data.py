@@ -1,5 +1,5 @@
-"""An entry of a consume queue as tools see it, with its bit map and whether a group's filter lets it pass (RocketMQ:
-part of ``AdminBrokerProcessor.queryConsumeQueue``, ``BitsArray.toString``).
+"""A consume-queue entry as tools see it, with its bit map and whether a group's filter matches it (RocketMQ: part of
+``AdminBrokerProcessor.queryConsumeQueue``, ``BitsArray.toString``).
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ _BYTES_PER_LINE = 8
 def queue_entry_data(
     entry: Entry, unit: ConsumeQueueExtUnit | None, message_filter: MessageFilter | None
 ) -> ConsumeQueueData:
-    """``entry`` as it is written, with the ``unit`` that it points to; ``message_filter`` None lets everything pass.
+    """Return ``entry`` as written, with the ``unit`` that it points to; ``message_filter`` None matches everything.
 
-    As in RocketMQ, an entry that holds its tags code itself is not compared with the filter.
+    As in RocketMQ, an entry that contains its tags code itself is not compared with the filter.
     """
     if not is_ext_address(entry[2]):
         return ConsumeQueueData(*entry)
@@ -46,7 +46,7 @@ def _unit_json(unit: ConsumeQueueExtUnit) -> str:
 
 
 def bits_text(bit_map: bytes) -> str:
-    """The bits, the last one first; eight bytes a line.
+    """Return the bits, the last one first, eight bytes a line.
 
     >>> bits_text(bytes((1, 128)))
     '1000000000000001\\n'

@@ -1,1 +1,1 @@
-"""What the broker's rooms share: settings, errors, addresses, figures."""
+"""The broker's shared foundations: settings, errors, addresses, statistics."""

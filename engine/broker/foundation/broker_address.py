@@ -1,4 +1,4 @@
-"""Where clients reach this broker, and since when (RocketMQ: ``BrokerController.getBrokerAddr``)."""
+"""The address at which clients reach this broker, and its start time (RocketMQ: ``BrokerController.getBrokerAddr``)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ _WILDCARD_HOSTS = ("0.0.0.0", "::", "[::]")
 
 
 class BrokerAddress:
-    """Empty until the broker listens.
+    """The broker's address, empty until the broker listens.
 
-    :ivar text: ``"ip:port"`` that clients are told.
-    :ivar store_host: the same as bytes, as it stands in every stored message.
+    :ivar text: the ``"ip:port"`` that clients connect to.
+    :ivar store_host: the same as bytes, as in every stored message.
     :ivar started_ms: when the broker was started.
     """
 
@@ -24,7 +24,8 @@ class BrokerAddress:
         self.started_ms = 0
 
     def take(self, bound: str, config: BrokerConfig, host_ip: str) -> None:
-        """Work out what clients are told: ``brokerIP1``, or where the broker really listens (``bound``).
+        """Determine the address for clients: ``brokerIP1``, or the address on which the broker really listens
+        (``bound``).
 
         Raises :class:`ConfigRefused`.
         """

@@ -1,9 +1,9 @@
 """Settings of one broker (RocketMQ: ``BrokerConfig``).
 
 Every field is an option of the same name in RocketMQ's camelCase (``auto_create_topic_enable`` is
-``autoCreateTopicEnable``); :meth:`BrokerConfig.to_properties` prints them so. Defaults are RocketMQ 4.9.8's unless
-the comment says otherwise. The bounds at the end have no counterpart there: RocketMQ's tables grow as long as its
-heap lasts, ours refuse with a message that names the limit.
+``autoCreateTopicEnable``); :meth:`BrokerConfig.to_properties` prints them so. Defaults are RocketMQ 4.9.8's unless the
+comment says otherwise. The bounds at the end have no counterpart there: RocketMQ's tables grow as long as its heap
+lasts, GlassMQ's refuse entries with an error that names the limit.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
 from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES, UNSENT_SHARE_MAX_BYTES
 from engine.store.files.setting_rules import PORT, SettingRule, SettingsContradict, between, check_rules
 
-#: Of 0 ms they would never let time pass.
+#: Settings that must not be 0 ms, because time would never pass.
 _INTERVALS = (
     "ha_send_heartbeat_interval_ms",
     "ha_housekeeping_interval_ms",
@@ -40,9 +40,9 @@ _RULES: Mapping[str, SettingRule] = {
     "broker_permission": between(0, 7, " (4 to read, plus 2 to write)"),
     "max_error_rate_of_bloom_filter": between(1, 99),
     "expect_consumer_num_use_filter": between(1),
-    # Without words no expression would ever be taken.
+    # Without words no expression would ever be accepted.
     "max_filter_words_per_second": between(1),
-    # With less than one connection's share honest readers would be cut in the middle of their replies.
+    # With less than one connection's share, well-behaved readers would be disconnected in the middle of their replies.
     "max_unsent_bytes": between(UNSENT_SHARE_MAX_BYTES),
     **dict.fromkeys(_INTERVALS, between(1)),
 }
@@ -50,9 +50,9 @@ _RULES: Mapping[str, SettingRule] = {
 
 @dataclass(slots=True)
 class BrokerConfig:
-    """What one broker is called, where it listens and what it allows.
+    """The name, address and limits of one broker.
 
-    A broker changes its copy when a tool asks it to (``broker_configuration.py``).
+    A broker changes its copy when a tool requests it (``broker_configuration.py``).
     """
 
     # --- who and where ------------------------------------------------------------------------------------------
@@ -61,24 +61,26 @@ class BrokerConfig:
     cluster_name: str = "DefaultCluster"
     #: 0 is the master of its broker name (``MixAll.MASTER_ID``).
     broker_id: int = 0
-    #: The address to listen on. RocketMQ: all addresses; here loopback unless told otherwise.
+    #: The address to listen on. RocketMQ: all addresses; here loopback by default.
     host: str = "127.0.0.1"
     #: 0 takes any free port.
     port: int = 10911
-    #: Also listen at ``port`` - 2, where Java clients 4.1 to 4.4 send by default. Where that port cannot be had, the
-    #: broker warns and does without. Ours; RocketMQ always listens there, and does not start where it cannot.
+    #: Also listen at ``port`` - 2, where Java clients 4.1 to 4.4 send by default. If that port is not available, the
+    #: broker logs a warning and continues without it. Not a setting in RocketMQ, which always listens there, and does
+    #: not start if it cannot.
     vip_channel_enable: bool = True
-    #: The IP that clients are told (``brokerIP1``); None: ``host``, or the machine's own when that is a wildcard.
+    #: The IP address that clients connect to (``brokerIP1``); None: ``host``, or the machine's own if that is a
+    #: wildcard.
     broker_ip1: str | None = None
     #: ``"host:port"`` of every name server to register with.
     name_server_addresses: tuple[str, ...] = ()
 
     # --- replication (RocketMQ keeps these in ``MessageStoreConfig``) -----------------------------------------------
     broker_role: BrokerRole = BrokerRole.ASYNC_MASTER
-    #: Where slaves connect; 0 takes any free port. None: no slaves are served, but by a SYNC_MASTER. RocketMQ always
-    #: listens, at the broker's port and one.
+    #: The port for slaves; 0 takes any free port. None: no slaves are served, except by a SYNC_MASTER. RocketMQ always
+    #: listens, at the broker's port plus one.
     ha_listen_port: int | None = None
-    #: The address of that port: it asks nobody who he is. RocketMQ: all addresses.
+    #: The address of that port, which has no authentication. RocketMQ: all addresses.
     ha_host: str = "127.0.0.1"
     ha_send_heartbeat_interval_ms: int = 5_000
     ha_housekeeping_interval_ms: int = 20_000
@@ -86,18 +88,18 @@ class BrokerConfig:
     ha_slave_fallbehind_max_bytes: int = 256 * 1024 * 1024
     #: How long a sender waits for slaves (``slaveTimeout``).
     slave_timeout_ms: int = 3_000
-    #: For how many copies a SYNC_MASTER waits, and how many there are. Ours, both.
+    #: How many copies a SYNC_MASTER waits for, and how many there are. Both are not in RocketMQ.
     replica_acks: ReplicaAcks = ReplicaAcks.ONE
     replica_count: int = 3
-    #: In a group: how often a leader says that it lives (DLedger's ``heartBeatTimeIntervalMs``: 2 s), and for how long
-    #: its silence is borne, each time a random one between these two; a leader steps down when it hears no majority for
-    #: the longer one. Longer ones bear a busier machine, and a dead leader is missed later.
+    #: In a group: how often a leader sends heartbeats (DLedger's ``heartBeatTimeIntervalMs``: 2 s), and the bounds of
+    #: the random time after which followers start an election; a leader steps down if it does not hear from a majority
+    #: for the longer one. Longer times tolerate a busier machine, but a dead leader is detected later.
     group_heartbeat_interval_ms: int = 200
     group_election_timeout_min_ms: int = 1_000
     group_election_timeout_max_ms: int = 2_000
-    #: Send consumers that are far behind to a slave.
+    #: Redirect consumers that lag far behind to a slave.
     slave_read_enable: bool = False
-    #: How often a slave asks its master for topics, groups and offsets (fixed in ``BrokerController``).
+    #: How often a slave requests topics, groups and offsets from its master (fixed in ``BrokerController``).
     slave_synchronize_interval_ms: int = 10_000
 
     # --- what is allowed ----------------------------------------------------------------------------------------
@@ -107,60 +109,61 @@ class BrokerConfig:
     auto_create_subscription_group: bool = True
     #: Queues of the template topic TBW102.
     default_topic_queue_nums: int = 8
-    #: Whether the topic named like the cluster (broker) may serve as a template too.
+    #: Whether the topic with the name of the cluster (broker) may serve as a template, too.
     cluster_topic_enable: bool = True
     broker_topic_enable: bool = True
-    #: Take only requests that are signed and allowed by the rules in ``config/plain_acl.yml`` of the data folder.
+    #: Only accept requests that are signed and allowed by the rules in ``config/plain_acl.yml`` of the data folder.
     acl_enable: bool = False
-    #: What send replies carry as MSG_REGION and TRACE_ON (``BrokerConfig.regionId``, ``traceOn``).
+    #: The values of MSG_REGION and TRACE_ON in send replies (``BrokerConfig.regionId``, ``traceOn``).
     region_id: str = "DefaultRegion"
     trace_on: bool = True
     trace_topic_enable: bool = False
     msg_trace_topic_name: str = "RMQ_SYS_TRACE_TOPIC"
     #: Whether a reply to a request is also stored, in the cluster's reply topic.
     store_reply_message_enable: bool = True
-    #: When a pull asks for an offset that is gone or beyond the end, note it in topic OFFSET_MOVED_EVENT.
+    #: When a pull asks for an offset that is gone or beyond the end, record it in topic OFFSET_MOVED_EVENT.
     offset_moved_event_enable: bool = True
 
     # --- filters by expression (SQL92) --------------------------------------------------------------------------
     #: Off, as in RocketMQ: reading the properties of every message costs the broker time.
     enable_property_filter: bool = False
-    #: Filter what lies in retry topics as well.
+    #: Also filter messages in retry topics.
     filter_support_retry: bool = False
-    #: Evaluate all groups' expressions when a message comes, and keep the outcome as a bit map, if the store does so
+    #: Evaluate all groups' expressions when a message arrives, and keep the result as a bit map, if the store does so
     #: (``enable_consume_queue_ext``).
     enable_calc_filter_bit_map: bool = False
-    #: Of a hundred messages that a group does not want, so many may look wanted by their bit maps (1 to 99) ...
+    #: Of a hundred messages that do not match a group's filter, this many may match by their bit maps (1 to 99) ...
     max_error_rate_of_bloom_filter: int = 20
     #: ... as long as no more groups than this filter a topic.
     expect_consumer_num_use_filter: int = 32
-    #: How long the expression of a group that is gone is kept.
+    #: How long the expression of an offline group is kept.
     filter_data_clean_time_span_ms: int = 24 * 3_600_000
 
     # --- transactions -------------------------------------------------------------------------------------------
     reject_transaction_message: bool = False
-    #: How old a half message is at least when its sender is asked about it.
+    #: The minimum age of a half message when its sender is asked about it.
     transaction_time_out_ms: int = 6_000
-    #: How often it is asked before the message is given up.
+    #: How many times the sender is asked before the message is given up.
     transaction_check_max: int = 15
-    #: Between two rounds of the check service.
+    #: The interval between two rounds of the check service.
     transaction_check_interval_ms: int = 60_000
-    #: A transaction commits one message, however often it is told to and whatever copies of its half message a crash
-    #: left. Ours; false is RocketMQ's way, which commits once per END_TRANSACTION and per copy.
+    #: Whether a transaction commits one message only, however many END_TRANSACTION requests arrive and however many
+    #: copies of its half message a crash left. Not in RocketMQ; false behaves like RocketMQ, which commits once per
+    #: request and per copy.
     commit_transaction_once: bool = True
 
     # --- rate limits (ours) -------------------------------------------------------------------------------------
-    #: Messages a second that the whole broker takes from producers; beyond it a send is answered SYSTEM_BUSY. 0: no
-    #: limit. Ours, as the next one.
+    #: The maximum number of messages per second that the whole broker accepts from producers; beyond it a send is
+    #: answered SYSTEM_BUSY. 0: no limit. Not in RocketMQ, like the next one.
     send_rate_limit: int = 0
-    #: The same for each topic by itself.
+    #: The same for each topic.
     send_rate_limit_per_topic: int = 0
 
     # --- long polling -------------------------------------------------------------------------------------------
     long_polling_enable: bool = True
     #: How long a pull waits when long polling is off.
     short_polling_time_mills: int = 1_000
-    #: Parked pulls are looked at so often even when nothing arrives (``PullRequestHoldService``, fixed there).
+    #: How often parked pulls are checked even if nothing arrives (``PullRequestHoldService``, fixed there).
     hold_check_interval_ms: int = 5_000
 
     # --- clients ------------------------------------------------------------------------------------------------
@@ -174,56 +177,58 @@ class BrokerConfig:
     # --- services -----------------------------------------------------------------------------------------------
     register_name_server_period_ms: int = 30_000
     register_broker_timeout_mills: int = 6_000
-    #: How long the reply to whoever made a topic waits for name servers that say nothing. Ours; RocketMQ waits
-    #: ``registerBrokerTimeoutMills``, longer than its clients wait for the reply (3 s for a send or a heartbeat).
+    #: How long the reply to a client that created a topic waits for name servers that do not answer. Not in RocketMQ,
+    #: which waits ``registerBrokerTimeoutMills``, longer than its clients wait for the reply (3 s for a send or a
+    #: heartbeat).
     registration_wait_ms: int = 1_000
     flush_consumer_offset_interval_ms: int = 5_000
-    #: At most so often topics and groups that the broker made by itself are written; what a tool changes is written
-    #: before it is answered. RocketMQ writes at every change.
+    #: The minimum interval between writes of topics and groups that the broker created by itself; what a tool changes
+    #: is written before it is answered. RocketMQ writes at every change.
     flush_config_interval_ms: int = 1_000
     flush_delay_offset_interval_ms: int = 10_000
-    #: As ``BrokerController`` does it, without a setting there.
+    #: As in ``BrokerController``, which has no setting for it.
     flush_consumer_filter_interval_ms: int = 10_000
     #: ``MessageStoreConfig.defaultQueryMaxNum``.
     default_query_max_num: int = 32
 
     # --- bounds (ours) ------------------------------------------------------------------------------------------
     max_topics: int = 10_000
-    #: BenchmarkTest, the widest topic RocketMQ makes itself, has 1024.
+    #: BenchmarkTest, the widest topic that RocketMQ creates itself, has 1024.
     max_queue_nums_per_topic: int = 1_024
     max_subscription_groups: int = 10_000
-    #: Producer groups plus consumer groups that are online.
+    #: The maximum number of online producer groups plus consumer groups.
     max_online_groups: int = 10_000
     max_subscriptions_per_group: int = 1_000
-    #: Transactions that nobody has decided; beyond it a half message is answered SYSTEM_BUSY. Some 200 bytes each.
+    #: The maximum number of undecided transactions; beyond it a half message is answered SYSTEM_BUSY. Some 200 bytes
+    #: each.
     max_undecided_transactions: int = 500_000
     max_tags_per_subscription: int = 1_000
-    #: Of one subscription in memory: its texts, 500 bytes, and 100 for each tag.
+    #: The maximum size of one subscription in memory: its texts, 500 bytes, and 100 for each tag.
     max_subscription_bytes: int = 262_144
-    #: Of the subscriptions of all groups that are online.
+    #: The maximum size of the subscriptions of all online groups.
     max_subscription_bytes_in_all: int = 67_108_864
-    #: Pairs of client and group that are online, of consumers and of producers each.
+    #: The maximum number of pairs of client and group that are online, of consumers and of producers each.
     max_group_members: int = 100_000
-    #: Pairs of topic and group with a stored offset.
+    #: The maximum number of pairs of topic and group with a stored offset.
     max_consumer_offset_entries: int = 100_000
     max_rebalance_locks: int = 100_000
-    #: Pairs of topic and group that filter by an expression.
+    #: The maximum number of pairs of topic and group that filter by an expression.
     max_consumer_filters: int = 10_000
-    #: Names, texts, numbers, signs and brackets of all these expressions: about 50 MB.
+    #: The maximum number of names, texts, numbers, signs and brackets of all these expressions: about 50 MB.
     max_consumer_filter_words: int = 200_000
-    #: New expressions are compiled at most so fast, for all connections together: about 50 ms of a second.
+    #: How many words of new expressions are compiled per second, for all connections together: about 50 ms of a second.
     max_filter_words_per_second: int = 5_000
-    #: As ``pullThreadPoolQueueCapacity``; beyond it a pull is answered at once.
+    #: As ``pullThreadPoolQueueCapacity``; beyond it a pull is answered immediately.
     max_held_pull_requests: int = 100_000
-    #: What clients have not read yet, all together; beyond it those that do not read are disconnected, the largest
-    #: first. Room for a thousand pulls of 256 KiB; a machine with 1 GiB bears it.
+    #: The maximum size of what clients have not read yet, in total; beyond it clients that do not read are
+    #: disconnected, the largest first. Room for a thousand pulls of 256 KiB, which fits a machine with 1 GiB.
     max_unsent_bytes: int = UNSENT_ALL_LIMIT_BYTES
 
-    #: What each must be, whatever the others are.
+    #: The rules of the settings, each independent of the others.
     RULES: ClassVar[Mapping[str, SettingRule]] = _RULES
 
     def __post_init__(self) -> None:
-        """Raises ValueError that names the setting, what it is and what is allowed."""
+        """Check the settings. Raises ValueError that names the setting, its value and what is allowed."""
         check_rules(self, _RULES)
         heartbeat_ms, least_ms = self.group_heartbeat_interval_ms, self.group_election_timeout_min_ms
         if not 10 <= heartbeat_ms <= least_ms // 3 <= least_ms <= self.group_election_timeout_max_ms <= 600_000:
@@ -242,7 +247,7 @@ class BrokerConfig:
             )
 
     def to_properties(self) -> dict[str, str]:
-        """The settings under RocketMQ's names, values as Java prints them."""
+        """Return the settings under RocketMQ's names, with values as Java prints them."""
         settings: dict[str, str] = {}
         for field in fields(self):
             value = getattr(self, field.name)
@@ -251,7 +256,7 @@ class BrokerConfig:
         return settings
 
 
-#: Where RocketMQ's name is not simply ours in camelCase without the unit.
+#: Names that are not simply ours in camelCase without the unit.
 _JAVA_NAMES: Mapping[str, str] = {
     "cluster_name": "brokerClusterName",
     "host": "bindAddress",
@@ -265,7 +270,7 @@ _JAVA_NAMES: Mapping[str, str] = {
 
 @cache
 def java_name(name: str) -> str:
-    """A setting's name in RocketMQ: ``snake_case_ms`` becomes ``camelCase``."""
+    """Return a setting's name in RocketMQ: ``camelCase`` for ``snake_case_ms``."""
     known = _JAVA_NAMES.get(name)
     if known is not None:
         return known
@@ -274,7 +279,7 @@ def java_name(name: str) -> str:
 
 
 def java_value(value: object) -> str:
-    """A setting as Java prints it: lower-case booleans, enumerations by name, lists joined by semicolons."""
+    """Return a setting as Java prints it: lower-case booleans, enumerations by name, lists joined by semicolons."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, Enum):

@@ -1,10 +1,11 @@
-"""What a broker says to name servers (RocketMQ: ``BrokerOuterAPI``); when it does: ``broker_registration.py``.
+"""Requests of a broker to name servers (RocketMQ: ``BrokerOuterAPI``). ``broker_registration.py`` decides when they are
+sent.
 
-A registration carries all topics, or only those that changed since the last one on this connection: a name server adds
-what it is told, and forgets nothing as long as it is connected. RocketMQ does so when a tool makes a topic, and sends
-all for a first send or a heartbeat; with thousands of topics that takes longer than all the rest.
+A registration contains all topics, or only those that changed since the last one on this connection: a name server adds
+them, and keeps all topics while the connection is open. RocketMQ sends only the changed topic when a tool creates one,
+and all topics for a first send or a heartbeat; with thousands of topics that takes longer than all the rest.
 
-A reply tells a slave where its master is.
+The reply gives a slave the address of its master.
 
 Simplified: always registers (RocketMQ's ``forceRegister``, on by default); no filter servers.
 """
@@ -33,7 +34,7 @@ from engine.runtime.port import Runtime
 
 logger = logging.getLogger("glassmq.broker")
 
-#: RocketMQ waits 3 s for each name server when it says goodbye.
+#: RocketMQ waits 3 s for each name server when it unregisters.
 _UNREGISTER_TIMEOUT_MS = 3_000
 
 
@@ -45,11 +46,11 @@ class BrokerOuterApi:
         self._config = config
         #: Name server -> why the last registration failed; absent when it did not.
         self.failures: dict[str, str] = {}
-        #: Where slaves connect, as it is told to name servers.
+        #: The address for slaves, as it is reported to name servers.
         self.ha_server_address = ""
-        #: Of the master, as name servers told last: ``(its address, that for slaves)``.
+        #: The master, as last reported by name servers: ``(its address, that for slaves)``.
         self.master_addresses: tuple[str, str] | None = None
-        #: Name server -> the topics as it was told them on the connection that is open.
+        #: Name server -> the topics sent to it on the open connection.
         self._told: dict[str, dict[str, TopicConfig]] = {}
         self.client.on_connection_closed(self._connection_closed)
 
@@ -59,12 +60,13 @@ class BrokerOuterApi:
     async def register_broker(
         self, address: str, broker_addr: str, topics: TopicConfigSerializeWrapper, *, in_full: bool
     ) -> bool:
-        """Register with the name server at ``address``, if not ``in_full`` with what it does not know yet; whether it
-        took it.
+        """Register with the name server at ``address`` and return whether it accepted.
+
+        Unless ``in_full``, only the topics that it does not know yet are sent.
         """
         told = {} if in_full else self._told.get(address, {})
         table = topics.topic_config_table
-        # A configuration is replaced, never changed.
+        # A configuration is replaced, never modified.
         news = {name: config for name, config in table.items() if told.get(name) is not config}
         body = RegisterBrokerBody(replace(topics, topic_config_table=news)).to_json()
         header = RegisterBrokerRequestHeader(
@@ -101,7 +103,7 @@ class BrokerOuterApi:
         self.failures[address] = why
 
     async def unregister_broker_all(self, broker_addr: str) -> None:
-        """Say goodbye to all name servers that are connected."""
+        """Unregister from all connected name servers."""
         header = UnregisterBrokerRequestHeader(
             self._config.broker_name, broker_addr, self._config.cluster_name, self._config.broker_id
         )

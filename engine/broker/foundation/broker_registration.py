@@ -1,14 +1,15 @@
-"""Keeps the name servers informed of this broker and its topics (RocketMQ: ``BrokerController.registerBrokerAll``).
+"""The registration of this broker and its topics at the name servers (RocketMQ:
+``BrokerController.registerBrokerAll``).
 
-Each name server has a task of its own, which registers every 30 s, and at once when a topic changed: one that is slow
-or silent keeps no other waiting. Changes that come while a registration is under way go together in the next one, so a
-thousand new topics cost two, which carry what is new; every 30 s all is told again.
+Each name server has its own task, which registers every 30 s, and immediately when a topic changed: a slow or silent
+one does not delay the others. Changes during a registration are combined in the next one, so a thousand new topics cost
+two registrations, with the new topics only; every 30 s everything is sent again.
 
-Whoever makes a topic, by a tool, by a first send or by the first heartbeat of a group, is answered when every name
-server has had its registration (:meth:`BrokerRegistration.told`): then the route is there for all who hear of the
-topic. A name server that refuses or cannot be reached has had it, too; one that says nothing is waited for a second,
-and the log names it. RocketMQ does the same for tools, waiting up to 6 s; in the other two cases it sends the
-registration before the reply but does not wait for what becomes of it.
+A client that creates a topic, by a tool, by a first send or by the first heartbeat of a group, gets its reply when the
+registration at every name server has ended (:meth:`BrokerRegistration.told`): then the route exists for all clients
+that learn of the topic. A name server that refuses or cannot be reached counts as done; one that does not answer is
+waited for one second, and is logged. RocketMQ does the same for tools, waiting up to 6 s; in the other two cases it
+sends the registration before the reply but does not wait for the outcome.
 """
 
 from __future__ import annotations
@@ -27,11 +28,12 @@ _Reply = TypeVar("_Reply")
 
 
 class _NameServer:
-    """How far one name server is.
+    """The progress of the registration at one name server.
 
-    :ivar told: so many changes were made before its last registration began, which has ended.
+    ``told`` counts the changes that had been made before the last finished registration began.
+
     :ivar in_full: the next registration names all topics.
-    :ivar is_overdue: somebody gave up waiting for the registration that is under way.
+    :ivar is_overdue: a caller gave up waiting for the registration in progress.
     """
 
     def __init__(self, address: str) -> None:
@@ -43,19 +45,19 @@ class _NameServer:
         self.ended = asyncio.Event()
 
     def registration_ended(self, changes: int) -> None:
-        """One that began after ``changes`` has ended, well or not."""
+        """Note the end of a registration that began after ``changes``, successful or not."""
         self.told, self.is_overdue = changes, False
         ended, self.ended = self.ended, asyncio.Event()
         ended.set()
 
 
 class BrokerRegistration:
-    """See the module.
+    """The registration tasks of one broker.
 
-    :param config: the name servers, the period, how long is waited.
-    :param register: registers with the name server at an address, in full or not; returns when that has ended, well
-        or not.
-    :ivar changes: how often topics changed so far; the start counts as the first time.
+    :param config: the name servers, the period and the timeout.
+    :param register: registers with the name server at an address, in full or not; returns when that has ended,
+        successfully or not.
+    :ivar changes: how many times topics changed so far; the start counts as the first time.
     """
 
     def __init__(self, config: BrokerConfig, register: Callable[[str, bool], Awaitable[object]]) -> None:
@@ -65,30 +67,32 @@ class BrokerRegistration:
         self._name_servers = [_NameServer(address) for address in config.name_server_addresses]
 
     async def start(self, tasks: BackgroundTasks) -> None:
-        """Register, and again whenever need be; returns when each name server has had the first registration."""
+        """Register, and again whenever needed; returns when the first registration at each name server has ended."""
         for name_server in self._name_servers:
             tasks.spawn(self._keep_registered(name_server), "register")
         await self.told(self._config.register_broker_timeout_mills)
 
     def topics_changed(self) -> None:
-        """The name servers must hear of it."""
+        """Notify the name servers of a change."""
         self.changes += 1
         self.renew()
 
     def renew(self) -> None:
-        """Register now: the reply may be news, to a slave whose master has moved."""
+        """Register now, because the reply may be new for a slave whose master has moved."""
         for name_server in self._name_servers:
             name_server.is_due.set()
 
     def advance(self, ms: int) -> None:
-        """The clock was set ahead so much: if that is a period, registrations are due."""
+        """Advance the schedule, after the clock was set ahead by ``ms``: after a whole period, registrations
+        are due.
+        """
         if ms >= self._config.register_name_server_period_ms:
             for name_server in self._name_servers:
                 name_server.in_full = True
                 name_server.is_due.set()
 
     async def told(self, wait_ms: int | None = None) -> None:
-        """Returns when every name server has had the changes made so far, or after ``wait_ms``."""
+        """Return when the registrations of all changes so far have ended at every name server, or after ``wait_ms``."""
         changes = self.changes
         wait_ms = self._config.registration_wait_ms if wait_ms is None else wait_ms
         try:
@@ -100,7 +104,7 @@ class BrokerRegistration:
             self._note_overdue(changes, wait_ms)
 
     async def answered_when_told(self, reply: _Reply) -> _Reply:
-        """``reply``, when every name server has had the changes made so far."""
+        """Return ``reply`` when the registrations of all changes so far have ended at every name server."""
         await self.told()
         return reply
 

@@ -5,9 +5,9 @@ seconds for the broker as a whole, running totals per topic and per (topic, grou
 integers, because this runs for every message.
 
 *Put latency* is measured by the monotonic clock, in microseconds, around checks and append of one send request.
-*Deliver latency* is the age, in milliseconds, of the oldest message of a pull reply when the reply is sent (reply
-time minus store time): with long polling it tells how long messages lie before a waiting consumer gets them; for a
-consumer that works off a backlog it tells the backlog's age.
+*Deliver latency* is the age, in milliseconds, of the oldest message of a pull reply when the reply is sent (reply time
+minus store time): with long polling it is how long messages wait until a waiting consumer gets them; for a consumer
+that works off a backlog it is the backlog's age.
 
 Histograms are exact below 64 and have 32 cells per power of two above, as HdrHistogram's do; a percentile is the upper
 edge of its cell: never too low, and at most 3.2 % too high.
@@ -26,14 +26,14 @@ from engine.protocol.body.admin_bodies import BrokerStatsData, BrokerStatsItem
 
 #: How many seconds of history are kept.
 HISTORY_SECONDS: Final = 600
-#: A clock that goes back by no more is being set right bit by bit.
+#: A clock that goes back by no more is being adjusted gradually.
 CLOCK_SWAYS_S: Final = 2
-#: Bits of a value that tell its cell: the first, which is always set, and five more.
+#: The leading bits of a value that select its cell: the first, which is always set, and five more.
 _CELL_BITS: Final = 6
-#: What is larger counts as this (over an hour in us).
+#: Greater values count as this one (over an hour in us).
 _LARGEST: Final = (1 << 32) - 1
 _DAY_MS: Final = 86_400_000
-#: The one key of what is counted for the broker as a whole.
+#: The only key of the counters for the whole broker.
 _BROKER: Final = ""
 
 _Key = TypeVar("_Key")
@@ -41,7 +41,7 @@ _Key = TypeVar("_Key")
 
 @dataclass(frozen=True, slots=True)
 class SecondStats:
-    """One full second. Percentiles are 0 when nothing was measured in it."""
+    """The statistics of one full second. Percentiles are 0 if nothing was measured in it."""
 
     second: int
     in_messages: int
@@ -77,7 +77,7 @@ class LatencyHistogram:
         self.count += 1
 
     def percentile(self, share: float) -> int:
-        """The largest value of the cell in which ``share`` (0..1) of the values are reached; 0 when empty."""
+        """Return the largest value of the cell that contains the quantile ``share`` (0..1); 0 if empty."""
         wanted = share * self.count
         seen = 0
         for smallest in sorted(self.cells):
@@ -87,8 +87,8 @@ class LatencyHistogram:
         return 0
 
     def clear(self) -> None:
-        """Forget all values."""
-        #: The smallest value of a cell -> how many.
+        """Clear all values."""
+        #: The smallest value of a cell -> its count.
         self.cells: dict[int, int] = {}
         self.count = 0
 
@@ -107,7 +107,7 @@ class BrokerStatsManager:
         self.started_ms = now_ms
         self.totals = Traffic()
         self.put_failures = 0
-        #: Pulls answered with messages, and without.
+        #: Pulls answered with and without messages.
         self.pulls_found = 0
         self.pulls_missed = 0
         self.put_latency_us_max = 0
@@ -130,13 +130,13 @@ class BrokerStatsManager:
         self._put_us = LatencyHistogram()
         self._deliver_ms = LatencyHistogram()
         self._put_times = PutTimeDistribution()
-        #: The second that was closed last, and within how many microseconds 999 of 1,000 of its sends were done.
+        #: The second that was closed last, and its 99.9th percentile of send latency in microseconds.
         self._put_p999_us = (0, 0)
 
     # ------------------------------------------------------------------------------ recording
 
     def record_put(self, topic: str, messages: int, size_bytes: int, latency_us: int, now_ms: int) -> None:
-        """``messages`` messages, ``size_bytes`` in the commit log, were stored."""
+        """Count ``messages`` stored messages, with ``size_bytes`` in the commit log."""
         if now_ms // 1_000 != self._second:
             self.advance(now_ms)
         self._current.in_messages += messages
@@ -155,7 +155,7 @@ class BrokerStatsManager:
     def record_pull(
         self, topic: str, group: str, messages: int, size_bytes: int, oldest_store_ms: int, now_ms: int
     ) -> None:
-        """``messages`` messages went out to ``group``; the oldest was stored at ``oldest_store_ms``."""
+        """Count ``messages`` messages sent to ``group``; the oldest was stored at ``oldest_store_ms``."""
         if now_ms // 1_000 != self._second:
             self.advance(now_ms)
         self.pulls_found += 1
@@ -172,25 +172,25 @@ class BrokerStatsManager:
             traffic.out_requests += 1
 
     def record_pull_missed(self, now_ms: int) -> None:
-        """A pull found nothing to send."""
+        """Count a pull that found nothing to send."""
         if now_ms // 1_000 != self._second:
             self.advance(now_ms)
         self.pulls_missed += 1
         self._current_pulls[1] += 1
 
     def record_get_latency(self, latency_us: int) -> None:
-        """Note how long reading the store for one pull took."""
+        """Record how long reading the store for one pull took."""
         if latency_us > self.get_latency_us_max:
             self.get_latency_us_max = latency_us
 
     def forget_topic(self, topic: str) -> None:
-        """The topic was deleted."""
+        """Delete the counters of a deleted topic."""
         self.topics.pop(topic, None)
         self._topic_samples.forget(lambda known: known == topic)
         self._forget_groups([key for key in self.groups if key[0] == topic])
 
     def forget_group(self, group: str) -> None:
-        """The group was deleted."""
+        """Delete the counters of a deleted group."""
         self._forget_groups([key for key in self.groups if key[1] == group])
 
     def _forget_groups(self, keys: Sequence[tuple[str, str]]) -> None:
@@ -208,8 +208,9 @@ class BrokerStatsManager:
     # ------------------------------------------------------------------------------ seconds
 
     def advance(self, now_ms: int) -> None:
-        """Close all seconds before the one of ``now_ms``. A clock that sways closes nothing; one that was set back
-        begins these seconds anew.
+        """Close all seconds before the one of ``now_ms``.
+
+        A clock that goes back slightly closes nothing; one that was set back starts these seconds again.
         """
         second = now_ms // 1_000
         if second < self._second - CLOCK_SWAYS_S:
@@ -227,7 +228,7 @@ class BrokerStatsManager:
             self.today_morning = (self.totals.in_messages, self.totals.out_messages)
 
     def _go_back_to(self, second: int) -> None:
-        """What was counted of the seconds from ``second`` on is forgotten, and of those whose places they took."""
+        """Discard the counts of the seconds from ``second`` on, and of those that they overwrote."""
         for gone in range(second, min(self._second, second + HISTORY_SECONDS - 1) + 1):
             for ring in self._rings.values():
                 ring[gone % HISTORY_SECONDS] = 0
@@ -252,22 +253,22 @@ class BrokerStatsManager:
         self._deliver_ms.clear()
 
     def last_second(self, now_ms: int) -> SecondStats:
-        """The last full second."""
+        """Return the last full second."""
         return self.history(now_ms, 1)[-1]
 
     def put_p999_us(self, now_ms: int) -> int:
-        """Within how many microseconds 999 of 1,000 sends of the last full second were done; 0 without any."""
+        """Return the 99.9th percentile of send latency in the last full second, in microseconds; 0 without sends."""
         self.advance(now_ms)
         second, value_us = self._put_p999_us
         return value_us if second == self._second - 1 else 0
 
     def put_time_distribution(self, now_ms: int) -> str:
-        """How many sends of the last full minute took how long; see :class:`PutTimeDistribution`."""
+        """Return the latency distribution of sends in the last full minute (:class:`PutTimeDistribution`)."""
         self.advance(now_ms)
         return self._put_times.last_minute(self._second)
 
     def history(self, now_ms: int, seconds: int = HISTORY_SECONDS) -> list[SecondStats]:
-        """The last ``seconds`` full seconds, oldest first; never empty, at most :data:`HISTORY_SECONDS`."""
+        """Return the last ``seconds`` full seconds, oldest first; never empty, at most :data:`HISTORY_SECONDS`."""
         self.advance(now_ms)
         count = max(1, min(seconds, HISTORY_SECONDS - 1))
         return [self._second_stats(second) for second in range(self._second - count, self._second)]
@@ -277,7 +278,9 @@ class BrokerStatsManager:
         return SecondStats(second, *(self._rings[name][at] for name in _RING_FIELDS))
 
     def per_second(self, field: str, now_ms: int, seconds: int) -> float:
-        """Average of ring ``field`` over the last ``seconds`` full seconds, or over fewer soon after the start."""
+        """Return the average of ring ``field`` over the last ``seconds`` full seconds, or over fewer soon after the
+        start.
+        """
         self.advance(now_ms)
         count = min(seconds, HISTORY_SECONDS - 1, self._second - self._first_second)
         if count <= 0:
@@ -288,32 +291,34 @@ class BrokerStatsManager:
     # ------------------------------------------------------------------------------ minute, hour, day
 
     def sample(self) -> None:
-        """Note all totals; called every ``SAMPLE_INTERVAL_MS``."""
+        """Sample all totals; called every ``SAMPLE_INTERVAL_MS``."""
         self._broker_samples.sample({_BROKER: self.totals})
         self._topic_samples.sample(self.topics)
         self._group_samples.sample(self.groups)
 
     def broker_data(self, stats_name: str) -> BrokerStatsData:
-        """What the broker as a whole did; for names of ``STATS_NAMES`` that begin with BROKER."""
+        """Return the counters of the whole broker, for names of ``STATS_NAMES`` that begin with BROKER."""
         return self._broker_samples.data(_BROKER, stats_name)
 
     def topic_data(self, stats_name: str, topic: str) -> BrokerStatsData | None:
-        """What was put into ``topic``; None when nothing ever was."""
+        """Return the counters of messages put into ``topic``; None if nothing was put."""
         traffic = self.topics.get(topic)
         return self._topic_samples.data(topic, stats_name) if traffic is not None and traffic.in_requests else None
 
     def group_data(self, stats_name: str, topic: str, group: str) -> BrokerStatsData | None:
-        """What ``group`` got from ``topic``; None when it never got anything."""
+        """Return the counters of what ``group`` got from ``topic``; None if it never got anything."""
         return self._group_samples.data((topic, group), stats_name) if (topic, group) in self.groups else None
 
     def topic_minute(self, stats_name: str, topic: str) -> BrokerStatsItem:
-        """The last minute alone of :meth:`topic_data`; zeros when nothing was put."""
+        """Return only the last minute of :meth:`topic_data`; zeros if nothing was put."""
         return self._topic_samples.item(topic, Span.MINUTE, stats_name)
 
     def group_minute(self, stats_name: str, topic: str, group: str) -> BrokerStatsItem:
-        """The same of :meth:`group_data`."""
+        """Return only the last minute of :meth:`group_data`."""
         return self._group_samples.item((topic, group), Span.MINUTE, stats_name)
 
     def group_get_tps(self, topic: str, group: str) -> float:
-        """Messages per second that ``group`` got from ``topic`` over the last minute (RocketMQ's ``consumeTps``)."""
+        """Return the messages per second that ``group`` got from ``topic`` in the last minute (RocketMQ's
+        ``consumeTps``).
+        """
         return self._group_samples.item((topic, group), Span.MINUTE, "GROUP_GET_NUMS").tps

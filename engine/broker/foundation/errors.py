@@ -1,4 +1,4 @@
-"""What can go wrong in the broker while it serves a request."""
+"""Errors of the broker while it serves a request."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RequestRefused
 from engine.store.log.put_message_result import PutMessageResult, PutMessageStatus
 
-#: What a sender is told when the store refuses (``SendMessageProcessor.handlePutMessageResult``).
+#: The remarks that a sender receives when the store refuses (``SendMessageProcessor.handlePutMessageResult``).
 REPLY_CODES = {
     PutMessageStatus.PUT_OK: ResponseCode.SUCCESS,
     PutMessageStatus.FLUSH_DISK_TIMEOUT: ResponseCode.FLUSH_DISK_TIMEOUT,
@@ -32,7 +32,7 @@ class TooManyEntries(ProtocolError):
 
 
 class ConfigRefused(ProtocolError):
-    """A topic or group configuration that cannot be; the text names the field and what is allowed."""
+    """An invalid topic or group configuration; the text names the field and what is allowed."""
 
 
 class ConfigNotSaved(ProtocolError):
@@ -40,6 +40,6 @@ class ConfigNotSaved(ProtocolError):
 
 
 def check_stored(result: PutMessageResult) -> None:
-    """Raise :class:`RequestRefused` when the store did not take the message."""
+    """Raise :class:`RequestRefused` if the store did not accept the message."""
     if result.status is not PutMessageStatus.PUT_OK:
         raise RequestRefused(result.remark, REPLY_CODES[result.status])

@@ -1,11 +1,13 @@
-"""How many sends took how long, in RocketMQ's classes (RocketMQ: ``StoreStatsService.putMessageDistributeTime``)."""
+"""The distribution of send durations, in RocketMQ's classes (RocketMQ:
+``StoreStatsService.putMessageDistributeTime``).
+"""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Mapping
 
-#: The names of the classes; the first is of sends that took less than a millisecond.
+#: The names of the classes; the first one is for sends that took less than a millisecond.
 CLASSES = (
     "[<=0ms]",
     "[0~10ms]",
@@ -21,12 +23,12 @@ CLASSES = (
     "[5~10s]",
     "[10s~]",
 )
-#: Where each class but the last ends.
+#: The upper bound of each class but the last.
 _ENDS_US = tuple(1_000 * ms for ms in (1, 10, 50, 100, 200, 500, 1_000, 2_000, 3_000, 4_000, 5_000, 10_000))
 
 
 class PutTimeDistribution:
-    """Counts of the current minute and of the last full one, which is what is shown."""
+    """The counts of the current minute and of the last full one, which is the one that is reported."""
 
     def __init__(self) -> None:
         self._minute = 0
@@ -34,13 +36,13 @@ class PutTimeDistribution:
         self._last_counts = [0] * len(CLASSES)
 
     def add(self, second: int, times_us: Mapping[int, int]) -> None:
-        """Count the sends of ``second``: a duration in microseconds -> how many took it."""
+        """Count the sends of ``second``: a duration in microseconds -> the number of sends."""
         self._advance(second)
         for time_us, count in times_us.items():
             self._counts[bisect_right(_ENDS_US, time_us)] += count
 
     def last_minute(self, second: int) -> str:
-        """The last full minute before ``second`` as RocketMQ writes it: ``"[<=0ms]:17 [0~10ms]:2 ..."``."""
+        """Return the last full minute before ``second`` as RocketMQ prints it: ``"[<=0ms]:17 [0~10ms]:2 ..."``."""
         self._advance(second)
         return " ".join(f"{name}:{count}" for name, count in zip(CLASSES, self._last_counts, strict=True))
 

@@ -1,4 +1,4 @@
-"""What may pass in a second (ours; RocketMQ 4.9 limits no rate)."""
+"""A token bucket for rates per second (RocketMQ 4.9 limits no rate)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ _SECOND_US: Final = 1_000_000
 
 
 class TokenBucket:
-    """Holds as many tokens as a second brings. In millionths of a token, so that a microsecond of one token a second
-    still counts.
+    """A bucket with as many tokens as are added per second.
+
+    It counts in millionths of a token, so that a microsecond at one token a second still counts.
     """
 
     def __init__(self, per_second: int, now_us: int) -> None:
@@ -18,11 +19,11 @@ class TokenBucket:
         self._filled_us = now_us
 
     def has_any(self, now_us: int) -> bool:
-        """Whether something may pass now."""
+        """Return whether something may pass now."""
         self._tokens = min(self.per_second * _SECOND_US, self._tokens + (now_us - self._filled_us) * self.per_second)
         self._filled_us = now_us
         return self._tokens >= _SECOND_US
 
     def take(self, count: int) -> None:
-        """So much has passed; what it took too much is missing afterwards."""
+        """Take ``count`` tokens; an excess is deducted from later ones."""
         self._tokens -= count * _SECOND_US

@@ -1,9 +1,9 @@
-"""What counters did in the last minute, hour and day (RocketMQ: ``StatsItem``, ``StatsItemSet``, ``CallSnapshot``).
+"""Samples of counters over the last minute, hour and day (RocketMQ: ``StatsItem``, ``StatsItemSet``, ``CallSnapshot``).
 
-Every 10 s the running totals of each counter are noted; every 10 minutes once more for the hour, every hour for the
-day. A span's sum is its newest sample minus its oldest. As in RocketMQ a counter's first sample is a zero, one interval
-before it was first looked at, so a young span covers what has passed; and hour and day are empty until their first
-sample: readers then take the shorter span.
+Every 10 s the running totals of each counter are sampled; every 10 minutes again for the hour, every hour for the day.
+A span's sum is its newest sample minus its oldest. As in RocketMQ a counter's first sample is a zero, one interval
+before it was first sampled, so a young span covers the time so far; and hour and day are empty until their first
+sample: readers then use the shorter span.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Generic, TypeVar
 
 from engine.protocol.body.admin_bodies import BrokerStatsData, BrokerStatsItem
 
-#: Between two samples.
+#: The interval between two samples.
 SAMPLE_INTERVAL_MS = 10_000
-#: What is noted of a counter: messages, bytes and requests, in and out.
+#: The sampled values of a counter: messages, bytes and requests, in and out.
 Sample = tuple[int, int, int, int, int, int]
 _ZERO: Sample = (0, 0, 0, 0, 0, 0)
 
@@ -29,7 +29,7 @@ _Key = TypeVar("_Key", bound=Hashable)
 class Traffic:
     """Running totals of one topic, of one group on one topic, or of the broker.
 
-    ``in_requests`` are send requests, ``out_requests`` pulls that found something: a batch counts once.
+    ``in_requests`` counts send requests, ``out_requests`` pulls that found messages; a batch counts once.
     """
 
     in_messages: int = 0
@@ -41,14 +41,14 @@ class Traffic:
 
 
 class Span(Enum):
-    """Value: (a sample every so many intervals, so many samples)."""
+    """A time span, with the value (intervals per sample, number of samples)."""
 
     MINUTE = (1, 7)
     HOUR = (60, 7)
     DAY = (360, 25)
 
 
-#: ``statsName`` of VIEW_BROKER_STATS_DATA -> places in a :data:`Sample` of (what is counted, the requests).
+#: ``statsName`` of VIEW_BROKER_STATS_DATA -> indexes in a :data:`Sample` of (the counter, the requests).
 STATS_NAMES: Mapping[str, tuple[int, int]] = {
     "TOPIC_PUT_NUMS": (0, 2),
     "TOPIC_PUT_SIZE": (1, 2),
@@ -60,14 +60,14 @@ STATS_NAMES: Mapping[str, tuple[int, int]] = {
 
 
 class TrafficSamples(Generic[_Key]):
-    """Samples of many counters of one kind. Its size is that of the table it samples."""
+    """The samples of many counters of one kind, as many as the sampled table has."""
 
     def __init__(self) -> None:
         self._ticks = 0
         self._spans: dict[_Key, dict[Span, deque[Sample]]] = {}
 
     def sample(self, counters: Mapping[_Key, Traffic]) -> None:
-        """Note all totals; called every :data:`SAMPLE_INTERVAL_MS`."""
+        """Sample all totals; called every :data:`SAMPLE_INTERVAL_MS`."""
         self._ticks += 1
         for key, traffic in counters.items():
             spans = self._spans.get(key)
@@ -86,12 +86,12 @@ class TrafficSamples(Generic[_Key]):
                     samples.append(sample)
 
     def forget(self, is_gone: Callable[[_Key], bool]) -> None:
-        """Drop the counters whose key ``is_gone``."""
+        """Delete the counters whose key ``is_gone``."""
         for key in [key for key in self._spans if is_gone(key)]:
             del self._spans[key]
 
     def item(self, key: _Key, span: Span, stats_name: str) -> BrokerStatsItem:
-        """What the counter did in ``span``; zeros when it has not been sampled yet."""
+        """Return the counter's values in ``span``; zeros if it has not been sampled yet."""
         counted, requests = STATS_NAMES[stats_name]
         samples = self._spans.get(key, {}).get(span)
         if samples is None or len(samples) < 2:
@@ -102,5 +102,5 @@ class TrafficSamples(Generic[_Key]):
         return BrokerStatsItem(total, total / elapsed_s, total / times if times else 0.0)
 
     def data(self, key: _Key, stats_name: str) -> BrokerStatsData:
-        """What the counter did in the last minute, hour and day."""
+        """Return the counter's values in the last minute, hour and day."""
         return BrokerStatsData(*(self.item(key, span, stats_name) for span in Span))

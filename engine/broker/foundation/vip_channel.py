@@ -1,8 +1,8 @@
 """The VIP channel: a second port of the broker, two below its own (RocketMQ: ``BrokerController.fastRemotingServer``).
 
-Java clients 4.1 to 4.4 send there unless they are configured otherwise, and know no other way where nothing listens.
-RocketMQ gives the port threads of its own and answers everything there but pulls. Here it is the same server with the
-same bounds at another port, and answers pulls too.
+Java clients 4.1 to 4.4 send there unless they are configured otherwise, and have no fallback if the port is closed.
+RocketMQ's port has its own threads and serves everything but pulls. Here it is the same server with the same bounds on
+another port, and serves pulls, too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VIP_PORT_DISTANCE = 2
 
 
 class VipChannel:
-    """Closed until ``open``; the server's end closes it.
+    """The VIP channel's port, closed until ``open``; the server's end closes it.
 
     :ivar address: ``"ip:port"`` while it is open, else empty.
     :ivar problem: why it could not be opened, else empty.
@@ -32,8 +32,8 @@ class VipChannel:
     async def open(self, server: RemotingServer) -> None:
         """Listen two ports below ``server``.
 
-        A port that cannot be had is a warning: most clients need none, and a broker must not fail because another one
-        has the port two below its own (RocketMQ's start fails).
+        An unavailable port causes a warning: most clients do not need it, and a broker must not fail because another
+        one uses the port two below its own (RocketMQ's start fails).
         """
         port = int(server.address.rpartition(":")[2]) - VIP_PORT_DISTANCE
         try:

@@ -1,1 +1,1 @@
-"""What the broker answers, request code by request code."""
+"""The request processors of the broker, by request code."""

@@ -1,9 +1,10 @@
-"""Checks every request before its processor sees it, with ``aclEnable`` (RocketMQ: ``BrokerController.initialAcl``).
+"""The access check of every request before its processor, with ``aclEnable`` (RocketMQ:
+``BrokerController.initialAcl``).
 
-A refused request is answered with SYSTEM_ERROR (1), as RocketMQ answers whatever its check throws, and with the reason.
-Oneway requests are dropped. An address that signs wrongly for an account is slowed
-(:mod:`engine.acl.guess_limit`); a connection on which that account has signed well is not, whoever else is behind its
-address.
+A refused request is answered with SYSTEM_ERROR (1), as RocketMQ answers every exception of its check, and with the
+reason. Oneway requests are dropped. An address that sends wrong signatures for an account is slowed down
+(:mod:`engine.acl.guess_limit`); a connection on which that account has signed correctly is not, even if others share
+its address.
 """
 
 from __future__ import annotations
@@ -25,14 +26,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("glassmq.acl")
 
-#: Refusals that are remembered as logged; a client that is refused repeats itself, and the log need not.
+#: The number of refusals that are remembered as logged: a refused client repeats its requests, but the log need not.
 _LOGGED_MAX = 1_000
-#: A client's own words may be in a reason.
+#: The maximum length of a client's own words in a reason.
 _REASON_MAX_LENGTH: Final = 400
 
 
 class AccessGuard:
-    """Stands before the processors of one broker (see ``ProcessorTable.guard``)."""
+    """The guard before the processors of one broker (``ProcessorTable.guard``)."""
 
     def __init__(self, manager: PlainPermissionManager, monotonic_us: Callable[[], int]) -> None:
         self._manager = manager
@@ -42,7 +43,7 @@ class AccessGuard:
         self.refused_requests = 0
 
     def check(self, channel: Channel, request: RemotingCommand) -> RemotingCommand | None:
-        """None to let ``request`` through, else the refusal."""
+        """Return None to let ``request`` pass, or else the refusal."""
         ip = channel.remote_address.rpartition(":")[0]
         access_key = request.ext_fields.get(ACCESS_KEY, "")
         who, is_known = f"{ip} {access_key}", access_key == channel.signed_for
@@ -65,7 +66,9 @@ class AccessGuard:
         return self._monotonic_us() / 1_000_000
 
     def refusal_of_slave(self, address: str) -> str | None:
-        """Why nobody at ``address`` may have the log; None: it may. A slave signs nothing: its address counts."""
+        """Return why a slave at ``address`` may not receive the log; None: it may. A slave signs nothing: its address
+        decides.
+        """
         if self._manager.rules.is_white(address.rpartition(":")[0]):
             return None
         return "with aclEnable a slave's address must be one of globalWhiteRemoteAddresses"

@@ -1,9 +1,9 @@
-"""Reads and changes the rules (RocketMQ: part of ``AdminBrokerProcessor``). Codes 50 to 53.
+"""Administration of the access rules (RocketMQ: part of ``AdminBrokerProcessor``), codes 50 to 53.
 
-Code 54, which hands out all rules with their secret keys, is of later versions; 4.9.8 does not serve it.
+Code 54, which returns all rules with their secret keys, belongs to later versions; 4.9.8 does not serve it.
 
-RocketMQ without ``aclEnable`` fails here with a NullPointerException and leaves code 52 unanswered; this broker says
-why.
+RocketMQ without ``aclEnable`` fails here with a NullPointerException and leaves code 52 unanswered; this broker reports
+the reason.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class AclAdminProcessor:
-    """What mqadmin's updateAclConfig, deleteAclConfig, updateGlobalWhiteAddr and clusterAclConfigVersion ask for.
+    """The processor of mqadmin's updateAclConfig, deleteAclConfig, updateGlobalWhiteAddr and clusterAclConfigVersion.
 
-    :ivar manager: None: there are no rules.
+    :ivar manager: None: there are no access rules.
     """
 
     config: BrokerConfig
@@ -44,7 +44,7 @@ class AclAdminProcessor:
 
     @answers(RequestCode.UPDATE_AND_CREATE_ACL_CONFIG, CreateAccessConfigRequestHeader)
     def update_access_config(self, header: CreateAccessConfigRequestHeader) -> None:
-        """Code 50: add an account or change one; what the request leaves out stays as it is."""
+        """Add or change an account (code 50); fields that the request omits stay as they are."""
         changes: dict[str, object] = {"accessKey": header.access_key, "admin": "true" if header.admin else "false"}
         texts = {
             "secretKey": header.secret_key,
@@ -60,20 +60,20 @@ class AclAdminProcessor:
 
     @answers(RequestCode.DELETE_ACL_CONFIG, DeleteAccessConfigRequestHeader)
     def delete_access_config(self, header: DeleteAccessConfigRequestHeader) -> None:
-        """Code 51: remove an account."""
+        """Remove an account (code 51)."""
         failed = ResponseCode.DELETE_ACL_CONFIG_FAILED
         self._change(failed, lambda manager: manager.delete_access_config(header.access_key))
 
     @answers(RequestCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG, UpdateGlobalWhiteAddrsConfigRequestHeader)
     def update_global_white_addrs_config(self, header: UpdateGlobalWhiteAddrsConfigRequestHeader) -> None:
-        """Code 53: replace the white addresses of all accounts."""
+        """Replace the white addresses of all accounts (code 53)."""
         addresses = _split(header.global_white_addrs)
         failed = ResponseCode.UPDATE_GLOBAL_WHITE_ADDRS_CONFIG_FAILED
         self._change(failed, lambda manager: manager.update_global_white_addresses(addresses))
 
     @answers(RequestCode.GET_BROKER_CLUSTER_ACL_INFO)
     def get_broker_acl_config_version(self) -> GetBrokerAclConfigResponseHeader:
-        """Code 52: the version of the rules."""
+        """Return the version of the rules (code 52)."""
         manager = self._manager_or_refusal(ResponseCode.SYSTEM_ERROR)
         version = manager.rules.version.to_dict()
         return GetBrokerAclConfigResponseHeader(
@@ -97,5 +97,5 @@ class AclAdminProcessor:
 
 
 def _split(text: str) -> list[str]:
-    """The parts of a list joined by commas; RocketMQ's mqadmin leaves blanks."""
+    """Split a list joined by commas; RocketMQ's mqadmin leaves blanks."""
     return [part.strip() for part in text.split(",") if part.strip()]

@@ -1,8 +1,8 @@
 """The broker's own state and settings, as tools see them (RocketMQ: part of ``AdminBrokerProcessor``).
 
-The runtime table has every name that RocketMQ's has: the exporter fails as a whole where one is missing. What does not
-exist here has the value that means so: thread pools are empty and hold nothing (requests are served by one event loop
-and never queue), the page cache is never locked, and the transient store pool reads as one that is off.
+The runtime table has every name that RocketMQ's has, because the exporter fails as a whole if one is missing. Values
+for what does not exist here say so: thread pools are empty (requests are served by one event loop and never queue), the
+page cache is never locked, and the transient store pool is reported as off.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ from engine.store.message_store import MessageStore
 VERSION_DESCRIPTION = "V4_9_8"
 _RATE_WINDOWS_S = (10, 60, 600)
 _BINARY_PREFIXES = "KMGTPE"
-#: Requests are processed as they arrive: no queue ever holds one.
+#: Requests are processed as they arrive: no queue ever contains one.
 _QUEUES_THAT_ARE_NONE = ("sendThreadPoolQueue", "pullThreadPoolQueue", "queryThreadPoolQueue")
-#: What does not exist here: RocketMQ's value for "none waits", "has no room", "was never larger" or "is off".
+#: Values for what does not exist here: RocketMQ's value for "none waits", "has no room", "was never larger" or "is
+#: off".
 _NEUTRAL_VALUES = {
     "startAcceptSendRequestTimeStamp": "0",
     "pageCacheLockTimeMills": "0",
@@ -52,7 +53,7 @@ _NEUTRAL_VALUES = {
 
 @dataclass(frozen=True)
 class BrokerAdminProcessor:
-    """Codes 25, 26, 28 and 315."""
+    """The processor of codes 25, 26, 28 and 315."""
 
     runtime: Runtime
     config: BrokerConfig
@@ -66,21 +67,21 @@ class BrokerAdminProcessor:
 
     @answers(RequestCode.GET_BROKER_CONFIG, RemotingCommand)
     def get_broker_config(self, request: RemotingCommand) -> RemotingCommand:
-        """Code 26: all settings as Java properties text."""
+        """Return all settings as Java properties text (code 26)."""
         version = dumps_json(self.configuration.data_version.to_dict()).decode()
         settings = format_properties(self.configuration.settings())
         return request.reply(ResponseCode.SUCCESS, None, GetBrokerConfigResponseHeader(version), settings)
 
     @answers(RequestCode.UPDATE_BROKER_CONFIG, RemotingCommand)
     def update_broker_config(self, request: RemotingCommand) -> None:
-        """Code 25: change settings, all or none."""
+        """Change settings, all or none (code 25)."""
         self.configuration.update(parse_properties(request.body))
 
     # ------------------------------------------------------------------------------ counters
 
     @answers(RequestCode.VIEW_BROKER_STATS_DATA, ViewBrokerStatsDataRequestHeader)
     def view_broker_stats_data(self, header: ViewBrokerStatsDataRequestHeader) -> BrokerStatsData:
-        """Code 315: one counter over the last minute, hour and day."""
+        """Return one counter over the last minute, hour and day (code 315)."""
         name, key = header.stats_name, header.stats_key
         data = self._stats_data(name, key)
         if data is None:
@@ -105,11 +106,11 @@ class BrokerAdminProcessor:
 
     @answers(RequestCode.GET_BROKER_RUNTIME_INFO)
     def get_broker_runtime_info(self) -> KVTable:
-        """Code 28."""
+        """Return the runtime table (code 28)."""
         return KVTable(self.runtime_info())
 
     def runtime_info(self) -> dict[str, str]:
-        """What the broker knows of itself."""
+        """Return the broker's runtime information."""
         now_ms = self.runtime.clock.now_ms()
         return self._identity(now_ms) | self._store_state() | self._message_counts() | self._rates(now_ms)
 
@@ -166,7 +167,7 @@ class BrokerAdminProcessor:
         }
 
     def _rates(self, now_ms: int) -> dict[str, str]:
-        """Per second, over 10, 60 and 600 s, separated by spaces."""
+        """Return the rates per second, over 10, 60 and 600 s, separated by spaces."""
         stats = self.stats
 
         def rates(*names: str) -> str:
@@ -186,7 +187,7 @@ class BrokerAdminProcessor:
 
 
 def _readable_bytes(count: int) -> str:
-    """As RocketMQ writes it (``MixAll.humanReadableByteCount``): ``"17 B"``, ``"1.5 KiB"``."""
+    """Return a size as RocketMQ prints it (``MixAll.humanReadableByteCount``): ``"17 B"``, ``"1.5 KiB"``."""
     if count < 1_024:
         return f"{count} B"
     power = min((count.bit_length() - 1) // 10, len(_BINARY_PREFIXES))

@@ -1,4 +1,4 @@
-"""Connected clients, as tools see them, and what tools ask of them through the broker (RocketMQ: part of
+"""Connected clients, as tools see them, and tools' requests that the broker forwards to them (RocketMQ: part of
 ``AdminBrokerProcessor``).
 """
 
@@ -32,7 +32,7 @@ from engine.store.message_store import MessageStore
 
 @dataclass(frozen=True)
 class ClientAdminProcessor:
-    """Codes 203, 204, 223, 307, 309 and 328."""
+    """The processor of codes 203, 204, 223, 307, 309 and 328."""
 
     config: BrokerConfig
     store: MessageStore
@@ -44,7 +44,7 @@ class ClientAdminProcessor:
 
     @answers(RequestCode.GET_CONSUMER_CONNECTION_LIST, GetConsumerConnectionListRequestHeader)
     def get_consumer_connection_list(self, header: GetConsumerConnectionListRequestHeader) -> ConsumerConnection:
-        """Code 203: members and subscriptions of a consumer group."""
+        """Return members and subscriptions of a consumer group (code 203)."""
         info = self.consumers.online_group(header.consumer_group, ResponseCode.CONSUMER_NOT_ONLINE)
         return ConsumerConnection(
             connections(info.channel_info_table.values()),
@@ -56,7 +56,7 @@ class ClientAdminProcessor:
 
     @answers(RequestCode.GET_PRODUCER_CONNECTION_LIST, GetProducerConnectionListRequestHeader)
     def get_producer_connection_list(self, header: GetProducerConnectionListRequestHeader) -> ProducerConnection:
-        """Code 204: members of a producer group."""
+        """Return members of a producer group (code 204)."""
         group = header.producer_group
         clients = self.producers.clients_of_group(group)
         if not clients:
@@ -65,7 +65,7 @@ class ClientAdminProcessor:
 
     @answers(RequestCode.GET_ALL_PRODUCER_INFO)
     def get_all_producer_info(self) -> ProducerTableInfo:
-        """Code 328: all producer groups with their members."""
+        """Return all producer groups with their members (code 328)."""
         table = {
             group: [
                 ProducerInfo(
@@ -85,14 +85,14 @@ class ClientAdminProcessor:
 
     @answers(RequestCode.INVOKE_BROKER_TO_GET_CONSUMER_STATUS, GetConsumerStatusRequestHeader)
     async def get_consumer_status(self, header: GetConsumerStatusRequestHeader) -> GetConsumerStatusBody:
-        """Code 223: which offsets the members of a group have noted."""
+        """Return the offsets that the members of a group have (code 223)."""
         return await self.broker_to_client.consumer_status(header.topic, header.group, header.client_addr)
 
     @answers(RequestCode.GET_CONSUMER_RUNNING_INFO, GetConsumerRunningInfoRequestHeader, RemotingCommand)
     async def get_consumer_running_info(
         self, header: GetConsumerRunningInfoRequestHeader, request: RemotingCommand
     ) -> RemotingCommand:
-        """Code 307: ask a consumer how it is."""
+        """Ask a consumer for its running info (code 307)."""
         return await self.broker_to_client.call_consumer(
             request, header.consumer_group, header.client_id, request.ext_fields, request.body
         )
@@ -101,7 +101,7 @@ class ClientAdminProcessor:
     async def consume_message_directly(
         self, header: ConsumeMessageDirectlyResultRequestHeader, request: RemotingCommand
     ) -> RemotingCommand:
-        """Code 309: let a consumer consume the message whose offset id is given, now."""
+        """Have a consumer consume the message with the given offset id now (code 309)."""
         _, offset = decode_offset_message_id(header.msg_id or "")
         record = self.store.commit_log.record_at(offset)
         if record is None:
@@ -113,7 +113,7 @@ class ClientAdminProcessor:
 
 
 def connections(clients: Iterable[ClientChannelInfo]) -> list[ClientConnection]:
-    """The clients as tools are shown them."""
+    """Return the clients as tools see them."""
     return [
         ClientConnection(client.client_id, client.channel.remote_address, client.language_name, client.version)
         for client in clients

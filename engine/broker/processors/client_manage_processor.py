@@ -1,7 +1,7 @@
-"""Heartbeats (RocketMQ: ``ClientManageProcessor``).
+"""The processor of heartbeats (RocketMQ: ``ClientManageProcessor``).
 
 A heartbeat names every producer and consumer group of the client on this connection. It creates what is missing: the
-group's configuration and its retry topic, which the name servers know when the reply comes.
+group's configuration and its retry topic, which the name servers know when the reply arrives.
 """
 
 from __future__ import annotations
@@ -34,15 +34,16 @@ from engine.runtime.port import Clock
 
 logger = logging.getLogger("glassmq.broker")
 
-#: Longest client id. Real ones are "ip@pid#nanoTime@unit"; the bound keeps tables and reply bodies small.
+#: The maximum length of a client id. Real ones are "ip@pid#nanoTime@unit"; the bound keeps tables and reply bodies
+#: small.
 _CLIENT_ID_MAX_LENGTH = 512
-#: What a heartbeat says is kept as long as the client is connected.
+#: The maximum size of a heartbeat, whose content is kept as long as the client is connected.
 _HEARTBEAT_MAX_BYTES = 1 << 20
 
 
 @dataclass(frozen=True)
 class ClientManageProcessor:
-    """Codes 34, 35 and 46."""
+    """The processor of codes 34, 35 and 46."""
 
     config: BrokerConfig
     clock: Clock
@@ -55,7 +56,10 @@ class ClientManageProcessor:
 
     @processes(RequestCode.HEART_BEAT)
     def heart_beat(self, channel: Channel, request: RemotingCommand) -> RemotingCommand | Awaitable[RemotingCommand]:
-        """Code 34. All names and bounds are checked before anything is changed: code 1 says which one it was."""
+        """Handle a heartbeat (code 34).
+
+        All names and bounds are checked before anything is changed; code 1 names the one that failed.
+        """
         if len(request.body) > _HEARTBEAT_MAX_BYTES:
             raise MalformedBody(f"a heartbeat of {len(request.body)} bytes; allowed: {_HEARTBEAT_MAX_BYTES}")
         heartbeat = HeartbeatData.from_json(request.body)
@@ -95,7 +99,7 @@ class ClientManageProcessor:
 
     @answers(RequestCode.UNREGISTER_CLIENT, UnregisterClientRequestHeader, Channel)
     def unregister_client(self, header: UnregisterClientRequestHeader, channel: Channel) -> None:
-        """Code 35. C++ clients send an empty name for the group they do not mean."""
+        """Remove a client from its groups (code 35). C++ clients send an empty name for the group they do not mean."""
         if header.producer_group:
             self.producers.unregister_producer(header.producer_group, channel)
         if header.consumer_group:
@@ -105,14 +109,14 @@ class ClientManageProcessor:
 
     @answers(RequestCode.CHECK_CLIENT_CONFIG, CheckClientRequestBody, Channel)
     def check_client_config(self, body: CheckClientRequestBody, channel: Channel) -> None:
-        """Code 46: clients ask before they subscribe by anything but tags."""
+        """Check a subscription (code 46): clients ask before they subscribe by anything but tags."""
         subscription = body.subscription_data
         if subscription.expression_type != ExpressionType.TAG:
             filter_data_of(self.config, self.filters, body.group, subscription, channel.remote_address)
 
 
 def check_client_id(client_id: str) -> None:
-    """Raise :class:`MalformedBody` for an id that is empty, too long or cannot be shown."""
+    """Raise :class:`MalformedBody` for an id that is empty, too long or not printable."""
     if not 0 < len(client_id) <= _CLIENT_ID_MAX_LENGTH or not client_id.isprintable():
         raise MalformedBody(
             f"client id {client_id[:60]!r}: allowed are 1 to {_CLIENT_ID_MAX_LENGTH} printable characters"

@@ -30,7 +30,7 @@ from engine.store.message_store import MessageStore
 
 @dataclass(frozen=True)
 class ConsumerManageProcessor:
-    """Codes 38, 14, 15, 41 and 42."""
+    """The processor of codes 38, 14, 15, 41 and 42."""
 
     store: MessageStore
     topics: TopicConfigManager
@@ -42,16 +42,16 @@ class ConsumerManageProcessor:
     def get_consumer_list_by_group(
         self, header: GetConsumerListByGroupRequestHeader
     ) -> GetConsumerListByGroupResponseBody:
-        """Code 38: the client ids of the members that are connected now."""
+        """Return the client ids of the members that are connected now (code 38)."""
         return GetConsumerListByGroupResponseBody(tuple(self.consumers.online_group(header.consumer_group).client_ids))
 
     @answers(RequestCode.QUERY_CONSUMER_OFFSET, QueryConsumerOffsetRequestHeader)
     def query_consumer_offset(self, header: QueryConsumerOffsetRequestHeader) -> OffsetResponseHeader:
-        """Code 14.
+        """Return the stored offset of a group (code 14).
 
-        A group without a stored offset is told 0 when the queue still begins at 0 and its first message is recent
-        enough to be in memory; only else 22, after which the client applies its consumeFromWhere. That is why a new
-        group on a young topic starts at the first message even with CONSUME_FROM_LAST_OFFSET.
+        A group without a stored offset gets 0 if the queue still begins at 0 and its first message is recent enough to
+        be in memory; otherwise it gets response code 22, after which the client applies its consumeFromWhere. That is
+        why a new group on a young topic starts at the first message even with CONSUME_FROM_LAST_OFFSET.
         """
         group, topic, queue_id = header.consumer_group, header.topic, header.queue_id
         offset = self.offsets.query_offset(group, topic, queue_id)
@@ -65,8 +65,10 @@ class ConsumerManageProcessor:
 
     @answers(RequestCode.UPDATE_CONSUMER_OFFSET, UpdateConsumerOffsetRequestHeader, Channel)
     def update_consumer_offset(self, header: UpdateConsumerOffsetRequestHeader, channel: Channel) -> None:
-        """Code 15. Unlike RocketMQ, offsets of unknown topics and queues and negative offsets are refused: each would
-        stay in the table for ever. So are those of members that are older than a reset.
+        """Store an offset (code 15).
+
+        Unlike RocketMQ, offsets of unknown topics and queues and negative offsets are refused: each would stay in the
+        table forever. So are members' offsets that are older than a reset.
         """
         topic, queue_id, offset = header.topic, header.queue_id, header.commit_offset
         queue_nums = self.topics.known_topic(topic).queue_nums
@@ -86,13 +88,13 @@ class ConsumerManageProcessor:
 
     @answers(RequestCode.LOCK_BATCH_MQ, LockBatchRequestBody)
     def lock_batch_mq(self, body: LockBatchRequestBody) -> LockBatchResponseBody:
-        """Code 41: the queues of the request that the client now holds."""
+        """Lock queues and return those of the request that the client now has (code 41)."""
         _check_lock_request(body)
         return LockBatchResponseBody(self.locks.try_lock_batch(body.consumer_group, body.mq_set, body.client_id))
 
     @answers(RequestCode.UNLOCK_BATCH_MQ, LockBatchRequestBody)
     def unlock_batch_mq(self, body: LockBatchRequestBody) -> None:
-        """Code 42."""
+        """Release queues (code 42)."""
         _check_lock_request(body)
         self.locks.unlock_batch(body.consumer_group, body.mq_set, body.client_id)
 
@@ -102,4 +104,4 @@ def _check_lock_request(body: LockBatchRequestBody) -> None:
     check_client_id(body.client_id)
     for queue in body.mq_set:
         validate_topic(queue.topic)
-        validate_topic(queue.broker_name)  # a broker's name is a topic too
+        validate_topic(queue.broker_name)  # a broker's name is also a topic

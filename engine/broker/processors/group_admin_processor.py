@@ -1,4 +1,4 @@
-"""Consumer groups and how far they are, as tools see them (RocketMQ: part of ``AdminBrokerProcessor``)."""
+"""Consumer groups and their progress, as tools see them (RocketMQ: part of ``AdminBrokerProcessor``)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from engine.store.message_store import MessageStore
 
 @dataclass(frozen=True)
 class GroupAdminProcessor:
-    """Codes 200, 201, 207, 208, 303 and 317."""
+    """The processor of codes 200, 201, 207, 208, 303 and 317."""
 
     config: BrokerConfig
     address: BrokerAddress
@@ -52,19 +52,21 @@ class GroupAdminProcessor:
 
     @answers(RequestCode.UPDATE_AND_CREATE_SUBSCRIPTIONGROUP, RemotingCommand)
     async def update_and_create_subscription_group(self, request: RemotingCommand) -> None:
-        """Code 200."""
+        """Create or change a group (code 200)."""
         config = SubscriptionGroupConfig.from_dict(loads_json_object(request.body, "a group configuration"))
         await self.groups.update_subscription_group_config(config)
 
     @answers(RequestCode.GET_ALL_SUBSCRIPTIONGROUP_CONFIG)
     def get_all_subscription_group(self) -> bytes:
-        """Code 201: all groups with the version of the table."""
+        """Return all groups with the version of the table (code 201)."""
         return dumps_json(self.groups.table.to_dict())
 
     @answers(RequestCode.DELETE_SUBSCRIPTIONGROUP, DeleteSubscriptionGroupRequestHeader)
     async def delete_subscription_group(self, header: DeleteSubscriptionGroupRequestHeader) -> None:
-        """Code 207, on request with the stored offsets. A group that nobody knows counts as deleted, as in RocketMQ;
-        one whose members are online is created again by their next heartbeat or pull, if that is allowed.
+        """Delete a group, and its stored offsets if requested (code 207).
+
+        An unknown group counts as deleted, as in RocketMQ; one whose members are online is created again by their next
+        heartbeat or pull, if that is allowed.
         """
         group = header.group_name
         validate_group(group)
@@ -78,7 +80,7 @@ class GroupAdminProcessor:
 
     @answers(RequestCode.GET_CONSUME_STATS, GetConsumeStatsRequestHeader)
     def get_consume_stats(self, header: GetConsumeStatsRequestHeader) -> ConsumeStats:
-        """Code 208: per queue how far the broker and the group are."""
+        """Return the offsets of the broker and the group per queue (code 208)."""
         group = header.consumer_group
         topics = [header.topic] if header.topic else self.offsets.topics_of_group(group)
         stats = ConsumeStats({}, 0.0)
@@ -92,7 +94,7 @@ class GroupAdminProcessor:
 
     @answers(RequestCode.GET_BROKER_CONSUME_STATS, GetConsumeStatsInBrokerHeader)
     def get_broker_consume_stats(self, header: GetConsumeStatsInBrokerHeader) -> ConsumeStatsList:
-        """Code 317: the same of all groups, per topic."""
+        """Return the same for all groups, per topic (code 317)."""
         groups = {
             group: self._stats_by_topic(group, only_ordered=header.is_order)
             for group in self.groups.subscription_group_table
@@ -110,7 +112,7 @@ class GroupAdminProcessor:
         return found
 
     def _consumed_topic(self, group: str, topic: str) -> TopicConfig | None:
-        """The topic, None when it is gone or when the group's members have given it up."""
+        """Return the topic; None if it is deleted or the group's members no longer subscribe to it."""
         config = self.topics.topic_config_table.get(topic)
         info = self.consumers.get_consumer_group_info(group)
         if info is not None and info.subscription_table and topic not in info.subscription_table:
@@ -133,7 +135,7 @@ class GroupAdminProcessor:
 
     @answers(RequestCode.QUERY_CONSUME_TIME_SPAN, QueryConsumeTimeSpanRequestHeader)
     def query_consume_time_span(self, header: QueryConsumeTimeSpanRequestHeader) -> bytes:
-        """Code 303: store times of what a topic holds and of what the group consumed, queue by queue."""
+        """Return the store times of a topic's messages and of those that the group consumed, per queue (code 303)."""
         spans = [
             self._time_span(header.group, MessageQueue(header.topic, self.config.broker_name, queue_id))
             for queue_id in range(self.topics.known_topic(header.topic).write_queue_nums)

@@ -22,13 +22,13 @@ from engine.protocol.request_code import RequestCode
 from engine.remoting.processor import answers
 from engine.store.message_store import MessageStore
 
-#: "Do not correct this queue": the compared group is further back than all others.
+#: The value for "do not correct this queue": the compared group's offset is smaller than all others.
 _NO_CORRECTION = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
 class OffsetAdminProcessor:
-    """Codes 43, 45, 222, 308 and 314."""
+    """The processor of codes 43, 45, 222, 308 and 314."""
 
     store: MessageStore
     topics: TopicConfigManager
@@ -39,19 +39,19 @@ class OffsetAdminProcessor:
 
     @answers(RequestCode.GET_ALL_CONSUMER_OFFSET)
     def get_all_consumer_offset(self) -> bytes:
-        """Code 43: the content of ``consumerOffset.json``."""
+        """Return the content of ``consumerOffset.json`` (code 43)."""
         return dumps_json(self.offsets.to_dict())
 
     @answers(RequestCode.GET_ALL_DELAY_OFFSET)
     def get_all_delay_offset(self) -> bytes:
-        """Code 45: the content of ``delayOffset.json``."""
+        """Return the content of ``delayOffset.json`` (code 45)."""
         return dumps_json({"offsetTable": self.schedule.offset_table})
 
     @answers(RequestCode.INVOKE_BROKER_TO_RESET_OFFSET, ResetOffsetRequestHeader, RemotingCommand)
     async def invoke_broker_to_reset_offset(
         self, header: ResetOffsetRequestHeader, request: RemotingCommand
     ) -> ResetOffsetBody:
-        """Code 222: have the members of a group go on at the messages of a time. Answered once that is on the disk."""
+        """Have the members of a group continue at the messages of a time (code 222). Answered once that is on disk."""
         offsets = self.broker_to_client.reset_offset(
             header.topic, header.group, header.timestamp, is_force=header.is_force, language=request.language
         )
@@ -60,10 +60,10 @@ class OffsetAdminProcessor:
 
     @answers(RequestCode.CLONE_GROUP_OFFSET, CloneGroupOffsetRequestHeader)
     async def clone_group_offset(self, header: CloneGroupOffsetRequestHeader) -> None:
-        """Code 314: let one group stand where another stands.
+        """Copy the offsets of one group to another (code 314).
 
-        Without a topic: on all of the source's. RocketMQ then looks at all topics and clones none of them, because it
-        goes on with the topic of the request, which is missing.
+        Without a topic, those of all the source's topics are copied. RocketMQ then examines all topics and clones none
+        of them, because it uses the topic of the request, which is missing.
         """
         validate_group(header.dest_group)
         manager, source = self.offsets, header.src_group
@@ -77,11 +77,11 @@ class OffsetAdminProcessor:
 
     @answers(RequestCode.QUERY_CORRECTION_OFFSET, QueryCorrectionOffsetHeader)
     def query_correction_offset(self, header: QueryCorrectionOffsetHeader) -> bytes:
-        """Code 308: per queue of a topic the smallest offset of all groups but ``filterGroups``; where the compared
-        group is smaller still, 2^63 - 1.
+        """Return per queue of a topic the smallest offset of all groups but ``filterGroups`` (code 308).
 
-        Meant for monitoring tools. RocketMQ asks for the compared group with its arguments swapped, so it never finds
-        it, and *deletes* the stored offsets of the filtered groups; neither is done here.
+        It is 2^63 - 1 where the compared group's offset is smaller still. The command is meant for monitoring tools.
+        RocketMQ calls its query for the compared group with swapped arguments, so it never finds it, and *deletes* the
+        stored offsets of the filtered groups; neither is done here.
         """
         manager, topic = self.offsets, header.topic
         left_out = dict.fromkeys(name.strip() for name in (header.filter_groups or "").split(","))

@@ -1,4 +1,4 @@
-"""Answers pulls (RocketMQ: ``PullMessageProcessor``).
+"""The processor of pulls (RocketMQ: ``PullMessageProcessor``).
 
 After the checks (``pull_message_checks``) the store is read, and its status decides::
 
@@ -7,7 +7,7 @@ After the checks (``pull_message_checks``) the store is read, and its status dec
 
 19 with the suspend flag is not answered but parked (``pull_request_hold_service``).
 
-With ``slaveReadEnable`` who is far behind is sent to a slave, and back when he is near again.
+With ``slaveReadEnable`` a consumer that lags far behind is redirected to a slave, and back when it has caught up.
 
 Simplified: messages are always copied to the heap.
 """
@@ -61,7 +61,7 @@ _EMPTY_QUEUE: Final = (GetMessageStatus.NO_MATCHED_LOGIC_QUEUE, GetMessageStatus
 
 @dataclass(frozen=True)
 class PullMessageProcessor:
-    """Code 11."""
+    """The processor of code 11."""
 
     checks: PullMessageChecks
     config: BrokerConfig
@@ -81,7 +81,7 @@ class PullMessageProcessor:
         return self._process(channel, request, header, allow_suspend=not request.flag & ONEWAY_FLAG)
 
     def execute_request_when_wakeup(self, pull: PullRequest) -> int:
-        """Run a parked pull again and answer it now, whatever it finds; the length of the reply's body."""
+        """Run a parked pull again and answer it now, whatever it finds; return the length of the reply's body."""
         if not pull.channel.is_open:
             return 0
         try:
@@ -134,7 +134,7 @@ class PullMessageProcessor:
         return reply
 
     def _suggestion(self, header: PullMessageRequestHeader, result: GetMessageResult) -> int:
-        """The id of the broker to ask next time (``suggestPullingFromSlave``)."""
+        """Return the id of the broker to pull from next time (``suggestPullingFromSlave``)."""
         if not self.config.slave_read_enable:
             return MASTER_ID
         group = self.checks.groups.find_subscription_group_config(header.consumer_group)
@@ -147,13 +147,13 @@ class PullMessageProcessor:
     # ------------------------------------------------------------------------------ effects
 
     def _note_puller(self, channel: Channel, header: PullMessageRequestHeader) -> None:
-        """Remember who pulled the queue last: that is how observers learn the assignment."""
+        """Remember the last client that pulled the queue, from which observers infer the assignment."""
         info = self.consumers.get_consumer_group_info(header.consumer_group)
         if info is not None and channel in info.channel_info_table:
             info.last_pulled_by[header.topic, header.queue_id] = channel
 
     def _commit_offset(self, channel: Channel, header: PullMessageRequestHeader) -> None:
-        """Store the progress that the pull carries; once, so not again when a parked pull wakes."""
+        """Store the progress that the pull carries, once: not again when a parked pull wakes."""
         is_slave = self.config.broker_role is BrokerRole.SLAVE
         if header.sys_flag & PULL_COMMIT_OFFSET and header.commit_offset >= 0 and not is_slave:
             group, topic, queue_id, offset = header.consumer_group, header.topic, header.queue_id, header.commit_offset
@@ -209,7 +209,7 @@ class PullMessageProcessor:
 def _reply(
     request: RemotingCommand, code: ResponseCode, result: GetMessageResult, suggested_broker_id: int
 ) -> RemotingCommand:
-    """The four offset fields are always there: the Java client unboxes them without looking."""
+    """Return a reply. The four offset fields are always present: the Java client unboxes them unchecked."""
     return RemotingCommand(
         code=code,
         opaque=request.opaque,

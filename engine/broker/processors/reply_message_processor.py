@@ -1,15 +1,15 @@
-"""Hands the reply to a request to the client that waits for it (RocketMQ: ``ReplyMessageProcessor``)::
+"""The processor that forwards the reply to a request to the waiting client (RocketMQ: ``ReplyMessageProcessor``)::
 
     requester ── 310 request ──> broker ── 11 pull ──> responder     an ordinary message, in an ordinary topic
     requester <── 326 reply ──── broker <── 325 reply ── responder   found by REPLY_TO_CLIENT, the requester's client id
 
 The checks and the rate limits are those of any send. The reply to 324 and 325 comes after the requester has confirmed
-326, so the responder learns whether the requester is still there. What can go wrong, all code 1: the reply names no
-client; the client sends this broker no heartbeats, as a producer, any more; it does not confirm within ten seconds.
+326, so the responder learns whether the requester still exists. The errors all have code 1: the reply names no client;
+the client no longer sends heartbeats to this broker as a producer; it does not confirm within ten seconds.
 
-With ``storeReplyMessageEnable`` the reply also goes into topic ``<cluster>_REPLY_TOPIC``, pushed or not. Nobody reads
-it from there: it is a record. Different from RocketMQ: the stored reply keeps its system flag, without which a
-compressed body could not be read again; and nobody waits until it is flushed.
+With ``storeReplyMessageEnable`` the reply also goes into topic ``<cluster>_REPLY_TOPIC``, pushed or not. It is only a
+record: no client reads it there. Different from RocketMQ: the stored reply keeps its system flag, without which a
+compressed body could not be read again; and the responder does not wait for the flush.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ from engine.store.queues.dispatch_request import dispatched_fields
 
 logger = logging.getLogger("glassmq.broker")
 
-#: Broker2Client.callClient: how long the requester has to confirm.
+#: The timeout of the requester's confirmation, as in Broker2Client.callClient.
 PUSH_TIMEOUT_MS = 10_000
 _HOST_BITS = BORN_HOST_V6 | STORE_HOST_V6
 
 
 @dataclass(frozen=True)
 class ReplyMessageProcessor:
-    """Codes 324 and 325."""
+    """The processor of codes 324 and 325."""
 
     parts: SendParts
     chance: random.Random
@@ -63,7 +63,7 @@ class ReplyMessageProcessor:
 
     @processes(RequestCode.SEND_REPLY_MESSAGE, RequestCode.SEND_REPLY_MESSAGE_V2)
     def send_reply_message(self, channel: Channel, request: RemotingCommand) -> SendReply:
-        """A responder's reply. Refused at once, or answered when the requester has confirmed."""
+        """Handle a responder's reply: refuse it immediately, or answer when the requester has confirmed."""
         header = decode_send_header(request)
         try:
             topic_config = self.parts.check_topic(header, channel.remote_address)
@@ -79,7 +79,7 @@ class ReplyMessageProcessor:
         problem = await self._push(channel, request, header)
         if problem:
             logger.warning("a reply of %s to topic %s: %s", channel.remote_address, header.topic, problem)
-        # RocketMQ's clients read these fields even where nothing was stored.
+        # RocketMQ's clients read these fields even if nothing was stored.
         where = None if problem else SendMessageResponseHeader("0", queue_id, 0)
         if self.parts.config.store_reply_message_enable:
             where = self._store(channel, request, header, queue_id) or where
@@ -87,7 +87,7 @@ class ReplyMessageProcessor:
         return self._with_region(request.reply(code, problem or None, where))
 
     async def _push(self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader) -> str:
-        """Hand the reply over (326); why that was not possible, or empty."""
+        """Forward the reply (326); return why that was not possible, or ""."""
         properties = decode_properties(header.properties or "")
         client_id = properties.get(PROPERTY_REPLY_TO_CLIENT)
         if client_id is None:
@@ -125,7 +125,9 @@ class ReplyMessageProcessor:
     def _store(
         self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, queue_id: int
     ) -> SendMessageResponseHeader | None:
-        """Where the reply lies; None when the store refused it, which changes nothing for the responder."""
+        """Store the reply and return its position; None if the store refused it, which does not affect the
+        responder.
+        """
         tags_code, keys, unique_key = dispatched_fields(decode_properties(header.properties or ""))
         message = StoreMessage(
             topic=header.topic,

@@ -1,11 +1,12 @@
-"""Takes back messages that a consumer failed to consume (RocketMQ: ``asyncConsumerSendMsgBack``).
+"""The processor of messages that a consumer failed to consume and sends back (RocketMQ: ``asyncConsumerSendMsgBack``).
 
-The message is read again from the commit log and stored anew, with one retry more, in the group's retry topic, by way
-of a delay: level 0 means 3 + retries so far, so 10 s, 30 s, 1 min, 2 min ... After 16 retries, or at once when the
-consumer asks with a negative level, it goes to the group's dead-letter topic, where nobody reads unless told to.
+The message is read from the commit log and stored again, with its retry count incremented, in the group's retry topic
+after a delay: level 0 means 3 + retries so far, so 10 s, 30 s, 1 min, 2 min ... After 16 retries, or immediately if the
+consumer requests it with a negative level, it goes to the group's dead-letter topic, which no consumer reads by
+default.
 
-Properties added: RETRY_TOPIC (the topic it first had) and ORIGIN_MESSAGE_ID (the offset id it first had), each once;
-and DELAY, which is 0 for a dead letter.
+Properties added: RETRY_TOPIC (its first topic) and ORIGIN_MESSAGE_ID (its first offset id), each once; and DELAY, which
+is 0 for a dead letter.
 
 Simplified: no hooks, no slave.
 """
@@ -44,7 +45,7 @@ _FIRST_RETRY_LEVEL = 3
 
 @dataclass(frozen=True)
 class SendMessageBackProcessor:
-    """Code 36."""
+    """The processor of code 36."""
 
     parts: SendParts
     chance: random.Random
@@ -60,7 +61,7 @@ class SendMessageBackProcessor:
         if not parts.is_writable:
             raise RequestRefused(f"broker {parts.config.broker_name} may not be written to", ResponseCode.NO_PERMISSION)
         if group_config.retry_queue_nums <= 0:
-            return  # the group does not want retries: the message is done with
+            return  # the group does not want retries: nothing more is done with the message
         topic_config = parts.topics.create_topic_in_send_message_back(
             retry_topic(header.group),
             group_config.retry_queue_nums,
@@ -75,10 +76,10 @@ class SendMessageBackProcessor:
         if message is None:
             raise RequestRefused(f"there is no message at commit log offset {header.offset}")
         # Retry queues that the group was given later do not exist while the retry topic is the older one: RocketMQ
-        # stores there all the same, where no consumer ever looks.
+        # stores there all the same, where no consumer ever reads.
         retry_queues = min(group_config.retry_queue_nums, max(1, topic_config.write_queue_nums))
         max_reconsume_times = group_config.retry_max_times
-        # What the consumer says counts. Java and Python consumers always say something: 16 unless set.
+        # The consumer's limit counts. Java and Python consumers always send one: 16 unless set.
         if request.version >= MIN_VERSION_MAX_RECONSUME_TIMES and header.max_reconsume_times is not None:
             max_reconsume_times = header.max_reconsume_times
         self._put_back(header, max_reconsume_times, retry_queues, message)
@@ -92,7 +93,7 @@ class SendMessageBackProcessor:
         else:
             topic = retry_topic(header.group)
             queue_id = self.chance.randrange(retry_queues)
-            # A producer may have stated any number of retries: one below -3 means no delay, as in RocketMQ.
+            # A producer may have sent any number of retries: one below -3 means no delay, as in RocketMQ.
             delay_level = header.delay_level or max(0, _FIRST_RETRY_LEVEL + message.reconsume_times)
         again = self._message_again(message, topic, queue_id, delay_level)
         if again.delay_level:

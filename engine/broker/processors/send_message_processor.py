@@ -1,24 +1,24 @@
-"""Stores what producers send (RocketMQ: ``SendMessageProcessor``, ``AbstractSendMessageProcessor``).
+"""The processor that stores producers' messages (RocketMQ: ``SendMessageProcessor``, ``AbstractSendMessageProcessor``).
 
 Checks, in RocketMQ's order, each with its reply code::
 
     broker writable, if the topic is ordered 16 | topic name legal 1 | topic may be sent to 16
     | topic known, or created from its template 17 | queue id 1
 
-The reply carries where the message lies. Every reply has the ext fields MSG_REGION and TRACE_ON: the Java client reads
-them without looking whether there are any.
+The reply contains the position of the message. Every reply has the ext fields MSG_REGION and TRACE_ON: the Java client
+reads them unchecked.
 
 A message to a retry topic (an orderly consumer that gives up, or a consumer whose send-back failed) goes to the group's
-dead-letter topic when it was retried often enough. A message with a delay level goes to SCHEDULE_TOPIC_XXXX first; so
-does such a dead letter, whose sender asks for a level: it arrives up to 2 h after its last try.
+dead-letter topic if its retries are used up. A message with a delay level goes to SCHEDULE_TOPIC_XXXX first; so does
+such a dead letter, whose sender sets a level: it arrives up to 2 h after its last try.
 
-This is the hot path: one synchronous function from header to reply, lookups by dict, no object per message besides the
+This is the hot path: one synchronous function from header to reply, lookups by dict, no object per message except the
 header, the property dict and the :class:`StoreMessage`. Only SYNC_FLUSH makes a sender wait; and a new topic, until the
 name servers know it.
 
 A message with TRAN_MSG=true becomes a half message: see ``half_message`` and ``transactional_message_service``.
 
-Simplified: no hooks, no message id made up for senders that give none.
+Simplified: no hooks, no generated message id for senders that give none.
 """
 
 from __future__ import annotations
@@ -63,16 +63,16 @@ from engine.store.log.store_batch import StoreBatch
 from engine.store.log.store_message import StoreMessage
 from engine.store.queues.dispatch_request import dispatched_fields
 
-#: Clients from this version on (``V3_4_9``) say how often a message may be retried.
+#: Clients from this version on (``V3_4_9``) send how often a message may be retried.
 MIN_VERSION_MAX_RECONSUME_TIMES: Final = 121
-#: Bits that only the broker sets: a client's own would make the stored message unreadable.
+#: Bits that only the broker sets: a client's value would make the stored message unreadable.
 _HOST_BITS: Final = BORN_HOST_V6 | STORE_HOST_V6
 
 SendReply = RemotingCommand | Awaitable[RemotingCommand]
 
 
 class SendMessageProcessor:
-    """Codes 10, 310 (one message) and 320 (a batch)."""
+    """The processor of codes 10, 310 (one message) and 320 (a batch)."""
 
     def __init__(
         self,
@@ -100,14 +100,14 @@ class SendMessageProcessor:
         #: The Java client reads them from every reply.
         trace_on = "true" if config.trace_on else "false"
         self._region = {PROPERTY_MSG_REGION: config.region_id, PROPERTY_TRACE_ON: trace_on}
-        #: The properties of the last batch and what was read from them: a sender's batches have the same ones.
+        #: The properties of the last batch and their parsed form: a sender's batches have the same ones.
         self._last_batch_properties: tuple[str | None, bytes, bool] | None = None
 
     # ------------------------------------------------------------------------------ one message
 
     @processes(RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
     def send_message(self, channel: Channel, request: RemotingCommand) -> SendReply:
-        """Codes 10 and 310; also 320 and a 10 or 310 whose header says "batch"."""
+        """Handle codes 10 and 310; also 320 and a 10 or 310 whose header says "batch"."""
         started_us = self._monotonic_us()
         header = decode_send_header(request)
         if header.batch or request.code == RequestCode.SEND_BATCH_MESSAGE:
@@ -122,7 +122,7 @@ class SendMessageProcessor:
             message = self._build_message(channel, request, header, queue_id)
         except RequestRefused as refusal:
             return self._refuse(request, refusal.code, refusal.remark)
-        # A dead letter goes elsewhere than the header says; a delayed one is answered with its real topic's queue.
+        # A dead letter goes to another topic than the header's; a delayed one is answered with its real topic's queue.
         topic, queue_id = message.topic, message.queue_id
         if message.delay_level:
             delay_message(message)
@@ -152,7 +152,7 @@ class SendMessageProcessor:
     ) -> StoreMessage:
         properties = decode_properties(header.properties) if header.properties else {}
         is_prepared = self._check_transaction(header, properties)
-        # WAIT concerns the sending only: leaving it out saves 10 bytes per stored message. RocketMQ keeps it in half
+        # WAIT is only for the send: leaving it out saves 10 bytes per stored message. RocketMQ keeps it in half
         # messages.
         wait = properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true")
         if not is_prepared:
@@ -187,11 +187,11 @@ class SendMessageProcessor:
         try:
             return parse_delay_level(properties, self._schedule.max_delay_level)
         except MalformedMessage as error:
-            # RocketMQ fails with a NumberFormatException, which is answered so.
+            # RocketMQ fails with a NumberFormatException, which is answered like this.
             raise RequestRefused(str(error), ResponseCode.SYSTEM_ERROR) from error
 
     def _check_transaction(self, header: SendMessageRequestHeader, properties: dict[str, str]) -> bool:
-        """Whether this is to be a half message. Raises :class:`RequestRefused` when it cannot be one."""
+        """Return whether this is a half message. Raises :class:`RequestRefused` if it cannot be one."""
         if properties.get(PROPERTY_TRANSACTION_PREPARED, "").lower() != "true":
             if header.sys_flag & TRANSACTION_MASK:
                 raise RequestRefused("transaction bits in sysFlag without TRAN_MSG=true", ResponseCode.MESSAGE_ILLEGAL)
@@ -221,7 +221,7 @@ class SendMessageProcessor:
     def _handle_retry_and_dlq(
         self, request: RemotingCommand, header: SendMessageRequestHeader, message: StoreMessage
     ) -> None:
-        """A message to a retry topic whose retries are used up goes to the dead-letter topic instead."""
+        """Redirect a message to a retry topic whose retries are used up to the dead-letter topic."""
         group = header.topic[len(RETRY_GROUP_TOPIC_PREFIX) :]
         group_config = self._parts.groups.find_subscription_group_config(group)
         if group_config is None:
@@ -234,8 +234,8 @@ class SendMessageProcessor:
         if message.reconsume_times >= max_reconsume_times:
             topic = dlq_topic(group)
             self._parts.topics.create_topic_in_send_message_back(topic, 1)
-            # The delay level stays: a consumer that gives up asks for one, as for a retry, and RocketMQ's broker grants
-            # it even to a dead letter (observed on 4.9).
+            # The delay level stays: a consumer that gives up requests one, as for a retry, and RocketMQ's broker
+            # applies it even to a dead letter (observed on 4.9).
             message.topic = topic
             message.queue_id = 0
 
@@ -244,7 +244,9 @@ class SendMessageProcessor:
     def _send_batch(
         self, channel: Channel, request: RemotingCommand, header: SendMessageRequestHeader, started_us: int
     ) -> SendReply:
-        """Code 320: every message of the body becomes an ordinary message, side by side in one queue."""
+        """Store a batch (code 320): every message of the body becomes an ordinary message, consecutively in one
+        queue.
+        """
         is_new_topic = header.topic not in self._topics
         try:
             config = self._parts.check_topic(header, channel.remote_address)
@@ -294,7 +296,8 @@ class SendMessageProcessor:
         )
 
     def _read_batch_properties(self, header: SendMessageRequestHeader) -> tuple[bytes, bool]:
-        """What every message of the batch gets behind its own properties, and whether the sender waits for the flush.
+        """Return the properties that every message of the batch gets after its own, and whether the sender waits for
+        the flush.
 
         Raises :class:`RequestRefused`.
         """
@@ -308,8 +311,10 @@ class SendMessageProcessor:
         return encode_properties(common).encode(), wait_store_ok
 
     def _check_batch_size(self, body_size: int, message_count: int, tail_size: int) -> None:
-        """Raises :class:`RequestRefused`. Every message gets a copy of the batch's properties, ``tail_size`` bytes:
-        90,000 tiny messages and a long property would take gigabytes before the store could say no.
+        """Check the size of a batch. Raises :class:`RequestRefused`.
+
+        Every message gets a copy of the batch's properties, ``tail_size`` bytes: 90,000 tiny messages and a long
+        property would take gigabytes before the store could refuse them.
         """
         allowed = self._store.config.max_message_size
         if body_size > allowed:

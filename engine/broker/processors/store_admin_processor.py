@@ -1,4 +1,4 @@
-"""Consume queues and files, as tools look at and clean them (RocketMQ: part of ``AdminBrokerProcessor``)."""
+"""Administration of consume queues and files (RocketMQ: part of ``AdminBrokerProcessor``)."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from engine.store.reading.message_filter import MessageFilter
 
 logger = logging.getLogger("glassmq.broker")
 
-#: Most entries in one reply; RocketMQ sends up to a whole file, 300,000 of them.
+#: The maximum number of entries in one reply; RocketMQ sends up to a whole file, 300,000 of them.
 _ENTRIES_MAX = 10_000
 
 
 @dataclass(frozen=True)
 class StoreAdminProcessor:
-    """Codes 306, 321 and 329."""
+    """The processor of codes 306, 321 and 329."""
 
     store: MessageStore
     topics: TopicConfigManager
@@ -40,7 +40,7 @@ class StoreAdminProcessor:
 
     @answers(RequestCode.QUERY_CONSUME_QUEUE, QueryConsumeQueueRequestHeader)
     def query_consume_queue(self, header: QueryConsumeQueueRequestHeader) -> QueryConsumeQueueResponseBody:
-        """Code 321: entries of a consume queue, with the subscription of a group to compare them with."""
+        """Return entries of a consume queue, with the subscription of a group to compare them with (code 321)."""
         topic, queue_id, index = header.topic, header.queue_id, header.index
         config = self.topics.topic_config_table.get(topic)
         if not 0 <= queue_id < (0 if config is None else config.queue_nums):
@@ -62,7 +62,7 @@ class StoreAdminProcessor:
     def _filter_of(
         self, group: str | None, topic: str
     ) -> tuple[SubscriptionData | None, str | None, MessageFilter | None]:
-        """The subscription of ``group``, its expression for people, and what it lets through."""
+        """Return the subscription of ``group``, its expression for people, and its filter."""
         if group is None:
             return None, None, None
         subscription = self.consumers.find_subscription_data(group, topic)
@@ -75,10 +75,10 @@ class StoreAdminProcessor:
 
     @answers(RequestCode.CLEAN_EXPIRED_CONSUMEQUEUE)
     def clean_expired_consume_queue(self) -> None:
-        """Code 306: delete consume-queue files whose messages have all left the commit log.
+        """Delete consume-queue files whose messages are all gone from the commit log (code 306).
 
-        RocketMQ also deletes the last file of such a queue; its next message then gets offset 0, and groups that
-        stand further do not see it. Here the last file stays, and with it the offset.
+        RocketMQ also deletes the last file of such a queue; its next message then gets offset 0, and groups with a
+        greater offset do not receive it. Here the last file stays, and with it the offset.
         """
         try:
             self.store.delete_expired_consume_queues()
@@ -87,7 +87,7 @@ class StoreAdminProcessor:
 
     @answers(RequestCode.DELETE_EXPIRED_COMMITLOG, Channel)
     def delete_expired_commit_log(self, channel: Channel) -> None:
-        """Code 329: delete commit-log files older than the retention time now, not only at the hour for it."""
+        """Delete commit-log files older than the retention time now, not only at the configured hour (code 329)."""
         try:
             count = self.store.delete_expired_commit_log()
         except DiskFault as fault:

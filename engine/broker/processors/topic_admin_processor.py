@@ -31,7 +31,7 @@ from engine.store.message_store import MessageStore
 
 @dataclass(frozen=True)
 class TopicAdminProcessor:
-    """Codes 17, 21, 202, 215, 300, 305 and 316."""
+    """The processor of codes 17, 21, 202, 215, 300, 305 and 316."""
 
     config: BrokerConfig
     store: MessageStore
@@ -43,7 +43,7 @@ class TopicAdminProcessor:
 
     @answers(RequestCode.UPDATE_AND_CREATE_TOPIC, CreateTopicRequestHeader)
     async def update_and_create_topic(self, header: CreateTopicRequestHeader) -> None:
-        """Code 17. Once it is answered, the name servers have the route."""
+        """Create or change a topic (code 17). Once it is answered, the name servers have the route."""
         self._check_name(header.topic)
         config = TopicConfig(
             header.topic,
@@ -58,14 +58,14 @@ class TopicAdminProcessor:
         await self.registration.told()
 
     def _check_name(self, topic: str) -> None:
-        """Raises ``IllegalName`` and :class:`RequestRefused`."""
+        """Check a topic name. Raises ``IllegalName`` and :class:`RequestRefused`."""
         validate_topic(topic)
         if self.topics.is_system_topic(topic):
             raise RequestRefused(f"topic {topic} belongs to the system: nobody may change it")
 
     @answers(RequestCode.DELETE_TOPIC_IN_BROKER, DeleteTopicRequestHeader)
     async def delete_topic(self, header: DeleteTopicRequestHeader) -> None:
-        """Code 215. A topic that nobody knows counts as deleted, as in RocketMQ."""
+        """Delete a topic (code 215). An unknown topic counts as deleted, as in RocketMQ."""
         self._check_name(header.topic)
         try:
             await self.deletion.delete_topic(header.topic)
@@ -75,7 +75,7 @@ class TopicAdminProcessor:
 
     @answers(RequestCode.CLEAN_UNUSED_TOPIC)
     async def clean_unused_topic(self) -> None:
-        """Code 316: delete the consume queues of topics that are not configured."""
+        """Delete the consume queues of topics that are not configured (code 316)."""
         try:
             await self.deletion.clean_unused_topics()
         except DiskFault as fault:
@@ -84,23 +84,25 @@ class TopicAdminProcessor:
 
     @answers(RequestCode.GET_ALL_TOPIC_CONFIG)
     def get_all_topic_config(self) -> bytes:
-        """Code 21: all topics with the version of the table."""
+        """Return all topics with the version of the table (code 21)."""
         return dumps_json(self.topics.to_wrapper().to_dict())
 
     @answers(RequestCode.GET_SYSTEM_TOPIC_LIST_FROM_BROKER)
     def get_system_topic_list(self) -> TopicList:
-        """Code 305: topics that nobody may change."""
+        """Return the topics that cannot be changed (code 305)."""
         return TopicList(tuple(self.topics.system_topics()))
 
     @answers(RequestCode.QUERY_TOPIC_CONSUME_BY_WHO, QueryTopicConsumeByWhoRequestHeader)
     def query_topic_consume_by_who(self, header: QueryTopicConsumeByWhoRequestHeader) -> bytes:
-        """Code 300: the groups that consume a topic or once did. mqadmin asks it to say what became of a message."""
+        """Return the groups that consume a topic or once did (code 300). mqadmin uses it to report a message's
+        consumption.
+        """
         groups = [*self.consumers.groups_of_topic(header.topic), *self.offsets.groups_of_topic(header.topic)]
         return dumps_json({"groupList": list(dict.fromkeys(groups))})
 
     @answers(RequestCode.GET_TOPIC_STATS_INFO, GetTopicStatsInfoRequestHeader)
     def get_topic_stats_info(self, header: GetTopicStatsInfoRequestHeader) -> TopicStatsTable:
-        """Code 202: offsets of every queue, and when its newest message was stored."""
+        """Return the offsets of every queue, and when its newest message was stored (code 202)."""
         topic, store, table = header.topic, self.store, TopicStatsTable({})
         for queue_id in range(self.topics.known_topic(topic).write_queue_nums):
             max_offset = max(0, store.max_offset(topic, queue_id))

@@ -1,1 +1,1 @@
-"""What the broker remembers: topics, groups, offsets, members, locks."""
+"""The broker's tables: topics, groups, offsets, members and locks."""

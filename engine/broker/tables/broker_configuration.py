@@ -1,13 +1,13 @@
-"""The broker's settings while it runs (RocketMQ: ``Configuration``; here for ``BrokerConfig`` and
-``MessageStoreConfig`` together).
+"""The settings of a running broker (RocketMQ: ``Configuration``; here for ``BrokerConfig`` and ``MessageStoreConfig``
+together).
 
-Only settings in :data:`CHANGEABLE` can change; the others have done their work at the start, and a change would be
-shown but mean nothing. RocketMQ takes any known name, ignores unknown ones and applies whatever parses; here one bad
+Only settings in :data:`CHANGEABLE` can change; the others are only used at the start, so a change would be shown but
+have no effect. RocketMQ accepts any known name, ignores unknown ones and applies every value that parses; here one bad
 entry refuses them all.
 
-A change outlives the process: ``config/brokerConfig.json`` notes from what to what each setting was changed. The next
-start takes the new value if the broker is started with the old one, and forgets it otherwise: whoever spoke last
-counts, the tool that changed the setting or the person who then started the broker with another value.
+A change survives the process: ``config/brokerConfig.json`` records the old and the new value of each setting. The next
+start uses the new value if the broker is started with the old one, and discards it otherwise: the last change wins, be
+it by the tool that changed the setting or by starting the broker with another value.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ logger = logging.getLogger("glassmq.broker")
 _INT32_MAX = (1 << 31) - 1
 _DAY_MS = 86_400_000
 _BOOLEANS = {"true": True, "false": False}
-#: What this broker has not got, in RocketMQ's words: ``exportConfigs`` of mqadmin stops at the first that is missing.
-#: ``useTLS`` is no switch there either; the server takes both kinds of connections.
+#: Settings that this broker does not have, under RocketMQ's names: ``exportConfigs`` of mqadmin stops at the first
+#: missing one. ``useTLS`` cannot be switched there either; the server accepts both kinds of connections.
 _FIXED = {"filterServerNums": "0", "useTLS": "false"}
 
 
 class _BadValue(Exception):
-    """The text is no value of the setting; says what is allowed."""
+    """The text is not a valid value of the setting; the error says what is allowed."""
 
 
 def _boolean(text: str) -> bool:
@@ -60,7 +60,7 @@ def _integer(low: int, high: int = _INT32_MAX) -> Callable[[str], int]:
 
 
 def _percent(text: str) -> float:
-    # RocketMQ takes anything and uses 10 for less and 95 for more.
+    # RocketMQ accepts any number and uses 10 for less and 95 for more.
     return _integer(10, 95)(text) / 100
 
 
@@ -73,7 +73,7 @@ def _hours_of_day(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Changeable:
-    """A setting that can change: the attribute of the configuration it lives in, and how its text is read."""
+    """A setting that can change: the configuration and attribute that contain it, and how its text is parsed."""
 
     attribute: str
     parse: Callable[[str], object]
@@ -84,7 +84,7 @@ def _store(attribute: str, parse: Callable[[str], object]) -> Changeable:
     return Changeable(attribute, parse, is_of_store=True)
 
 
-#: RocketMQ's name -> what it changes.
+#: RocketMQ's name -> the setting that it changes.
 CHANGEABLE: Mapping[str, Changeable] = {
     "autoCreateSubscriptionGroup": Changeable("auto_create_subscription_group", _boolean),
     "autoCreateTopicEnable": Changeable("auto_create_topic_enable", _boolean),
@@ -117,11 +117,11 @@ CHANGEABLE: Mapping[str, Changeable] = {
 
 @dataclass
 class BrokerConfiguration:
-    """Reads and changes the settings of one broker.
+    """The changeable configuration of one broker.
 
-    :param config: the broker's own, nobody else's; so is ``store_config``.
+    :param config: the broker's own copy, which is not shared; so is ``store_config``.
     :param config_file: ``brokerConfig.json``.
-    :param topics: some changes change them.
+    :param topics: the topic table, which some changes affect.
     """
 
     config: BrokerConfig
@@ -139,13 +139,13 @@ class BrokerConfiguration:
     # ------------------------------------------------------------------------------ reading
 
     def settings(self) -> dict[str, str]:
-        """The settings of broker and store under RocketMQ's names, with the address that is really bound."""
+        """Return the settings of broker and store under RocketMQ's names, with the address that is really bound."""
         store_config = self.store_config
         settings = {
             java_name(field.name): java_value(getattr(store_config, field.name))
             for field in dataclasses.fields(store_config)
         }
-        # RocketMQ counts or calls these otherwise than this store does.
+        # RocketMQ counts or names these differently than this store.
         settings["mappedFileSizeConsumeQueue"] = str(store_config.mapped_file_size_consume_queue)
         settings["maxMsgsNumBatch"] = settings.pop("maxMessagesNumBatch")
         for name in ("fileReservedTime", "cleanFileForciblyMinAge"):
@@ -216,7 +216,7 @@ class BrokerConfiguration:
     # ------------------------------------------------------------------------------ file
 
     def load(self) -> None:
-        """Read ``brokerConfig.json`` and apply what still holds; see the module."""
+        """Read ``brokerConfig.json`` and apply the changes that are still valid."""
         content = self.config_file.load()
         changes = None if content is None else content.get("changes")
         if not isinstance(changes, dict):

@@ -10,10 +10,10 @@ from engine.remoting.channel import Channel
 
 @dataclass(slots=True)
 class ClientChannelInfo:
-    """What a heartbeat said about the client behind ``channel``.
+    """The client at the other end of ``channel``, as its heartbeat described it.
 
-    ``language`` is a ``LanguageCode``, ``version`` the client's ``MQVersion`` ordinal; ``last_update_ms`` is when the
-    last heartbeat came.
+    ``language`` is a ``LanguageCode``, ``version`` the client's ``MQVersion`` ordinal; ``last_update_ms`` is the time
+    of the last heartbeat.
     """
 
     channel: Channel
@@ -24,5 +24,5 @@ class ClientChannelInfo:
 
     @property
     def language_name(self) -> str:
-        """ "JAVA", "CPP", ..."""
+        """Return the language as "JAVA", "CPP", ..."""
         return language_name(self.language)

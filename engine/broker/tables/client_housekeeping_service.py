@@ -1,7 +1,7 @@
-"""Closes the connections of clients that fell silent (RocketMQ: ``ClientHousekeepingService``).
+"""The service that closes connections without heartbeats (RocketMQ: ``ClientHousekeepingService``).
 
-Every 10 s; a client without a heartbeat for 120 s is cut off. The scan only closes: the connection's end, however it
-comes, removes the client from its groups and tells the others.
+It runs every 10 s; a client without a heartbeat for 120 s is disconnected. The scan only closes connections: the end of
+a connection, whatever its cause, removes the client from its groups and notifies the other members.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ logger = logging.getLogger("glassmq.broker")
 
 @dataclass(frozen=True)
 class ClientHousekeepingService:
-    """Looks after the connections of producers and consumers."""
+    """A service that supervises the connections of producers and consumers."""
 
     clock: Clock
     consumers: ConsumerManager
@@ -27,7 +27,7 @@ class ClientHousekeepingService:
     channel_expired_timeout_ms: int = 120_000
 
     def scan_exception_channel(self) -> None:
-        """Close every connection whose client sent no heartbeat for too long."""
+        """Close every connection whose client has sent no heartbeat for too long."""
         now_ms = self.clock.now_ms()
         for manager in (self.consumers, self.producers):
             for channel in manager.expired_channels(now_ms, self.channel_expired_timeout_ms):
@@ -37,6 +37,6 @@ class ClientHousekeepingService:
                 channel.close()
 
     def channel_closed(self, channel: Channel) -> None:
-        """A connection ended."""
+        """Handle the end of a connection."""
         self.producers.channel_closed(channel)
         self.consumers.channel_closed(channel)

@@ -1,19 +1,19 @@
-"""What the tables of topics and of groups have in common (RocketMQ: ``ConfigManager``).
+"""The common base of the tables of topics and of groups (RocketMQ: ``ConfigManager``).
 
 RocketMQ writes the whole file at every change, in the thread that made it; a heartbeat with a thousand new groups
 would write it a thousand times. Here a change is one of two kinds:
 
-* What an administrator wants is on the disk before it counts and before it is answered. Changes that come while the
-  file is written share the next write, as messages share a group commit; if it fails, none of them has happened.
-* What the broker makes by itself (a topic that a producer sends to, a group that connects) counts at once, and the
-  file follows: as soon as it can be written, then at most once per interval. Whoever made a topic by sending is
-  answered once it is saved. What a crash in between takes is made again: a topic at the next start, with the queues
-  that have messages, a group by its next heartbeat.
+* An administrator's change is on disk before it takes effect and before it is answered. Changes that arrive while the
+  file is written share the next write, as messages share a group commit; if it fails, none of them takes effect.
+* An entry that the broker creates by itself (a topic that a producer sends to, a group that connects) takes effect
+  immediately, and the file is written afterwards: as soon as possible, then at most once per interval. A producer that
+  created a topic by sending is answered once it is saved. Entries lost in a crash are created again: a topic at the
+  next start, with the queues that have messages, a group by its next heartbeat.
 
-The file is put together and written off the loop, from a copy of the table. That takes longer the more entries there
-are, so a large table is not written at every change: what has changed is added to a journal beside the file
-(:mod:`engine.store.files.change_journal`), and the whole file follows when the journal has grown as long as it, and at
-the end. RocketMQ's tools and brokers read the file alone: of a large table, it has everything once the broker was shut
+The file is built and written off the loop, from a copy of the table. That takes longer the more entries there are, so a
+large table is not written at every change: changes are appended to a journal next to the file
+(:mod:`engine.store.files.change_journal`), and the whole file is written when the journal has grown to its size, and at
+the end. RocketMQ's tools and brokers only read the file: for a large table, it is complete once the broker was shut
 down.
 """
 
@@ -37,13 +37,14 @@ from engine.store.files.config_file import ConfigFile
 
 logger = logging.getLogger("glassmq.broker")
 
-#: A table of so many entries is written whole at every change: some 50 KB, which take no longer than one line.
+#: A table with at most this many entries is written whole at every change: some 50 KB, which take no longer than one
+#: line.
 WRITTEN_WHOLE_MAX = 200
 _GONE = "gone"
 
 
 class ConfigEntry(Protocol):
-    """A topic's or a group's configuration. It is replaced, never changed."""
+    """A topic's or a group's configuration. It is replaced, never modified."""
 
     def to_dict(self) -> dict[str, object]: ...
 
@@ -53,14 +54,14 @@ _Entry = TypeVar("_Entry", bound=ConfigEntry)
 
 @dataclass(eq=False)
 class ConfigTable(Generic[_Entry]):
-    """Name -> entry.
+    """A table: name -> entry.
 
-    :param file: where it is kept.
-    :param field: of the table in the file.
-    :param what: the entries, in words.
+    :param file: the file that stores it.
+    :param field: the name of the table in the file.
+    :param what: the name of the entries in messages.
     :param max_entries: bound of the table.
-    :param write_interval_ms: at most so often the file follows what the broker makes by itself.
-    :ivar entries: what counts; the same dictionary for ever.
+    :param write_interval_ms: the minimum interval between writes of entries that the broker creates by itself.
+    :ivar entries: the effective entries; always the same dictionary.
     """
 
     file: ConfigFile
@@ -73,14 +74,15 @@ class ConfigTable(Generic[_Entry]):
     def __post_init__(self) -> None:
         self.entries: dict[str, _Entry] = {}
         self.data_version = DataVersion(self.clock.now_ms())
-        #: Name -> what it shall be, None for "gone"; they wait for the next write.
+        #: Name -> its wanted entry, None for deletion; they wait for the next write.
         self._wanted: dict[str, _Entry | None] = {}
         self._next_write: asyncio.Task[None] | None = None
         self._writing = asyncio.Lock()
         self._journal = ChangeJournal(self.file.disk, self.file.path)
-        #: Whether the journal cannot tell what has changed.
+        #: Whether the journal cannot express the changes.
         self._is_whole_due = False
-        #: Whether ``entries`` holds what the disk does not, which names were put meanwhile, and who writes it then.
+        #: Whether ``entries`` has changes that the disk does not have, the names put meanwhile, and the task that
+        #: writes them.
         self._is_ahead = False
         self._put: dict[str, None] = {}
         self._follower: asyncio.Task[None] | None = None
@@ -88,14 +90,14 @@ class ConfigTable(Generic[_Entry]):
     # ------------------------------------------------------------------------------ changes
 
     def put(self, name: str, entry: _Entry) -> None:
-        """Let ``name`` be ``entry`` at once; the file follows. Raises :class:`TooManyEntries`."""
+        """Set the entry of ``name`` immediately and write the file later. Raises :class:`TooManyEntries`."""
         self._check_room(name)
         self.entries[name] = entry
         self._put[name] = None
         self.touch()
 
     def touch(self) -> None:
-        """The table has changed: it has a new version, and the file follows."""
+        """Give the changed table a new version and write the file later."""
         self.data_version.next(self.clock.now_ms())
         self._follow_with_file()
 
@@ -105,10 +107,10 @@ class ConfigTable(Generic[_Entry]):
             self._follower = asyncio.get_running_loop().create_task(self._follow(), name=f"write {self.file.path}")
 
     async def change(self, name: str, entry: _Entry | None) -> None:
-        """Let ``name`` be ``entry``, None for "gone", once that is on the disk.
+        """Set the entry of ``name``, or delete it with None, once that is on disk.
 
         Raises :class:`TooManyEntries`, and :class:`ConfigNotSaved`: then nothing has changed. RocketMQ logs a failed
-        write and goes on with what its next start will not know.
+        write and continues with a change that its next start will not have.
         """
         if entry is not None:
             self._check_room(name)
@@ -117,16 +119,16 @@ class ConfigTable(Generic[_Entry]):
 
     @property
     def is_saved(self) -> bool:
-        """Whether all that counts is on the disk."""
+        """Return whether all effective entries are on disk."""
         return not self._is_ahead and not self._writing.locked()
 
     async def saved(self) -> None:
-        """Return once all that was put or wanted until now is on the disk. Raises :class:`ConfigNotSaved`."""
+        """Return once all changes so far are on disk. Raises :class:`ConfigNotSaved`."""
         if self._next_write is None:
             self._next_write = asyncio.get_running_loop().create_task(
                 self._write_wanted(), name=f"change {self.file.path}"
             )
-        # Shielded: a connection that ends must not take the write from the others.
+        # Shielded: the end of one connection must not cancel the write for the others.
         await shield(self._next_write)
 
     def _check_room(self, name: str) -> None:
@@ -140,7 +142,7 @@ class ConfigTable(Generic[_Entry]):
 
     async def _write_wanted(self) -> None:
         async with self._writing:
-            # Whoever comes from here on waits for the write after this one.
+            # Callers that arrive from here on wait for the write after this one.
             self._next_write = None
             wanted, self._wanted = self._wanted, {}
             await self._write(wanted)
@@ -158,7 +160,7 @@ class ConfigTable(Generic[_Entry]):
             self._follower = None
 
     async def _write(self, wanted: Mapping[str, _Entry | None]) -> None:
-        """Write the table with ``wanted``, which counts from then on. Raises :class:`ConfigNotSaved`."""
+        """Write the table with ``wanted``, which takes effect then. Raises :class:`ConfigNotSaved`."""
         was_ahead, self._is_ahead = self._is_ahead, False
         put, self._put = self._put, {}
         version = dataclasses.replace(self.data_version)
@@ -167,7 +169,7 @@ class ConfigTable(Generic[_Entry]):
         base = self.file.content
         try:
             if base is None or self._must_write_whole(len(base), len(put) + len(wanted)):
-                self._is_whole_due = False  # before it is written: what a copy takes over meanwhile is due again
+                self._is_whole_due = False  # before the write: changes during the copy are due again
                 await self._write_whole(self._content(_changed(dict(self.entries), wanted), version))
             elif was_ahead or wanted:
                 if not self._journal.is_begun:
@@ -180,12 +182,15 @@ class ConfigTable(Generic[_Entry]):
             self._is_ahead = self._is_whole_due = True
             raise ConfigNotSaved(f"{', '.join(wanted) or self.file.path} could not be saved: {fault}") from fault
         if wanted:
-            # Not before: name servers that heard of the version would not look at the table again.
+            # Not before: name servers that got the version would not read the table again.
             self.data_version.next(version.timestamp)
             _changed(self.entries, wanted)
 
     async def _write_whole(self, content: Callable[[], dict[str, Any]]) -> None:
-        """Raises ``DiskFault``. The backup first, then the journal goes: it belongs to what the backup held."""
+        """Write the whole file. Raises ``DiskFault``.
+
+        The backup is written first, then the journal is deleted: it applies to the content of the backup.
+        """
         await self.file.save_off_loop(content)
         if self._journal.exists:
             await self.file.back_up_off_loop()
@@ -196,7 +201,7 @@ class ConfigTable(Generic[_Entry]):
         return self._is_whole_due or is_small or self._journal.size_bytes >= file_bytes
 
     def _line(self, changes: Mapping[str, _Entry | None], version: DataVersion) -> dict[str, Any]:
-        """Of the journal: as the file, but with what has changed only, and the names of what is gone."""
+        """Return a line of the journal: as the file, but with the changes only, and the names of deleted entries."""
         kept = {name: entry for name, entry in changes.items() if entry is not None}
         return {**self._content(kept, version)(), _GONE: [name for name in changes if name not in kept]}
 
@@ -207,11 +212,11 @@ class ConfigTable(Generic[_Entry]):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """The content of the file, and what tools are told."""
+        """Return the content of the file, which is also what tools receive."""
         return self._content(self.entries, self.data_version)()
 
     def load(self, parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
-        """Read the file; an entry in it for which ``parse`` raises ``ProtocolError`` is left out with a warning."""
+        """Read the file; entries for which ``parse`` raises ``ProtocolError`` are left out with a warning."""
         content = self.file.load()
         if content is not None and not self._read(content, parse):
             self.file.keep_aside()
@@ -221,7 +226,8 @@ class ConfigTable(Generic[_Entry]):
                 self.entries.pop(name, None)
 
     def take_over(self, content: dict[str, Any], parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> None:
-        """Be a copy of another broker's table, as its file would be read; nothing happens when it is one already.
+        """Become a copy of another broker's table, as its file would be read; a table that is one already is left as it
+        is.
 
         Raises ``MalformedBody`` for another shape.
         """
@@ -235,7 +241,7 @@ class ConfigTable(Generic[_Entry]):
             self._follow_with_file()
 
     def _read(self, content: dict[str, Any], parse: Callable[[dict[str, Any]], tuple[str, _Entry]]) -> bool:
-        """Take over what is in ``content``; whether that was all of it."""
+        """Take over the entries in ``content``; return whether all were valid."""
         is_whole = True
         self._read_version(content)
         table = content.get(self.field)
@@ -266,13 +272,13 @@ class ConfigTable(Generic[_Entry]):
             self._journal.clear()
 
     async def end_journal(self) -> None:
-        """Have all in the file itself, and no journal. Raises ``DiskFault``."""
+        """Write everything to the file itself and delete the journal. Raises ``DiskFault``."""
         if self._journal.exists:
             async with self._writing:
                 await self._write_whole(self.to_dict)
 
     async def abandon(self) -> None:
-        """Write nothing any more, as a killed process; what is being written is written when this returns."""
+        """Stop writing, like a killed process; a write in progress has ended when this returns."""
         writers = [task for task in (self._follower, self._next_write) if task is not None]
         for task in writers:
             task.cancel()
@@ -280,7 +286,7 @@ class ConfigTable(Generic[_Entry]):
         self._journal.close()
 
     async def close(self) -> None:
-        """Write what is not written yet. Raises ``DiskFault``."""
+        """Write pending changes. Raises ``DiskFault``."""
         if self._follower is not None:
             self._follower.cancel()
         if self._next_write is not None:
@@ -290,7 +296,7 @@ class ConfigTable(Generic[_Entry]):
 
 
 def _changed(entries: dict[str, _Entry], wanted: Mapping[str, _Entry | None]) -> dict[str, _Entry]:
-    """``entries`` itself, with ``wanted`` done to it."""
+    """Apply ``wanted`` to ``entries`` and return it."""
     for name, entry in wanted.items():
         if entry is None:
             entries.pop(name, None)

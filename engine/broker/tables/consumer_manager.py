@@ -1,14 +1,15 @@
-"""Who consumes (RocketMQ: ``ConsumerManager``, ``ConsumerGroupInfo``, ``DefaultConsumerIdsChangeListener``).
+"""The online consumer groups (RocketMQ: ``ConsumerManager``, ``ConsumerGroupInfo``,
+``DefaultConsumerIdsChangeListener``).
 
-A group is what its members' last heartbeats said. The table of subscriptions belongs to the *group*, and each
-heartbeat replaces it: a topic missing from one member's heartbeat is removed for all. That is why two processes of
-one group which subscribe to different topics break each other.
+A group is defined by its members' last heartbeats. The table of subscriptions belongs to the *group*, and each
+heartbeat replaces it: a topic missing from one member's heartbeat is removed for all. That is why two processes of one
+group which subscribe to different topics break each other.
 
-When a member comes or goes, or the set of topics changes, every member is told (NOTIFY_CONSUMER_IDS_CHANGED) and
-rebalances at once instead of within 20 s.
+When a member joins or leaves, or the set of topics changes, every member is notified (NOTIFY_CONSUMER_IDS_CHANGED) and
+rebalances immediately instead of within 20 s.
 
-Added: bounds. What a heartbeat says is kept as long as the client is connected, so groups, members, subscriptions and
-their texts are counted before anything is taken over, and a heartbeat beyond a bound is refused as a whole.
+Added: bounds. The content of a heartbeat is kept as long as the client is connected, so groups, members, subscriptions
+and their texts are counted before anything is taken over, and a heartbeat over a bound is refused as a whole.
 """
 
 from __future__ import annotations
@@ -29,17 +30,17 @@ from engine.remoting.errors import RequestRefused
 
 logger = logging.getLogger("glassmq.broker")
 
-#: Called with a group whose members must hear of a change.
+#: A callback for a group whose members must be notified of a change.
 ConsumerIdsChangeListener = Callable[[str], None]
 
 
-#: What the objects of one subscription, and of one tag in it, take in memory beside their texts.
+#: The memory of the objects of one subscription, and of one tag in it, without their texts.
 _SUBSCRIPTION_BYTES = 500
 _TAG_BYTES = 100
 
 
 def size_of(subscription: SubscriptionData) -> int:
-    """About how many bytes of memory ``subscription`` takes."""
+    """Return the approximate memory size of ``subscription`` in bytes."""
     texts = len(subscription.topic) + len(subscription.sub_string) + sum(map(len, subscription.tags_set))
     return _SUBSCRIPTION_BYTES + _TAG_BYTES * len(subscription.tags_set) + texts
 
@@ -52,32 +53,32 @@ class ConsumerGroupInfo:
     consume_type: ConsumeType
     message_model: MessageModel
     consume_from_where: ConsumeFromWhere
-    #: Topic -> subscription of the whole group.
+    #: Topic -> the whole group's subscription.
     subscription_table: dict[str, SubscriptionData] = field(default_factory=dict)
     channel_info_table: dict[Channel, ClientChannelInfo] = field(default_factory=dict)
-    #: (topic, queue id) -> the member that pulled it last. The broker is never told how queues are assigned; this is
-    #: what it can see of it.
+    #: (topic, queue id) -> the member that pulled it last. The broker is never informed how queues are assigned; this
+    #: is what it can observe.
     last_pulled_by: dict[tuple[str, int], Channel] = field(default_factory=dict)
     last_update_ms: int = 0
-    #: What ``subscription_table`` takes.
+    #: The memory size of ``subscription_table``.
     bytes: int = 0
 
     @property
     def client_ids(self) -> list[str]:
-        """The members, oldest connection first."""
+        """Return the client ids of the members, oldest connection first."""
         return [info.client_id for info in self.channel_info_table.values()]
 
     @property
     def channels(self) -> list[Channel]:
-        """The members' connections, oldest first."""
+        """Return the members' connections, oldest first."""
         return list(self.channel_info_table)
 
     def find_client(self, client_id: str) -> ClientChannelInfo | None:
-        """The member called ``client_id``."""
+        """Return the member with the id ``client_id``."""
         return next((info for info in self.channel_info_table.values() if info.client_id == client_id), None)
 
     def update_channel(self, client: ClientChannelInfo, consumer: ConsumerData) -> bool:
-        """Take over what ``client``'s heartbeat says; True when it is a new member."""
+        """Take over ``client``'s heartbeat; return True for a new member."""
         self.consume_type = consumer.consume_type
         self.message_model = consumer.message_model
         self.consume_from_where = consumer.consume_from_where
@@ -95,7 +96,7 @@ class ConsumerGroupInfo:
         return known is None
 
     def bytes_with(self, subscriptions: Iterable[SubscriptionData]) -> int:
-        """What the table will take with ``subscriptions``, at most."""
+        """Return the maximum size of the table with ``subscriptions``."""
         total = 0
         for subscription in subscriptions:
             known = self.subscription_table.get(subscription.topic)
@@ -103,10 +104,10 @@ class ConsumerGroupInfo:
         return total
 
     def update_subscriptions(self, subscriptions: Iterable[SubscriptionData]) -> bool:
-        """Replace the subscriptions; True when the set of topics changed.
+        """Replace the subscriptions; return True if the set of topics changed.
 
-        A subscription is replaced only by one of a higher version: heartbeats of a slow member must not undo those of
-        a quick one.
+        A subscription is replaced only by one with a higher version: heartbeats of a slow member must not undo those of
+        a fast one.
         """
         changed = False
         wanted: dict[str, SubscriptionData] = {}
@@ -129,9 +130,9 @@ class ConsumerGroupInfo:
 class ConsumerManager:
     """All consumer groups that are online.
 
-    :param notify: tells the members of a group that its membership changed.
+    :param notify: notifies the members of a group that its membership changed.
     :param config: bounds.
-    :param group_gone: told of a group that has lost its last member.
+    :param group_gone: called with a group that has lost its last member.
     """
 
     def __init__(
@@ -141,7 +142,7 @@ class ConsumerManager:
         self._group_gone = group_gone
         self._config = config
         self._table: dict[str, ConsumerGroupInfo] = {}
-        #: Members of all groups together, and bytes of all their subscriptions.
+        #: The number of members of all groups, and the size of all their subscriptions in bytes.
         self._members = 0
         self._bytes = 0
 
@@ -152,27 +153,29 @@ class ConsumerManager:
         return iter(self._table.values())
 
     def get_consumer_group_info(self, group: str) -> ConsumerGroupInfo | None:
-        """The group, if any of its members is online."""
+        """Return the group if any of its members is online."""
         return self._table.get(group)
 
     def online_group(self, group: str, if_not: ResponseCode = ResponseCode.SYSTEM_ERROR) -> ConsumerGroupInfo:
-        """The group. Raises :class:`RequestRefused` with ``if_not`` when no member is online."""
+        """Return the group. Raises :class:`RequestRefused` with ``if_not`` if no member is online."""
         info = self._table.get(group)
         if info is None:
             raise RequestRefused(f"no consumer of group {group!r} is connected", if_not)
         return info
 
     def find_subscription_data(self, group: str, topic: str) -> SubscriptionData | None:
-        """What ``group`` wants of ``topic``."""
+        """Return the subscription of ``group`` to ``topic``."""
         info = self._table.get(group)
         return None if info is None else info.subscription_table.get(topic)
 
     def groups_of_topic(self, topic: str) -> list[str]:
-        """The online groups that subscribe to ``topic``."""
+        """Return the online groups that subscribe to ``topic``."""
         return [info.group_name for info in self._table.values() if topic in info.subscription_table]
 
     def check_room(self, consumers: Iterable[ConsumerData], channel: Channel) -> None:
-        """Whether a heartbeat with ``consumers`` may be taken over. Raises :class:`TooManyEntries` naming the bound."""
+        """Check whether a heartbeat with ``consumers`` may be taken over. Raises :class:`TooManyEntries` naming the
+        bound.
+        """
         config = self._config
         groups, members, total = len(self._table), self._members, self._bytes
         for consumer in consumers:
@@ -200,7 +203,7 @@ class ConsumerManager:
     def register_consumer(
         self, consumer: ConsumerData, client: ClientChannelInfo, *, notify_members: bool = True
     ) -> bool:
-        """Take over one group of a heartbeat, after :meth:`check_room`; True when membership or topics changed."""
+        """Take over one group of a heartbeat, after :meth:`check_room`; return True if membership or topics changed."""
         info = self._table.get(consumer.group_name)
         if info is None:
             info = ConsumerGroupInfo(
@@ -219,7 +222,7 @@ class ConsumerManager:
         return changed
 
     def unregister_consumer(self, group: str, channel: Channel, *, notify_members: bool = True) -> None:
-        """The client behind ``channel`` leaves ``group``."""
+        """Remove the client at ``channel`` from ``group``."""
         info = self._table.get(group)
         if info is None:
             return
@@ -230,7 +233,7 @@ class ConsumerManager:
         self._after_leaving(info, channel, notify_members)
 
     def channel_closed(self, channel: Channel) -> None:
-        """The connection ended: its client leaves all groups, and the others are told."""
+        """Remove the client of a closed connection from all groups, and notify the other members."""
         for info in list(self._table.values()):
             client = info.channel_info_table.pop(channel, None)
             if client is not None:
@@ -238,7 +241,7 @@ class ConsumerManager:
                 self._after_leaving(info, channel, notify_members=True)
 
     def expired_channels(self, now_ms: int, timeout_ms: int) -> list[Channel]:
-        """Connections whose client sent no heartbeat for longer than ``timeout_ms``."""
+        """Return the connections whose client has sent no heartbeat for longer than ``timeout_ms``."""
         return [
             client.channel
             for info in self._table.values()

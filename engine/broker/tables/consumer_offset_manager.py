@@ -1,11 +1,11 @@
-"""How far each group has consumed (RocketMQ: ``ConsumerOffsetManager``).
+"""The stored offsets of consumer groups (RocketMQ: ``ConsumerOffsetManager``).
 
-Table: ``"topic@group"`` -> queue id -> offset of the next message to consume. The last writer wins: a smaller offset
-than the stored one is taken too, with a warning, because a client may rewind on purpose. Only what an operator has just
-reset is protected from older commits (:mod:`engine.broker.tables.offset_resets`).
+Table: ``"topic@group"`` -> queue id -> offset of the next message to consume. The last writer wins: an offset smaller
+than the stored one is also accepted, with a warning, because a client may rewind on purpose. Only an offset that an
+operator has just reset is protected from older commits (:mod:`engine.broker.tables.offset_resets`).
 
-Clients report every 5 s and ``consumerOffset.json`` is written every 5 s, so after a crash a group may see up to about
-10 s of messages again: that is where "at least once" comes from. What a tool changes is written before it is answered.
+Clients report every 5 s and ``consumerOffset.json`` is written every 5 s, so after a crash a group may receive up to
+about 10 s of messages again: this is the reason for "at least once". A tool's change is written before it is answered.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class ConsumerOffsetManager:
 
     :param config_file: ``consumerOffset.json``.
     :param max_entries: bound of topic-and-group pairs.
-    :ivar resets: what was reset a moment ago.
+    :ivar resets: recently reset offsets.
     """
 
     def __init__(self, config_file: ConfigFile, clock: Clock, max_entries: int = 100_000) -> None:
@@ -41,11 +41,11 @@ class ConsumerOffsetManager:
         self._max_entries = max_entries
         self._is_changed = False
         self._writing = asyncio.Lock()
-        #: How many deletions are not durable yet: until then the file keeps what it has.
+        #: The number of deletions that are not durable yet: until then the file is not written.
         self._unfinished_deletions = 0
 
     def commit_offset(self, remote_address: str, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Store that ``group`` goes on at ``offset``. Raises :class:`TooManyEntries`."""
+        """Store that ``group`` continues at ``offset``. Raises :class:`TooManyEntries`."""
         key = f"{topic}{TOPIC_GROUP_SEPARATOR}{group}"
         offsets = self.offset_table.get(key)
         if offsets is None:
@@ -68,7 +68,7 @@ class ConsumerOffsetManager:
             self._is_changed = True
 
     def lets_commit(self, remote_address: str, group: str, topic: str, queue_id: int, offset: int) -> bool:
-        """Whether a member may store ``offset``, which is not older than a reset."""
+        """Return whether a member may store ``offset``, because it is not older than a reset."""
         if not self.resets or self.resets.lets_commit(group, topic, queue_id, offset):
             return True
         logger.info(
@@ -82,16 +82,16 @@ class ConsumerOffsetManager:
         return False
 
     def query_offset(self, group: str, topic: str, queue_id: int) -> int:
-        """The stored offset, -1 when there is none."""
+        """Return the stored offset, -1 if absent."""
         offsets = self.offset_table.get(f"{topic}{TOPIC_GROUP_SEPARATOR}{group}")
         return -1 if offsets is None else offsets.get(queue_id, -1)
 
     def offsets_of(self, group: str, topic: str) -> dict[int, int]:
-        """Queue id -> stored offset."""
+        """Return the stored offsets by queue id."""
         return dict(self.offset_table.get(f"{topic}{TOPIC_GROUP_SEPARATOR}{group}", {}))
 
     def clone_offset(self, source_group: str, group: str, topic: str) -> None:
-        """Let ``group`` stand on ``topic`` where ``source_group`` stands. Raises :class:`TooManyEntries`."""
+        """Copy the offsets of ``source_group`` on ``topic`` to ``group``. Raises :class:`TooManyEntries`."""
         offsets = self.offsets_of(source_group, topic)
         if not offsets:
             return
@@ -103,11 +103,11 @@ class ConsumerOffsetManager:
         self._is_changed = True
 
     def remove_topic(self, topic: str) -> None:
-        """Forget the offsets of all groups on ``topic``."""
+        """Delete the offsets of all groups on ``topic``."""
         self._remove([key for key in self.offset_table if key.partition(TOPIC_GROUP_SEPARATOR)[0] == topic])
 
     def remove_group(self, group: str) -> None:
-        """Forget the offsets of ``group`` on all topics."""
+        """Delete the offsets of ``group`` on all topics."""
         self._remove([key for key in self.offset_table if key.partition(TOPIC_GROUP_SEPARATOR)[2] == group])
 
     def _remove(self, keys: list[str]) -> None:
@@ -120,8 +120,10 @@ class ConsumerOffsetManager:
 
     @contextmanager
     def kept_in_the_file(self) -> Iterator[None]:
-        """Inside, nothing is written. A topic and the offsets on it must come back together after a crash, or not at
-        all: with the topic but without them, its groups would skip messages.
+        """Prevent writes of the file inside this context.
+
+        During the deletion of a topic the file must keep the offsets until the topic is gone: after a crash, a topic
+        without its offsets would let its groups skip messages.
         """
         self._unfinished_deletions += 1
         try:
@@ -130,28 +132,28 @@ class ConsumerOffsetManager:
             self._unfinished_deletions -= 1
 
     def to_dict(self) -> dict[str, object]:
-        """The content of ``consumerOffset.json``."""
+        """Return the content of ``consumerOffset.json``."""
         return {"offsetTable": self.offset_table}
 
     def topics_of_group(self, group: str) -> list[str]:
-        """Topics of which ``group`` has stored offsets."""
+        """Return the topics on which ``group`` has stored offsets."""
         return [topic for topic, known_group, _ in self.entries() if known_group == group]
 
     def groups_of_topic(self, topic: str) -> list[str]:
-        """Groups with stored offsets of ``topic``."""
+        """Return the groups with stored offsets on ``topic``."""
         return [group for known_topic, group, _ in self.entries() if known_topic == topic]
 
     def entries(self) -> Iterator[tuple[str, str, dict[int, int]]]:
-        """All offsets: (topic, group, queue id -> offset)."""
+        """Yield all offsets: (topic, group, queue id -> offset)."""
         for key, offsets in self.offset_table.items():
             topic, separator, group = key.partition(TOPIC_GROUP_SEPARATOR)
             if separator:
                 yield topic, group, offsets
 
     def cut_offsets(self, max_offset_of: Callable[[str, int], int]) -> None:
-        """After a loss: no group may stand behind the end of its queue, ``max_offset_of(topic, queue_id)``.
+        """Cut offsets past the end of their queues, ``max_offset_of(topic, queue_id)``, after a loss of messages.
 
-        A crash may take messages that were not flushed and leave the offset file that was; the group would skip the
+        A crash may lose messages that were not flushed but keep the newer offset file; the group would then skip the
         messages that get those offsets next.
         """
         for topic, group, offsets in self.entries():
@@ -172,19 +174,19 @@ class ConsumerOffsetManager:
                 self._is_changed = True
 
     def forget_unknown_topics(self, known: Container[str]) -> None:
-        """After a start: offsets on topics that are gone are what a crash in the middle of a deletion left."""
+        """Delete offsets on unknown topics after a start: a crash in the middle of a deletion left them."""
         for topic in dict.fromkeys(topic for topic, _, _ in self.entries()):
             if topic not in known:
                 self.remove_topic(topic)
 
     def load(self) -> None:
-        """Read ``consumerOffset.json``; what is no offset in it is left out with a warning."""
+        """Read ``consumerOffset.json``; invalid offsets are left out with a warning."""
         content = self._config_file.load()
         if content is not None:
             self._read(content)
 
     def take_over(self, content: dict[str, Any]) -> None:
-        """Be a copy of another broker's table, as its file would be read. Raises ``MalformedBody``: it has another
+        """Become a copy of another broker's table, as its file would be read. Raises ``MalformedBody`` for another
         shape.
         """
         self._config_file.check(content)
@@ -203,9 +205,9 @@ class ConsumerOffsetManager:
                     self._config_file.keep_aside()
 
     async def persist(self) -> None:
-        """Have everything in ``consumerOffset.json`` that was changed before. Raises :class:`ConfigNotSaved`.
+        """Return when all changes so far are in ``consumerOffset.json``. Raises :class:`ConfigNotSaved`.
 
-        Who comes while it is written shares the next write.
+        Callers that arrive while it is written share the next write.
         """
         async with self._writing:
             if not self._is_changed or self._unfinished_deletions:

@@ -1,11 +1,11 @@
-"""Offsets that an operator has just reset, protected from commits that are older (RocketMQ 4.9: nothing like it).
+"""The protection of recently reset offsets from older commits (RocketMQ 4.9 has none).
 
-The members of a group carry a reset out themselves and need ten seconds for it. A commit from before the reset that
-arrives after it (of a member that has not heard of it yet, or over a connection that was slow) would win, because the
-last writer wins. The broker knows better: after a reset to offset T a group may confirm T and what it has pulled since,
-from T on. So for :data:`GUARD_MS` a commit of another offset is not stored. Whoever is no member of the group may store
-any offset, and that ends the protection. What a member pulls from a slave in this time is not known here: it is
-confirmed when the time is over.
+The members of a group carry out a reset themselves, which takes ten seconds. A commit from before the reset that
+arrives after it (from a member that was not yet notified, or over a slow connection) would win, because the last writer
+wins. So for :data:`GUARD_MS` after a reset to offset T, members may only commit T and offsets up to what the group has
+pulled from T on; other commits are not stored. Clients that are not members of the group may store any offset, which
+ends the protection. Pulls from a slave in this time are not known here: their offsets are only accepted when the time
+is over.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from typing import Final, NamedTuple
 
 from engine.runtime.port import Clock
 
-#: ``MQClientInstance.resetOffset`` waits 10 s before a member stores the new offset; what is late may be 20 s late.
+#: ``MQClientInstance.resetOffset`` waits 10 s before a member stores the new offset; delayed commits may be 20 s late.
 GUARD_MS: Final = 30_000
-#: Queues of groups that are protected together; beyond it the oldest are not any more.
+#: The maximum number of protected queues of groups; beyond it the oldest lose their protection.
 _QUEUES_MAX: Final = 100_000
 
 
@@ -29,7 +29,7 @@ class _Key(NamedTuple):
 
 @dataclass(slots=True)
 class _Reset:
-    """``low`` is where the group shall begin, ``high`` how far it has pulled from there."""
+    """A reset: ``low`` is the new offset of the group, ``high`` how far it has pulled from there."""
 
     low: int
     high: int
@@ -48,11 +48,11 @@ class OffsetResets:
         return len(self._resets)
 
     def begin(self, group: str, topic: str, queue_id: int, offset: int) -> None:
-        """Protect ``offset``, which is stored, until members have taken it up and older commits have arrived."""
+        """Protect the stored ``offset`` until members have taken it over and older commits have arrived."""
         now_us = self._clock.monotonic_us()
         key = _Key(group, topic, queue_id)
         self._resets.pop(key, None)
-        while self._resets:  # in the order in which they end
+        while self._resets:  # in the order of their ends
             oldest = next(iter(self._resets))
             if self._resets[oldest].until_us > now_us and len(self._resets) < _QUEUES_MAX:
                 break
@@ -60,7 +60,7 @@ class OffsetResets:
         self._resets[key] = _Reset(offset, offset, now_us + GUARD_MS * 1_000)
 
     def lets_commit(self, group: str, topic: str, queue_id: int, offset: int) -> bool:
-        """Whether a member may store ``offset``; False for one that is older than the reset."""
+        """Return whether a member may store ``offset``; False for one that is older than the reset."""
         reset = self._find(group, topic, queue_id)
         if reset is None:
             return True
@@ -68,23 +68,23 @@ class OffsetResets:
         return reset.low <= offset <= reset.high
 
     def note_pull(self, group: str, topic: str, queue_id: int, begin: int, end: int) -> None:
-        """A member has got what is from ``begin`` to ``end``."""
+        """Record that a member has received the messages from ``begin`` to ``end``."""
         reset = self._find(group, topic, queue_id)
         if reset is not None and reset.low <= begin <= reset.high:
             reset.is_taken_up = True
             reset.high = max(reset.high, end)
 
     def is_awaited(self, group: str, topic: str, queue_id: int) -> bool:
-        """Whether no member has begun at the new offset yet."""
+        """Return whether no member has begun at the new offset yet."""
         reset = self._find(group, topic, queue_id)
         return reset is not None and not reset.is_taken_up
 
     def end(self, group: str, topic: str, queue_id: int) -> None:
-        """Somebody else stores an offset, on purpose."""
+        """End the protection because another client stores an offset on purpose."""
         self._resets.pop(_Key(group, topic, queue_id), None)
 
     def end_all(self, group: str, topic: str) -> None:
-        """All offsets of ``group`` on ``topic`` are others now, or gone."""
+        """End the protection of all offsets of ``group`` on ``topic``, which were changed or deleted."""
         for key in [key for key in self._resets if key.group == group and key.topic == topic]:
             del self._resets[key]
 

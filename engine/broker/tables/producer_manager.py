@@ -1,8 +1,8 @@
-"""Who produces (RocketMQ: ``ProducerManager``).
+"""The online producer groups (RocketMQ: ``ProducerManager``).
 
-The broker needs producer groups for transactions (it asks any member what became of a half message), for tools
-that list connections, and, by client id, for those who wait for the reply to a request. Added: the numbers of groups
-and of their members are bounded.
+The broker needs producer groups for transactions (it asks any member for the outcome of a half message), for tools that
+list connections, and, by client id, for clients that wait for the reply to a request. Added: the numbers of groups and
+of their members are bounded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ logger = logging.getLogger("glassmq.broker")
 
 
 class ProducerManager:
-    """All producer groups that are online: group -> channel -> client."""
+    """A table of the online producer groups: group -> channel -> client."""
 
     def __init__(self, max_groups: int, max_members: int) -> None:
         self._max_groups = max_groups
@@ -26,7 +26,7 @@ class ProducerManager:
         self._table: dict[str, dict[Channel, ClientChannelInfo]] = {}
         #: client id -> its newest connection (``clientChannelTable``).
         self._channels: dict[str, Channel] = {}
-        #: The other way round: channel -> its groups.
+        #: The reverse: channel -> its groups.
         self._groups: dict[Channel, dict[str, None]] = {}
         self._members = 0
 
@@ -37,15 +37,17 @@ class ProducerManager:
         return iter(self._table.items())
 
     def clients_of_group(self, group: str) -> list[ClientChannelInfo]:
-        """The members of ``group``, oldest connection first."""
+        """Return the members of ``group``, oldest connection first."""
         return list(self._table.get(group, {}).values())
 
     def find_channel(self, client_id: str) -> Channel | None:
-        """Where the producer with that id is to be reached."""
+        """Return the connection of the producer with that id."""
         return self._channels.get(client_id)
 
     def check_room(self, groups: Iterable[str], channel: Channel) -> None:
-        """Whether a heartbeat with ``groups`` may be taken over. Raises :class:`TooManyEntries` naming the bound."""
+        """Check whether a heartbeat with ``groups`` may be taken over. Raises :class:`TooManyEntries` naming
+        the bound.
+        """
         wanted = dict.fromkeys(groups)
         new_groups = sum(group not in self._table for group in wanted)
         if new_groups and len(self._table) + new_groups > self._max_groups:
@@ -56,7 +58,7 @@ class ProducerManager:
             raise TooManyEntries("members of producer groups", self._max_members)
 
     def register_producer(self, group: str, client: ClientChannelInfo) -> None:
-        """A heartbeat named ``group``, and :meth:`check_room` let it pass."""
+        """Register a producer whose heartbeat named ``group`` and passed :meth:`check_room`."""
         clients = self._table.setdefault(group, {})
         if client.channel not in clients:
             self._members += 1
@@ -66,7 +68,7 @@ class ProducerManager:
         self._channels[client.client_id] = client.channel
 
     def unregister_producer(self, group: str, channel: Channel) -> None:
-        """The client behind ``channel`` leaves ``group``."""
+        """Remove the client at ``channel`` from ``group``."""
         clients = self._table.get(group)
         if clients is None or channel not in clients:
             return
@@ -79,17 +81,17 @@ class ProducerManager:
         del groups[group]
         if not groups:
             del self._groups[channel]
-            # RocketMQ forgets the client here in any case: also one that has connected anew, or has another group.
+            # RocketMQ forgets the client here in any case: also one that has reconnected, or is in another group.
             if self._channels.get(client_id) is channel:
                 del self._channels[client_id]
 
     def channel_closed(self, channel: Channel) -> None:
-        """The connection ended: its client leaves all groups."""
+        """Remove the client of a closed connection from all groups."""
         for group in list(self._groups.get(channel, ())):
             self.unregister_producer(group, channel)
 
     def expired_channels(self, now_ms: int, timeout_ms: int) -> list[Channel]:
-        """Connections whose client sent no heartbeat for longer than ``timeout_ms``."""
+        """Return the connections whose client has sent no heartbeat for longer than ``timeout_ms``."""
         return [
             client.channel
             for clients in self._table.values()

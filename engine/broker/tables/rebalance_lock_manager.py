@@ -1,11 +1,11 @@
-"""Which client may consume a queue in order (RocketMQ: ``RebalanceLockManager``, ``LockEntry``).
+"""The locks for ordered consumption of queues (RocketMQ: ``RebalanceLockManager``, ``LockEntry``).
 
 A lock is a lease: (group, queue) -> (client, time of the last renewal). It holds for 60 s after the last renewal;
 clients renew every 20 s. Locks live in memory only and are *not* dropped when their owner's connection closes: a
 killed orderly consumer blocks its queues until the lease has run out.
 
-There is no fencing token: an owner that pauses longer than its lease may go on consuming beside the next owner. The
-lease makes that rare; it does not exclude it.
+There is no fencing token: an owner that pauses longer than its lease may continue to consume alongside the next owner.
+The lease makes that rare; it does not exclude it.
 
 Simplified: no mutex around the tables (the engine's code between two awaits is atomic). Added: the number of locks
 is bounded; expired ones make room.
@@ -25,7 +25,7 @@ logger = logging.getLogger("glassmq.broker")
 
 @dataclass(slots=True, eq=False)
 class LockEntry:
-    """Who holds one queue, and since when the lease runs."""
+    """The owner of one queue's lock, and the start of its lease."""
 
     client_id: str
     last_update_ms: int
@@ -41,9 +41,9 @@ class RebalanceLockManager:
 
     def __init__(self, clock: Clock, lock_lease_ms: int = 60_000, max_locks: int = 100_000) -> None:
         self.lock_lease_ms = lock_lease_ms
-        #: False: whoever asks is told that the queues are locked for them. A switch for lessons.
+        #: False: every client is granted the locks that it requests. A switch for lessons.
         self.enabled = True
-        #: Groups of which the same is true. A fault that somebody injects.
+        #: Groups for which the same is true, as an injected fault.
         self.groups_off: dict[str, None] = {}
         self._clock = clock
         self._max_locks = max_locks
@@ -51,10 +51,10 @@ class RebalanceLockManager:
         self._count = 0
 
     def try_lock_batch(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> tuple[MessageQueue, ...]:
-        """Lock or renew each of ``queues`` for ``client_id``; those it now holds.
+        """Lock or renew each of ``queues`` for ``client_id`` and return those that it now has.
 
-        A queue that another client holds, lease not expired, is left out. So is one for which the full table has
-        no room.
+        Queues that another client has locked with an unexpired lease are left out, and so are those for which the full
+        table has no room.
         """
         if not self.enabled or group in self.groups_off:
             return tuple(queues)
@@ -86,7 +86,7 @@ class RebalanceLockManager:
         return True
 
     def unlock_batch(self, group: str, queues: Iterable[MessageQueue], client_id: str) -> None:
-        """Release those of ``queues`` that ``client_id`` holds; others are left alone."""
+        """Release those of ``queues`` that ``client_id`` has locked; others are left alone."""
         locks = self._table.get(group)
         if locks is None:
             return
@@ -105,9 +105,9 @@ class RebalanceLockManager:
             del self._table[group]
 
     def give_away(self, group: str, queue: MessageQueue, client_id: str) -> str:
-        """Let ``client_id`` hold a queue that another holds, as if the lease had run out; who held it, or empty.
+        """Give the lock of a queue to ``client_id``, as if the lease had expired; return the previous owner, or "".
 
-        A fault that somebody injects: the owner learns of it when it renews, and consumes until then.
+        This is an injected fault: the previous owner only notices at its next renewal, and consumes until then.
         """
         entry = self._table.get(group, {}).get(queue)
         if entry is None:
@@ -117,7 +117,7 @@ class RebalanceLockManager:
         return owner
 
     def remove_topic(self, topic: str) -> None:
-        """Drop all locks of queues of ``topic``: it was deleted."""
+        """Delete all locks on queues of a deleted topic."""
         for group, locks in list(self._table.items()):
             for queue in [queue for queue in locks if queue.topic == topic]:
                 del locks[queue]
@@ -126,7 +126,7 @@ class RebalanceLockManager:
                 del self._table[group]
 
     def entries(self) -> Iterator[tuple[str, MessageQueue, LockEntry]]:
-        """All locks, expired ones included: (group, queue, entry)."""
+        """Yield all locks, including expired ones: (group, queue, entry)."""
         for group, locks in self._table.items():
             for queue, entry in locks.items():
                 yield group, queue, entry

@@ -1,7 +1,8 @@
-"""Replies of a group's leader wait for the tables that they may rest on (ours; DLedger's brokers do not wait).
+"""Replies of a group's leader that wait for the tables that they depend on (DLedger's brokers do not wait).
 
-A topic or a group that the broker makes by itself counts at once, and its file follows. Whoever hears of success in
-between, that sends to the new topic, or whose heartbeat made the group, must find it at the next leader.
+A topic or a group that the broker creates by itself takes effect immediately, and its file is written later. A client
+that receives success in between, because it sent to the new topic or its heartbeat created the group, must find it at
+the next leader.
 """
 
 from __future__ import annotations
@@ -19,13 +20,16 @@ _SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEN
 
 
 class SettledReplies:
-    """:param tables: those that requests may add to without being told to."""
+    """Replies that wait for tables.
+
+    :param tables: the tables to which requests may add entries implicitly.
+    """
 
     def __init__(self, tables: Sequence[ConfigTable[Any]]) -> None:
         self._tables = tables
 
     def settle(self, request: RemotingCommand, reply: RemotingCommand) -> RemotingCommand | Awaitable[RemotingCommand]:
-        """``reply``, now or when all that the tables hold is saved."""
+        """Return ``reply``, now or when everything in the tables is saved."""
         if reply.code != ResponseCode.SUCCESS or all(table.is_saved for table in self._tables):
             return reply
         return self._when_saved(request, reply)

@@ -1,8 +1,8 @@
-"""The consumer groups a broker has ever seen (RocketMQ: ``SubscriptionGroupManager``).
+"""The consumer groups that a broker has seen so far (RocketMQ: ``SubscriptionGroupManager``).
 
 A group's configuration says whether it may consume and how often a message is retried. An unknown group gets the
-defaults the first time it pulls, unless that is switched off. Added: the table remembers which groups broadcast, also
-while they are offline and after a restart, since what is stored of their progress means nothing.
+defaults the first time it pulls, unless that is switched off. Added: the table remembers which groups broadcast, even
+while they are offline and after a restart, because their stored offsets are meaningless.
 :mod:`engine.broker.tables.config_table` says when a change is in ``subscriptionGroup.json``.
 """
 
@@ -25,7 +25,7 @@ logger = logging.getLogger("glassmq.broker")
 
 
 class SubscriptionGroupManager:
-    """Group name -> :class:`SubscriptionGroupConfig`."""
+    """A table: group name -> :class:`SubscriptionGroupConfig`."""
 
     def __init__(self, config: BrokerConfig, config_file: ConfigFile, clock: Clock) -> None:
         self.table = ConfigTable[SubscriptionGroupConfig](
@@ -42,7 +42,7 @@ class SubscriptionGroupManager:
         self._config = config
 
     def find_subscription_group_config(self, group: str) -> SubscriptionGroupConfig | None:
-        """The group's configuration, created with the defaults if that is allowed; else None.
+        """Return the group's configuration, created with the defaults if that is allowed; else None.
 
         Raises ``IllegalName`` for a name that cannot be a group, and :class:`TooManyEntries`.
         """
@@ -58,7 +58,7 @@ class SubscriptionGroupManager:
         return config
 
     def note_message_model(self, group: str, model: MessageModel) -> None:
-        """Remember what a member of ``group`` says of it. Nothing happens for a group that is not known."""
+        """Record the message model that a member of ``group`` reports. An unknown group is ignored."""
         known = self.subscription_group_table.get(group)
         remembered = None if model is MessageModel.CLUSTERING else str(model)
         if known is not None and known.message_model != remembered:
@@ -66,15 +66,18 @@ class SubscriptionGroupManager:
             logger.info("the members of group %s are %s", group, model)
 
     def is_broadcasting(self, group: str) -> bool:
-        """Whether each member gets all messages and keeps its own offsets.
+        """Return whether each member gets all messages and keeps its own offsets.
 
-        This is the one rule for lag: what is stored of such a group is no progress, and it has no lag at the broker.
+        This is the single rule for lag: offsets stored for such a group are not its progress, and it has no lag at the
+        broker.
         """
         known = self.subscription_group_table.get(group)
         return known is not None and known.message_model == MessageModel.BROADCASTING
 
     async def update_subscription_group_config(self, config: SubscriptionGroupConfig) -> None:
-        """A tool creates or changes a group. Raises ``IllegalName``, :class:`ConfigRefused` and as the table does."""
+        """Create or change a group on behalf of a tool. Raises ``IllegalName``, :class:`ConfigRefused` and as the table
+        does.
+        """
         self.check(config)
         known = self.subscription_group_table.get(config.group_name)
         if known is not None:
@@ -83,7 +86,7 @@ class SubscriptionGroupManager:
         logger.info("group %s is set: %s", config.group_name, config)
 
     async def delete_subscription_group_config(self, group: str) -> bool:
-        """Forget ``group``; False when nobody knew it. Raises ``ConfigNotSaved``."""
+        """Delete ``group``; return False if it is unknown. Raises ``ConfigNotSaved``."""
         if group not in self.subscription_group_table:
             return False
         await self.table.change(group, None)
@@ -91,7 +94,7 @@ class SubscriptionGroupManager:
         return True
 
     def check(self, config: SubscriptionGroupConfig) -> None:
-        """Raises ``IllegalName`` and :class:`ConfigRefused` for what cannot be."""
+        """Raise ``IllegalName`` or :class:`ConfigRefused` for an invalid configuration."""
         validate_group(config.group_name)
         limit = self._config.max_queue_nums_per_topic
         if not 0 <= config.retry_queue_nums <= limit:
@@ -104,11 +107,11 @@ class SubscriptionGroupManager:
             )
 
     def load(self) -> None:
-        """Read ``subscriptionGroup.json``; a group in it that cannot be read is left out with a warning."""
+        """Read ``subscriptionGroup.json``; unreadable groups are left out with a warning."""
         self.table.load(self._parse)
 
     def take_over(self, content: dict[str, Any]) -> None:
-        """Be a copy of another broker's table, as its file would be read."""
+        """Become a copy of another broker's table, as its file would be read."""
         self.table.take_over(content, self._parse)
 
     def _parse(self, fields: dict[str, Any]) -> tuple[str, SubscriptionGroupConfig]:

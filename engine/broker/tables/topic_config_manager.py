@@ -1,11 +1,12 @@
 """The topics of one broker (RocketMQ: ``TopicConfigManager``).
 
-A topic comes into being in one of three ways: it is built in; a tool creates it; or a producer sends to a name that
-nobody knows. In the last case the producer names a template (TBW102 as a rule) and how many queues it would like; if
-the template's permission has the inherit bit, the new topic gets the smaller of that number and the template's queues.
-Retry and dead-letter topics are made when a group first needs them.
+A topic is created in one of three ways: it is built in; a tool creates it; or a producer sends to an unknown topic. In
+the last case the producer names a template (usually TBW102) and a number of queues; if the template's permission has
+the inherit bit, the new topic gets the smaller of that number and the template's queues. Retry and dead-letter topics
+are created when a group first needs them.
 
-:mod:`engine.broker.tables.config_table` says when a change is in ``topics.json``; the name servers are told at once.
+:mod:`engine.broker.tables.config_table` says when a change is in ``topics.json``; the name servers are notified
+immediately.
 """
 
 from __future__ import annotations
@@ -48,13 +49,13 @@ _PERM_MASK = 0xF
 
 
 class TopicConfigManager:
-    """Topic name -> :class:`TopicConfig`.
+    """A table: topic name -> :class:`TopicConfig`.
 
-    :param config: names of cluster and broker, what may be created, bounds.
+    :param config: names of cluster and broker, permissions and bounds.
     :param config_file: ``topics.json``.
     :param clock: for the table's version.
-    :param schedule_queue_nums: how many delay levels there are.
-    :param on_change: called after every change, so that the name servers hear of it.
+    :param schedule_queue_nums: the number of delay levels.
+    :param on_change: called after every change, to notify the name servers.
     """
 
     def __init__(
@@ -98,27 +99,27 @@ class TopicConfigManager:
     # ------------------------------------------------------------------------------ questions
 
     def select_topic_config(self, topic: str) -> TopicConfig | None:
-        """What is known of ``topic``."""
+        """Return the configuration of ``topic``, if it is known."""
         return self.topic_config_table.get(topic)
 
     def known_topic(self, topic: str) -> TopicConfig:
-        """What is known of ``topic``. Raises :class:`RequestRefused` when that is nothing."""
+        """Return the configuration of ``topic``. Raises :class:`RequestRefused` if it is unknown."""
         config = self.topic_config_table.get(topic)
         if config is None:
             raise RequestRefused(f"topic {topic!r} does not exist on this broker", ResponseCode.TOPIC_NOT_EXIST)
         return config
 
     def is_order_topic(self, topic: str) -> bool:
-        """True for a topic that was created for strict order."""
+        """Return True for a topic that was created for strict order."""
         config = self.topic_config_table.get(topic)
         return config is not None and config.order
 
     def is_system_topic(self, topic: str) -> bool:
-        """True for topics that belong to the broker itself."""
+        """Return True for topics that are internal to the broker."""
         return is_system_topic(topic) or topic in self._names_of_its_own
 
     def system_topics(self) -> list[str]:
-        """The topics that exist on every broker, and those that are named after this one and its cluster."""
+        """Return the topics that exist on every broker, and those named after this one and its cluster."""
         return [*SYSTEM_TOPICS, *self._names_of_its_own]
 
     @property
@@ -127,11 +128,11 @@ class TopicConfigManager:
         return config.cluster_name, config.broker_name, reply_topic(config.cluster_name)
 
     def to_wrapper(self) -> TopicConfigSerializeWrapper:
-        """All topics with the table's version, as they are stored and as tools see them."""
+        """Return all topics with the table's version, as they are stored and as tools see them."""
         return TopicConfigSerializeWrapper(dict(self.topic_config_table), self.table.data_version)
 
     def registration(self) -> TopicConfigSerializeWrapper:
-        """All topics as the name servers are told: a broker that may not be read or written says so for each."""
+        """Return all topics for the name servers; a broker without full permission sets its own in each."""
         wrapper = self.to_wrapper()
         perm = self._config.broker_permission
         if perm & PERM_READ_WRITE != PERM_READ_WRITE:
@@ -146,15 +147,15 @@ class TopicConfigManager:
     ) -> TopicConfig | None:
         """Create ``topic``, to which a producer sends, from the template ``default_topic``.
 
-        None when there is no such template or it must not be inherited. A producer that asks for no queue at all
-        gets one: RocketMQ would make a topic nobody can send to.
+        None if there is no such template or it must not be inherited. A producer that requests no queue at all gets
+        one: RocketMQ would create a topic without queues for sending.
         """
         known = self.topic_config_table.get(topic)
         if known is not None:
             return known
         template = self.topic_config_table.get(default_topic)
         if default_topic == AUTO_CREATE_TOPIC_KEY_TOPIC and not self._config.auto_create_topic_enable:
-            template = None  # the file may still have it from a run in which it was allowed
+            template = None  # the file may still contain it from a run in which it was allowed
         if template is None or not is_inherited(template.perm):
             logger.warning("%s sends to unknown topic %s, template %s", remote_address, topic, default_topic)
             return None
@@ -169,7 +170,7 @@ class TopicConfigManager:
     def create_topic_in_send_message_back(
         self, topic: str, queue_nums: int, perm: int = PERM_READ_WRITE, topic_sys_flag: int = 0
     ) -> TopicConfig:
-        """The retry or dead-letter topic ``topic``, created if need be. Raises ``IllegalName``."""
+        """Return the retry or dead-letter topic ``topic``, created if need be. Raises ``IllegalName``."""
         known = self.topic_config_table.get(topic)
         if known is not None:
             return known
@@ -180,12 +181,14 @@ class TopicConfigManager:
         return config
 
     def _make(self, config: TopicConfig) -> None:
-        """Raises ``TooManyEntries``."""
+        """Create a topic. Raises ``TooManyEntries``."""
         self.table.put(config.topic_name, config)
         self._on_change()
 
     async def update_topic_config(self, config: TopicConfig) -> None:
-        """A tool creates or changes a topic. Raises :class:`ConfigRefused` for impossible values, and as the table."""
+        """Create or change a topic on behalf of a tool. Raises :class:`ConfigRefused` for invalid values, and as the
+        table.
+        """
         self.check(config)
         verb = "changed" if config.topic_name in self.topic_config_table else "created"
         await self.table.change(config.topic_name, config)
@@ -193,21 +196,21 @@ class TopicConfigManager:
         logger.info("topic %s is %s: %s", config.topic_name, verb, config)
 
     def make_template_topic(self) -> None:
-        """Topics may be created on demand from now on. Raises ``TooManyEntries``."""
+        """Allow the creation of topics on demand from now on. Raises ``TooManyEntries``."""
         if AUTO_CREATE_TOPIC_KEY_TOPIC not in self.topic_config_table:
             queue_nums = self._config.default_topic_queue_nums
             self._make(TopicConfig(AUTO_CREATE_TOPIC_KEY_TOPIC, queue_nums, queue_nums, PERM_READ_WRITE | PERM_INHERIT))
 
     def permission_changed(self) -> None:
-        """The permission of the whole broker was changed: the name servers must hear of it."""
+        """Notify the name servers that the permission of the whole broker was changed."""
         self.table.touch()
         self._on_change()
 
     async def delete_topic_config(self, topic: str) -> None:
-        """Forget ``topic``, if it is known. Raises ``ConfigNotSaved``.
+        """Delete ``topic``, if it is known. Raises ``ConfigNotSaved``.
 
-        At the name servers the topic stays until DELETE_TOPIC_IN_NAMESRV, as in RocketMQ. They are told all the same,
-        so that no registration from before comes after that.
+        At the name servers the topic stays until DELETE_TOPIC_IN_NAMESRV, as in RocketMQ. They are notified all the
+        same, so that no earlier registration arrives after that.
         """
         if topic in self.topic_config_table:
             await self.table.change(topic, None)
@@ -215,7 +218,7 @@ class TopicConfigManager:
             logger.info("topic %s is deleted", topic)
 
     def check(self, config: TopicConfig) -> None:
-        """Raises :class:`ConfigRefused` and ``IllegalName`` for what cannot be."""
+        """Raise :class:`ConfigRefused` or ``IllegalName`` for an invalid configuration."""
         validate_topic(config.topic_name)
         limit = self._config.max_queue_nums_per_topic
         for name, queue_nums in (
@@ -234,11 +237,11 @@ class TopicConfigManager:
     # ------------------------------------------------------------------------------ file
 
     def load(self) -> None:
-        """Read ``topics.json``; a topic in it that cannot be read is left out with a warning."""
+        """Read ``topics.json``; unreadable topics are left out with a warning."""
         self.table.load(self._parse)
 
     def take_over(self, content: dict[str, Any]) -> None:
-        """Be a copy of another broker's table, as its file would be read."""
+        """Become a copy of another broker's table, as its file would be read."""
         self.table.take_over(content, self._parse)
 
     def _parse(self, fields: dict[str, Any]) -> tuple[str, TopicConfig]:
@@ -247,8 +250,9 @@ class TopicConfigManager:
         return config.topic_name, config
 
     def restore_topics(self, queue_counts: Mapping[str, int]) -> None:
-        """Make the topics again that have messages but that nobody knows: ``topics.json`` was lost, or its backup is
-        older than they are. RocketMQ leaves their messages out of reach until somebody creates the topic.
+        """Create the unknown topics that have messages: ``topics.json`` was lost, or its backup is older than they are.
+
+        RocketMQ leaves their messages inaccessible until the topic is created.
 
         :param queue_counts: topic -> how many queues its messages need.
         """
@@ -256,7 +260,7 @@ class TopicConfigManager:
         for topic in queue_counts:
             if topic in self.topic_config_table:
                 continue
-            # A queue id that was damaged in the log must not make a topic of a billion queues.
+            # A damaged queue id in the log must not create a topic with a billion queues.
             queue_nums = min(queue_counts[topic], self._config.max_queue_nums_per_topic)
             logger.warning(
                 "topic %s has messages but topics.json does not know it: it is made again with %d queues",

@@ -1,9 +1,10 @@
-"""Says which groups had not read what the store deleted (RocketMQ: nothing; there a group finds out that its offset is
-gone, code 21, and goes on behind the gap).
+"""A report of the groups that had not read deleted messages (RocketMQ has none; there a group finds that its offset is
+gone, code 21, and continues after the gap).
 
-The store knows no groups, so it reports queues and offsets; how far each group was is known here. Three kinds of
-readers: groups with a stored offset, which had read what lies before it; the delivery of delayed messages; and nobody,
-where no group ever stored an offset. Groups that keep their offsets themselves (broadcasting) are not seen.
+The store does not know groups, so it reports queues and offsets; the progress of each group is known here. There are
+three cases: groups with a stored offset, which had read everything before it; the delivery of delayed messages; and no
+reader, if no group ever stored an offset. Groups that keep their offsets themselves (broadcasting) are not visible
+here.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ from engine.store.services.clean_service import DeletedMessages
 
 logger = logging.getLogger("glassmq.broker")
 
-#: Named one by one; of the others the log says how many there are.
+#: How many readers are logged one by one; of the others the log only says how many there are.
 _TOPICS_NAMED_MAX = 20
 _GROUPS_NAMED_MAX = 10
 
 
 class UnreadDeletions:
-    """Called by the store after each deletion.
+    """A listener that the store calls after each deletion.
 
-    :param offsets: how far the groups are.
-    :param delay_offsets: how far the delivery of each delay level is.
+    :param offsets: the stored offsets of groups.
+    :param delay_offsets: the offset up to which each delay level was delivered.
     """
 
     def __init__(self, offsets: ConsumerOffsetManager, delay_offsets: Mapping[int, int]) -> None:
@@ -34,7 +35,7 @@ class UnreadDeletions:
         self._delay_offsets = delay_offsets
 
     def messages_deleted(self, deleted: Sequence[DeletedMessages]) -> None:
-        """Log what had not been read, topic by topic."""
+        """Log the unread messages, topic by topic."""
         lines = list(self._lines(deleted))
         for line in lines[:_TOPICS_NAMED_MAX]:
             logger.warning("%s", line)
@@ -60,7 +61,7 @@ class UnreadDeletions:
                 yield f"{count} messages of topic {topic} were deleted; not read: {named}"
 
     def _readers_of(self, topics: Mapping[str, object]) -> dict[str, dict[str, Mapping[int, int]]]:
-        """Topic -> reader -> queue id -> offset."""
+        """Return topic -> reader -> queue id -> offset."""
         readers: dict[str, dict[str, Mapping[int, int]]] = {}
         for topic, group, offsets in self._offsets.entries():
             if topic in topics:
@@ -72,5 +73,5 @@ class UnreadDeletions:
 
 
 def _unread(parts: Iterable[DeletedMessages], offsets: Mapping[int, int]) -> int:
-    """How many of them lie behind what was read; of a queue without offset nothing was."""
+    """Return how many deleted messages come after the read offset; in a queue without an offset nothing was read."""
     return sum(max(0, part.end - max(part.start, offsets.get(part.queue_id, 0))) for part in parts)

@@ -1,1 +1,1 @@
-"""Half messages: kept, checked back, decided."""
+"""Half messages: storage, check-backs, and decisions."""

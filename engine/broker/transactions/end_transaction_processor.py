@@ -1,12 +1,12 @@
-"""Commits and rolls back half messages (RocketMQ: ``EndTransactionProcessor``; 323 is served by
+"""The processor that commits and rolls back half messages (RocketMQ: ``EndTransactionProcessor``; 323 is served by
 ``AdminBrokerProcessor`` there).
 
-Commit: the half message is stored once more, in its real topic, where consumers see it, and an op message says that the
-half message is done with. Rollback: the op message only. The first decision counts, whichever copy of the half message
-it names; a later one is refused.
+Commit: the half message is stored again, in its real topic, where consumers see it, and an op message marks the half
+message as decided. Rollback: the op message only. The first decision counts, whichever copy of the half message it
+names; a later one is refused.
 
-With ``commit_transaction_once`` off it is RocketMQ's way, where nobody asks whether the message was decided before: a
-second commit delivers it a second time, a commit after a rollback delivers it after all. A crash between the two writes
+With ``commit_transaction_once`` off it behaves like RocketMQ, which does not check for an earlier decision: a second
+commit delivers the message a second time, a commit after a rollback still delivers it. A crash between the two writes
 leaves a committed message without its op message, and a later check commits it again.
 """
 
@@ -36,7 +36,7 @@ logger = logging.getLogger("glassmq.broker")
 
 @dataclass(frozen=True)
 class EndTransactionProcessor:
-    """Codes 37 and 323."""
+    """The processor of codes 37 and 323."""
 
     address: BrokerAddress
     store: MessageStore
@@ -44,7 +44,7 @@ class EndTransactionProcessor:
 
     @answers(RequestCode.END_TRANSACTION, EndTransactionRequestHeader, Channel)
     def end_transaction(self, header: EndTransactionRequestHeader, channel: Channel) -> None:
-        """Code 37. Senders do not wait for the reply; tools may."""
+        """Commit or roll back (code 37). Senders do not wait for the reply; tools may."""
         decision = header.commit_or_rollback
         if decision == TRANSACTION_NOT_TYPE:
             logger.info("%s does not know yet what became of %s", channel.remote_address, header.msg_id)
@@ -57,7 +57,7 @@ class EndTransactionProcessor:
         half = self.store.message_at(header.commit_log_offset)
         problem = _problem_of(half, header)
         if problem is not None or half is None:
-            logger.warning("%s ends a transaction that is none: %s", channel.remote_address, problem)
+            logger.warning("%s ends a transaction that does not exist: %s", channel.remote_address, problem)
             raise RequestRefused(problem or "")
         if not self.transactions.is_decidable(half):
             logger.info("%s ends transaction %s once more", channel.remote_address, half.message_id)
@@ -71,7 +71,7 @@ class EndTransactionProcessor:
             logger.error("half message %s is decided but not marked so: %s", half.message_id, result.remark)
 
     def _commit(self, half: MessageExt) -> int:
-        """Make ``half`` visible. Returns where in the log it lies now."""
+        """Make ``half`` visible and return its new commit-log offset."""
         result = self.store.put_message(committed_message(half, self.address.store_host))
         if result.status is not PutMessageStatus.PUT_OK:
             logger.error("half message %s cannot be committed: %s", half.message_id, result.remark)
@@ -80,7 +80,7 @@ class EndTransactionProcessor:
 
     @answers(RequestCode.RESUME_CHECK_HALF_MESSAGE, ResumeCheckHalfMessageRequestHeader, Channel)
     def resume_check_half_message(self, header: ResumeCheckHalfMessageRequestHeader, channel: Channel) -> None:
-        """Code 323: a message that was given up is to be asked about again."""
+        """Have a given-up message checked again (code 323)."""
         _, offset = decode_offset_message_id(header.msg_id)
         discarded = self.store.message_at(offset)
         if discarded is None or discarded.topic != TRANSACTION_CHECK_MAX_TIME_TOPIC:
@@ -94,7 +94,7 @@ class EndTransactionProcessor:
 
 
 def _problem_of(half: MessageExt | None, header: EndTransactionRequestHeader) -> str | None:
-    """Why ``header`` does not mean ``half``; None when it does (``checkPrepareMessage``)."""
+    """Return why ``header`` does not match ``half``; None if it does (``checkPrepareMessage``)."""
     if half is None or half.topic != TRANSACTION_HALF_TOPIC:
         return f"there is no half message at commit log offset {header.commit_log_offset}"
     group = producer_group(half)

@@ -1,7 +1,8 @@
-"""Decides half messages by hand (RocketMQ: ``DefaultMQAdminExt.resumeCheckHalfMessage``; it has no tool that commits).
+"""Manual decisions about half messages (RocketMQ: ``DefaultMQAdminExt.resumeCheckHalfMessage``; it has no tool that
+commits).
 
-Speaks to the broker as a tool does: END_TRANSACTION (37) and RESUME_CHECK_HALF_MESSAGE (323) go to the processors that
-answer them on the wire. The group that END_TRANSACTION has to name is the message's own, so that check lets it pass.
+It uses the broker as a tool does: END_TRANSACTION (37) and RESUME_CHECK_HALF_MESSAGE (323) go to the processors that
+answer them on the wire. END_TRANSACTION must name the message's own group, so that check passes.
 """
 
 from __future__ import annotations
@@ -33,11 +34,12 @@ _DONE = {Deed.COMMIT: "committed", Deed.ROLLBACK: "rolled back", Deed.RESUME: "t
 
 
 class HalfMessageAdministrator:
-    """Acts on one running broker, in its thread. Messages are named as in
-    :mod:`engine.broker.transactions.half_message_lookup`.
+    """An administrator of one running broker, in its thread.
 
-    Each deed looks up first whether the message was decided meanwhile, which RocketMQ's broker would not
-    ask. ``anyway`` leaves that out for commit and rollback, to show what happens then.
+    Messages are named as in :mod:`engine.broker.transactions.half_message_lookup`.
+
+    Each action first checks whether the message was decided meanwhile, which RocketMQ's broker does not do. ``anyway``
+    skips that check for commit and rollback, to show what happens then.
     """
 
     def __init__(self, store: MessageStore, server: RemotingServer) -> None:
@@ -46,12 +48,15 @@ class HalfMessageAdministrator:
         self._lookup = HalfMessageLookup(StoredHalfMessages(store))
 
     def check(self, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
-        """The message that :meth:`act` would act on. Raises :class:`HalfMessageRefused`."""
+        """Return the message that :meth:`act` would act on. Raises :class:`HalfMessageRefused`."""
         return self._lookup.message_for(deed, name, anyway=anyway)
 
     async def act(self, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
-        """Do it; the message as it lay there before. Raises :class:`HalfMessageRefused`: then nothing has happened."""
-        await dispatcher_done(self._store)  # an op message that was put a moment ago is not visible yet
+        """Carry out an action and return the message as it was before.
+
+        Raises :class:`HalfMessageRefused` without any effect.
+        """
+        await dispatcher_done(self._store)  # an op message that was just put is not visible yet
         message = self.check(deed, name, anyway=anyway)
         request = request_for(deed, message)
         reply = await self._server.ask_unguarded(request, "the administrator")
@@ -63,7 +68,7 @@ class HalfMessageAdministrator:
 
 
 def request_for(deed: Deed, message: MessageExt) -> RemotingCommand:
-    """What a tool sends to the broker that has ``message``; it may be sent as a request that is answered."""
+    """Return the request that a tool sends to the broker with ``message``; it may be sent as a request with a reply."""
     if deed is Deed.RESUME:
         header = ResumeCheckHalfMessageRequestHeader(message.offset_message_id)
         return RemotingCommand.request(RequestCode.RESUME_CHECK_HALF_MESSAGE, header)

@@ -1,9 +1,9 @@
-"""Finds the half message that a person means, and what became of it (RocketMQ: nothing like it; its tools name places).
+"""The lookup of a half message by name, and of its outcome (RocketMQ has none; its tools use offsets).
 
-END_TRANSACTION names a half message by its place, and each check-back gives it a new one. People name it by what stays:
-its unique id, or one of its keys. Both are in the index, for every copy that there is. The newest copy is the one to
-act on; an op message that names any of them says that the message is decided. RocketMQ's broker does not look there
-when END_TRANSACTION comes, so whoever acts by hand has to.
+END_TRANSACTION names a half message by its offset, and each check-back gives it a new one. People name it by what does
+not change: its unique id, or one of its keys. Both are in the index, for every copy. The newest copy is the one to act
+on; an op message that names any of them means that the message is decided. RocketMQ's broker does not check for op
+messages when END_TRANSACTION arrives, so a manual action has to.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from engine.protocol.names import TRANSACTION_CHECK_MAX_TIME_TOPIC, TRANSACTION_
 from engine.store.message_store import MessageStore
 from engine.texts import Text
 
-#: Op messages that one search reads at most, newest first; some 10 us each, in which the broker does nothing else.
+#: The maximum number of op messages that one search reads, newest first; each blocks the broker for some 10 us.
 OPS_SEARCHED_MAX = 20_000
-#: Copies of one half message that are looked at, newest first.
+#: The maximum number of copies of a half message that are examined, newest first.
 COPIES_MAX = 64
 _OPS_PER_READ = 64
 _END_OF_TIME_MS = 2**62
-#: Unique ids that a refusal lists.
+#: How many unique ids a refusal lists.
 _IDS_NAMED_MAX = 5
 
 
 class Deed(StrEnum):
-    """What can be done by hand. ``RESUME``: a message that was given up is checked again, from 0 checks on."""
+    """The manual actions. ``RESUME``: a message that was given up is checked again, from 0 checks on."""
 
     COMMIT = "commit"
     ROLLBACK = "rollback"
@@ -40,7 +40,7 @@ class Deed(StrEnum):
 
 
 class Refusal(StrEnum):
-    """Why nothing is done. The value is the key of its text."""
+    """The reason for which an action is refused. The value is the key of its text."""
 
     NO_SUCH = "half_message.no_such"
     AMBIGUOUS = "half_message.ambiguous"
@@ -59,7 +59,7 @@ NOT_FOUND = (Refusal.NO_SUCH, Refusal.NOT_GIVEN_UP)
 
 
 class HalfMessageRefused(ProtocolError):
-    """What was wanted of a half message is not done. ``values`` fill the placeholders of ``refusal``."""
+    """An action on a half message is refused. ``values`` fill the placeholders of ``refusal``."""
 
     def __init__(self, refusal: Refusal, **values: object) -> None:
         self.refusal = refusal
@@ -68,27 +68,28 @@ class HalfMessageRefused(ProtocolError):
 
 
 class HalfMessageSource(Protocol):
-    """Where a lookup reads: a broker's store, or what was fetched from a broker elsewhere."""
+    """A source of messages for a lookup: a broker's store, or what was fetched from a remote broker."""
 
     def called(self, topic: str, name: str) -> list[MessageExt]:
-        """Messages of ``topic`` with this unique id, key or offset message id, oldest first."""
+        """Return messages of ``topic`` with this unique id, key or offset message id, oldest first."""
         ...
 
     def ops_newest_first(self, name: str) -> Iterator[tuple[int, MessageExt]]:
-        """``(queue offset, op message)``. Raises :class:`HalfMessageRefused` when it may not read on; ``name``: for
-        whose sake.
+        """Yield ``(queue offset, op message)``, newest first.
+
+        Raises :class:`HalfMessageRefused` if it may not read on; ``name`` is the message of the search.
         """
         ...
 
 
 class HalfMessageLookup:
-    """Answers from one broker's messages. Methods raise :class:`HalfMessageRefused`."""
+    """A lookup in one broker's messages. Methods raise :class:`HalfMessageRefused`."""
 
     def __init__(self, source: HalfMessageSource) -> None:
         self._source = source
 
     def message_for(self, deed: Deed, name: str, *, anyway: bool = False) -> MessageExt:
-        """The message that ``deed`` is to act on. ``anyway``: also a half message that is decided already."""
+        """Return the message that ``deed`` is to act on. ``anyway``: even a half message that is decided already."""
         if deed is Deed.RESUME:
             return self._given_up(name)
         copies = self._half(name)
@@ -98,7 +99,9 @@ class HalfMessageLookup:
         return copies[-1]
 
     def _half(self, name: str) -> list[MessageExt]:
-        """All copies of the half message, which was not given up; the newest one is the last, and the one to act on."""
+        """Return all copies of a half message that was not given up; the last one is the newest, and the one to
+        act on.
+        """
         copies = one_message(self._source.called(TRANSACTION_HALF_TOPIC, name), name)
         given_up = self._source.called(TRANSACTION_CHECK_MAX_TIME_TOPIC, copies[-1].message_id if copies else name)
         if given_up and (not copies or given_up[-1].commit_log_offset > copies[-1].commit_log_offset):
@@ -108,7 +111,7 @@ class HalfMessageLookup:
         return copies
 
     def _given_up(self, name: str) -> MessageExt:
-        """The message with this unique id, key or offset message id that was given up and waits for somebody."""
+        """Return the message with this unique id, key or offset message id that was given up and not decided since."""
         found = one_message(self._source.called(TRANSACTION_CHECK_MAX_TIME_TOPIC, name), name)
         if not found:
             raise HalfMessageRefused(Refusal.NOT_GIVEN_UP, name=name)
@@ -122,20 +125,21 @@ class HalfMessageLookup:
         return found[-1]
 
     def half_after(self, given_up: MessageExt) -> int | None:
-        """Offset in the half queue where ``given_up`` lies again because it is checked again; None when it does not."""
+        """Return the half-queue offset of the copy with which ``given_up`` is being checked again; None if it
+        is not.
+        """
         copies = self._source.called(TRANSACTION_HALF_TOPIC, given_up.message_id)
         is_later = bool(copies) and copies[-1].commit_log_offset > given_up.commit_log_offset
         return copies[-1].queue_offset if is_later else None
 
 
 class StoredHalfMessages:
-    """The :class:`HalfMessageSource` of a broker that runs here; in the broker's thread."""
+    """The :class:`HalfMessageSource` of a broker in this process; used in the broker's thread."""
 
     def __init__(self, store: MessageStore) -> None:
         self._store = store
 
     def called(self, topic: str, name: str) -> list[MessageExt]:
-        """See :class:`HalfMessageSource`. Raises :class:`HalfMessageRefused` when there is no index."""
         if not self._store.config.message_index_enable:
             raise HalfMessageRefused(Refusal.NO_INDEX)
         buffers = self._store.query_message(topic, name, COPIES_MAX, 0, _END_OF_TIME_MS).buffers
@@ -143,7 +147,7 @@ class StoredHalfMessages:
         return sorted(found, key=lambda message: message.commit_log_offset)
 
     def _at_offset_id(self, topic: str, name: str) -> list[MessageExt]:
-        """A message whose sender gave it no unique id goes by the id of its place."""
+        """Return the message at an offset id, which names messages whose sender gave them no unique id."""
         try:
             _, offset = decode_offset_message_id(name)
         except (ProtocolError, ValueError):
@@ -152,7 +156,6 @@ class StoredHalfMessages:
         return [message] if message is not None and message.topic == topic and message.message_id == name else []
 
     def ops_newest_first(self, name: str) -> Iterator[tuple[int, MessageExt]]:
-        """See :class:`HalfMessageSource`; reads at most :data:`OPS_SEARCHED_MAX`."""
         store = self._store
         end = store.max_offset(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID)
         first_op = store.min_offset(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID)
@@ -169,7 +172,10 @@ class StoredHalfMessages:
 
 
 def one_message(copies: Sequence[MessageExt], name: str) -> list[MessageExt]:
-    """``copies``, if they all are copies of one message. Raises :class:`HalfMessageRefused`: the name fits several."""
+    """Return ``copies`` if they all are copies of one message.
+
+    Raises :class:`HalfMessageRefused` if the name matches several.
+    """
     ids = list(dict.fromkeys(copy.message_id for copy in copies))
     if len(ids) > 1 and name not in ids:
         listed = ", ".join(ids[-_IDS_NAMED_MAX:])
@@ -178,9 +184,9 @@ def one_message(copies: Sequence[MessageExt], name: str) -> list[MessageExt]:
 
 
 def deciding_op(ops_newest_first: Iterable[tuple[int, MessageExt]], copies: Sequence[MessageExt]) -> int | None:
-    """Queue offset of the newest op message that names one of ``copies``; None when none does.
+    """Return the queue offset of the newest op message that names one of ``copies``; None if none does.
 
-    Stops at op messages older than all copies: in the log a decision lies behind what it decides.
+    Stops at op messages older than all copies, because in the log a decision follows the message that it decides.
     """
     places = {copy.queue_offset: copy.commit_log_offset for copy in copies}
     oldest = min(places.values(), default=0)

@@ -1,28 +1,29 @@
 """Half messages, op messages and check-backs (RocketMQ: ``TransactionalMessageServiceImpl``,
 ``TransactionalMessageBridge``, ``TransactionalMessageCheckService``, ``AbstractTransactionalMessageCheckListener``).
 
-A sender puts a half message, does its local transaction, and says commit or rollback (END_TRANSACTION, oneway: it may
-get lost). For those of whom nothing is heard the check service asks. One round, every 60 s, walks along the half queue
-from the offset where the last round ended, and beside it along the op queue::
+A sender sends a half message, runs its local transaction, and then commits or rolls back (END_TRANSACTION, oneway: it
+may get lost). The check service asks about transactions without a decision. One round, every 60 s, walks along the half
+queue from the offset where the last round ended, and along the op queue in parallel::
 
-    decided (an op message names it)            go on
-    asked 15 times, or older than 72 h          put it to TRANS_CHECK_MAX_TIME_TOPIC, go on
-    came in after the round began               end of the round
-    younger than transactionTimeOut             end of the round: those behind it are younger still
-    younger than its own immunity time          store it again at the end, go on
-    op messages are left                        read 32 of them and look again
-    else                                        store it again, counter + 1; ask a producer of its group; go on
+    decided (an op message names it)            continue
+    asked 15 times, or older than 72 h          move it to TRANS_CHECK_MAX_TIME_TOPIC, continue
+    arrived after the round began               end of the round
+    younger than transactionTimeOut             end of the round: those after it are younger still
+    younger than its own immunity time          store it again at the end, continue
+    op messages are left                        read 32 of them and check again
+    else                                        store it again, counter + 1; ask a producer of its group;
+                                                continue
 
-A half message that is asked about is therefore a new one each time, with a new place; the answer names that place, a
-late END_TRANSACTION the old one. With ``commit_transaction_once`` the broker knows both for one transaction
-(:mod:`engine.broker.transactions.undecided_transactions`) and carries out the first decision only: a round goes past
-copies that are not the newest, and an op message names the newest. Without it, as in RocketMQ, the two are committed
-both.
+Each check therefore stores a new copy of the half message at a new offset; the answer names that offset, a late
+END_TRANSACTION the old one. With ``commit_transaction_once`` the broker knows that both belong to one transaction
+(:mod:`engine.broker.transactions.undecided_transactions`) and carries out the first decision only: a round skips copies
+that are not the newest, and an op message names the newest. Without it, as in RocketMQ, both copies are committed.
 
-The two offsets are stored as those of consumer group CID_RMQ_SYS_TRANS, and not before what they go past is on the
-disk: otherwise a power cut could take the newer copy and leave nobody to ask. Simplified: one round handles one queue,
-as there is only one; op messages of messages that were put off are recognized in later rounds too; to be put off is not
-counted as a check (RocketMQ counts it, and gives up a message that wants more than 15 rounds without ever asking).
+The two offsets are stored as those of consumer group CID_RMQ_SYS_TRANS, and only once everything before them is on
+disk: otherwise a power cut could erase the newer copy, and the transaction would never be checked again. Simplified:
+one round handles one queue, as there is only one; op messages of messages that were postponed are recognized in later
+rounds, too; a postponement does not count as a check (RocketMQ counts it, and gives up a message that requests more
+than 15 rounds without ever asking).
 """
 
 from __future__ import annotations
@@ -74,11 +75,11 @@ from engine.store.recovery.recovery_report import RecoveryReport
 
 logger = logging.getLogger("glassmq.broker")
 
-#: ``MAX_PROCESS_TIME_LIMIT``: how long one round may take.
+#: ``MAX_PROCESS_TIME_LIMIT``: the maximum duration of one round.
 MAX_ROUND_MS = 60_000
-#: ``PULL_MSG_RETRY_NUMBER`` of op messages that are read at once (``OP_MSG_PULL_NUMS``).
+#: ``PULL_MSG_RETRY_NUMBER`` of op messages that are read together (``OP_MSG_PULL_NUMS``).
 OP_MESSAGES_PER_READ = 32
-#: Half messages of one round before others get a turn.
+#: The number of half messages of one round before other tasks get a turn.
 _SLICE = 64
 _HOUR_MS = 3_600_000
 
@@ -87,11 +88,11 @@ _HOUR_MS = 3_600_000
 class _Round:
     """One walk along the half queue.
 
-    :ivar half_offset: the half message to look at next.
+    :ivar half_offset: the half message to process next.
     :ivar op_offset: the op message to read next.
-    :ivar decided: half messages not reached yet -> the op message that names them.
-    :ivar late: the same for half messages that earlier rounds went past.
-    :ivar done_ops: op messages that are not needed any more.
+    :ivar decided: half message not reached yet -> the op message that names it.
+    :ivar late: the same for half messages that earlier rounds have passed.
+    :ivar done_ops: op messages that are no longer needed.
     """
 
     started_ms: int
@@ -104,7 +105,7 @@ class _Round:
 
 @dataclass(eq=False)
 class TransactionalMessageService:
-    """Keeps the half queue of one broker in order.
+    """A service that checks the half queue of one broker.
 
     :ivar checks_sent: how many times producers were asked.
     :ivar discarded_messages: how many half messages were given up.
@@ -120,9 +121,9 @@ class TransactionalMessageService:
     producers: ProducerManager
 
     def __post_init__(self) -> None:
-        #: None: RocketMQ's way (``commit_transaction_once``).
+        #: None: the behaviour of RocketMQ (``commit_transaction_once``).
         self._undecided = UndecidedTransactions() if self.config.commit_transaction_once else None
-        #: Half messages whose op message could not be written yet -> where the committed message lies.
+        #: Half messages whose op message could not be written yet -> the committed message's offset.
         self._owed: dict[int, int | None] = {}
         self._turn = 0
         self.checks_sent = 0
@@ -130,7 +131,7 @@ class TransactionalMessageService:
         self.next_round_ms = 0
 
     def load(self, report: RecoveryReport) -> None:
-        """Find out which transactions are undecided; the store and the offsets are loaded."""
+        """Find the undecided transactions; the store and the offsets are loaded."""
         if self._undecided is None:
             return
         topics = (TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC, TRANSACTION_CHECK_MAX_TIME_TOPIC)
@@ -162,21 +163,21 @@ class TransactionalMessageService:
 
     @property
     def refusal(self) -> str | None:
-        """Why no further transaction may begin; None: it may."""
+        """Return why no further transaction may begin; None: it may."""
         limit = self.config.max_undecided_transactions
         if self._undecided is None or len(self._undecided) < limit:
             return None
         return f"{limit} transactions are undecided already (maxUndecidedTransactions); nothing is stored"
 
     def put_half(self, message: StoreMessage) -> PutMessageResult:
-        """Store a half message that a sender has sent: a transaction begins."""
+        """Store a half message that a sender has sent, which begins a transaction."""
         result = self._put(message)
         if self._undecided is not None and result.status is PutMessageStatus.PUT_OK:
             self._undecided.put(result.queue_offset, result.queue_offset)
         return result
 
     def put_copy(self, half: MessageExt, message: StoreMessage) -> PutMessageResult:
-        """Store ``half``, whose transaction goes on, in the form ``message``."""
+        """Store ``half``, whose transaction continues, in the form ``message``."""
         result = self._put(message)
         if self._undecided is not None and result.status is PutMessageStatus.PUT_OK:
             first = first_copy_if_told(half)
@@ -184,18 +185,18 @@ class TransactionalMessageService:
         return result
 
     def is_decidable(self, half: MessageExt) -> bool:
-        """Whether the transaction of ``half``, whichever copy of it that is, may be decided."""
+        """Return whether the transaction of ``half``, any copy of it, may be decided."""
         return self._undecided is None or self._undecided.decidable(first_copy(half)) is not None
 
     def is_being_checked(self, discarded: MessageExt) -> bool:
-        """Whether ``discarded``, which was given up, lies in the half queue again."""
+        """Return whether ``discarded``, which was given up, is in the half queue again."""
         first = first_copy_if_told(discarded)
         return self._undecided is not None and first is not None and self._undecided.newest(first) is not None
 
     def mark_decided(self, half: MessageExt, committed_place: int | None) -> PutMessageResult:
-        """Note that ``half`` was committed or rolled back (``deletePrepareMessage``).
+        """Record that ``half`` was committed or rolled back (``deletePrepareMessage``).
 
-        :param committed_place: where in the log the committed message lies; None: rolled back.
+        :param committed_place: the commit-log offset of the committed message; None: rolled back.
         """
         if self._undecided is None:
             return self._put(op_message(half.queue_offset, self.address.store_host, self.clock.now_ms()))
@@ -206,7 +207,7 @@ class TransactionalMessageService:
         return self.write_owed_ops()
 
     def write_owed_ops(self) -> PutMessageResult:
-        """Write the op messages that are due; those that the store refuses stay due. Returns the last outcome."""
+        """Write the op messages that are due; those that the store refuses stay due. Return the last result."""
         result = PutMessageResult(PutMessageStatus.PUT_OK)
         for offset, committed_place in list(self._owed.items()):
             op = op_message(offset, self.address.store_host, self.clock.now_ms(), committed_place)
@@ -217,7 +218,7 @@ class TransactionalMessageService:
         return result
 
     def _put(self, message: StoreMessage) -> PutMessageResult:
-        """Store any form of :mod:`engine.broker.transactions.half_message`; its topic is made if need be."""
+        """Store any form of :mod:`engine.broker.transactions.half_message`; its topic is created if need be."""
         self.topics.create_topic_in_send_message_back(message.topic, 1)
         return self.store.put_message(message)
 
@@ -225,12 +226,14 @@ class TransactionalMessageService:
 
     @property
     def half_offset(self) -> int:
-        """The half message at which the next round begins: everything before it is decided or was put again."""
+        """Return the offset of the half message at which the next round begins: everything before it is decided or was
+        stored again.
+        """
         return self._offset(TRANSACTION_HALF_TOPIC)
 
     @property
     def op_offset(self) -> int:
-        """The op message at which the next round begins."""
+        """Return the offset of the op message at which the next round begins."""
         return self._offset(TRANSACTION_OP_HALF_TOPIC)
 
     def _offset(self, topic: str) -> int:
@@ -238,14 +241,14 @@ class TransactionalMessageService:
         return max(stored, self.store.min_offset(topic, HALF_QUEUE_ID))
 
     def _messages(self, topic: str, offset: int, count: int) -> list[MessageExt | None]:
-        """The messages at ``offset`` and behind it; None for one that is gone."""
+        """Return the messages from ``offset`` on; None for one that is missing."""
         end = min(offset + count, self.store.max_offset(topic, HALF_QUEUE_ID))
         return [self.store.message_in_queue(topic, HALF_QUEUE_ID, place) for place in range(offset, end)]
 
     # ------------------------------------------------------------------------------ a round
 
     async def check(self) -> None:
-        """One round."""
+        """Run one round."""
         walk = _Round(self.clock.now_ms(), self.half_offset, self.op_offset)
         first_op, end = walk.op_offset, self.store.max_offset(TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID)
         looked_at = 0
@@ -256,7 +259,7 @@ class TransactionalMessageService:
             if self.clock.now_ms() - walk.started_ms > MAX_ROUND_MS:
                 break
         if walk.half_offset >= end:
-            # The round has seen every half message that a late answer could have meant.
+            # The round has passed every half message to which a late answer could have referred.
             walk.done_ops |= dict.fromkeys(walk.late.values())
         while first_op in walk.done_ops:
             first_op += 1
@@ -274,11 +277,11 @@ class TransactionalMessageService:
             self.offsets.commit_offset("this broker", TRANSACTION_CHECK_GROUP, topic, HALF_QUEUE_ID, offset)
 
     def _look_at_next(self, walk: _Round) -> bool:
-        """One step of the round, see the table at the top. False: the round ends."""
+        """Take one step of the round, as in the module's table. Return False if the round ends."""
         op = walk.decided.pop(walk.half_offset, None)
         if op is not None:
             walk.done_ops[op] = None
-            # An op message whose commit a power cut has taken decides nothing.
+            # An op message whose commit was lost in a power cut decides nothing.
             if self._undecided is None or walk.half_offset not in self._undecided:
                 walk.half_offset += 1
                 return True
@@ -311,13 +314,15 @@ class TransactionalMessageService:
         return self._went_on(walk, self._check(half))
 
     def _is_done_with(self, walk: _Round, half: MessageExt) -> bool:
-        """No op message names ``half``, but its transaction is decided, given up, or has a newer copy."""
+        """Return whether the transaction is decided, given up, or has a newer copy, though no op message names
+        ``half``.
+        """
         if self._undecided is not None:
             return half.queue_offset not in self._undecided
         return first_copy_if_told(half) in walk.late
 
     def _went_on(self, walk: _Round, result: PutMessageResult) -> bool:
-        """Whether the half message could be stored elsewhere; else it is looked at again in the next round."""
+        """Return whether the half message could be stored elsewhere; otherwise the next round processes it again."""
         if result.status is not PutMessageStatus.PUT_OK:
             logger.error("the transaction check stops for now: %s", result.remark)
             return False
@@ -329,12 +334,12 @@ class TransactionalMessageService:
         return check_times(half) >= self.config.transaction_check_max or age_ms > reserved_ms
 
     def _read_ops(self, walk: _Round) -> bool:
-        """Read further op messages; whether there were any."""
+        """Read further op messages; return whether there were any."""
         ops = self._messages(TRANSACTION_OP_HALF_TOPIC, walk.op_offset, OP_MESSAGES_PER_READ)
         for op in ops:
             offset = decided_offset(op) if op is not None else None
             if offset is None or (self._undecided is not None and offset in self._undecided):
-                walk.done_ops[walk.op_offset] = None  # no mark, or one that the start could not vouch for
+                walk.done_ops[walk.op_offset] = None  # not a mark, or one that the start could not verify
             else:
                 marks = walk.late if offset < walk.half_offset else walk.decided
                 if offset in marks:
@@ -363,7 +368,7 @@ class TransactionalMessageService:
         return result
 
     def _check(self, half: MessageExt) -> PutMessageResult:
-        """Count the check, by storing the message again, and ask."""
+        """Count the check, by storing the message again, and ask a producer."""
         if self._undecided is not None:
             tell_first_copy(half)
         result = self.put_copy(half, checked_once_more(half, self.address.store_host))
@@ -373,7 +378,7 @@ class TransactionalMessageService:
         return result
 
     def _ask_producer(self, half: MessageExt) -> None:
-        """Send code 39 to one member of the group, the next one each time; it answers with END_TRANSACTION."""
+        """Send code 39 to one member of the group, in rotation; it answers with END_TRANSACTION."""
         group = producer_group(half)
         clients = [client for client in self.producers.clients_of_group(group) if client.channel.is_open]
         if not clients:
@@ -396,6 +401,6 @@ class TransactionalMessageService:
 
 
 def immunity_of(half: MessageExt) -> int | None:
-    """How old ``half`` itself wants to be before its sender is asked, ms (CHECK_IMMUNITY_TIME_IN_SECONDS)."""
+    """Return the minimum age of ``half`` for a check, set by its sender, ms (CHECK_IMMUNITY_TIME_IN_SECONDS)."""
     seconds = whole_number(half, PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS, max_digits=9)
     return None if seconds is None else seconds * 1_000

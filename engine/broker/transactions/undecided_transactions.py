@@ -1,16 +1,16 @@
-"""The transactions of one broker that nobody has decided (RocketMQ has no such table: it commits whatever it is told
-to, and after a crash each copy of a half message is a transaction of its own).
+"""The undecided transactions of one broker (RocketMQ has no such table: it carries out every commit request, and after
+a crash each copy of a half message is a separate transaction).
 
-A check stores a half message again, so a transaction is a chain of copies. It goes by the offset that the first copy
-has in the half queue; every later copy carries that number (TRAN_PREPARED_QUEUE_OFFSET). Only the newest copy counts,
-and a transaction that is not in the table is decided, or was given up. A unique id would not do: who sends one message
-object twice has two transactions with one id.
+A check stores a half message again, so a transaction is a chain of copies. It is identified by the first copy's offset
+in the half queue; every later copy carries that number (TRAN_PREPARED_QUEUE_OFFSET). Only the newest copy counts, and a
+transaction that is not in the table is decided, or was given up. A unique id would not suffice: sending one message
+object twice makes two transactions with one id.
 
-Nothing of this is stored. A start reads it from the log, from the offsets on at which the last round ended::
+The table is not stored. A start rebuilds it from the log, from the offsets at which the last round ended::
 
     half queue                    a transaction begins, or has a newer copy
-    op queue                      it is decided, if what the op message was written for is there ...
-    committed, without op         ... and decided, too: a crash took the op message, or came before it
+    op queue                      it is decided, unless its committed message is missing ...
+    committed, without op         ... and decided, too: a crash erased the op message, or preceded it
     TRANS_CHECK_MAX_TIME_TOPIC    it was given up
 """
 
@@ -31,21 +31,24 @@ from engine.store.files.consume_queue_entry import FILLER_SIZE
 from engine.store.message_store import MessageStore
 from engine.store.recovery.recovery_report import RecoveryReport
 
-#: Transactions that were given up and may still be decided, newest ones; a start forgets them. Who is not among them
+#: The maximum number of given-up transactions that may still be decided, the newest ones; a start forgets them. Others
 #: must be resumed first.
 GIVEN_UP_MAX = 10_000
 _ENTRIES_PER_READ = 64
 
 
 class UndecidedTransactions:
-    """A transaction goes by the offset of its first copy. ``copy in table``: it is the newest of an undecided one."""
+    """A table of transactions, identified by their first copies' offsets.
+
+    ``copy in table``: it is the newest copy of an undecided transaction.
+    """
 
     def __init__(self) -> None:
         #: Newest copy -> first copy.
         self._first_of: dict[int, int] = {}
         #: The reverse, where the two differ.
         self._newest_of: dict[int, int] = {}
-        #: First copy -> last one, of those that nobody asks about any more.
+        #: First copy -> last copy of transactions that are no longer checked.
         self._given_up: dict[int, int] = {}
 
     def __len__(self) -> int:
@@ -55,29 +58,29 @@ class UndecidedTransactions:
         return copy in self._first_of
 
     def newest(self, first: int) -> int | None:
-        """The copy that counts; None: the transaction is not undecided."""
+        """Return the newest copy; None: the transaction is not undecided."""
         copy = self._newest_of.get(first, first)
         return copy if copy in self._first_of else None
 
     def decidable(self, first: int) -> int | None:
-        """The copy that a decision is about, also of a transaction that was given up; None: it is decided."""
+        """Return the copy that a decision applies to, even of a transaction that was given up; None: it is decided."""
         newest = self.newest(first)
         return self._given_up.get(first) if newest is None else newest
 
     def put(self, first: int, copy: int) -> None:
-        """From now on ``copy`` counts."""
+        """Make ``copy`` the newest copy."""
         self.remove(first)
         self._first_of[copy] = first
         if copy != first:
             self._newest_of[first] = copy
 
     def remove(self, first: int) -> None:
-        """It is decided."""
+        """Remove a decided transaction."""
         self._first_of.pop(self._newest_of.pop(first, first), None)
         self._given_up.pop(first, None)
 
     def give_up(self, first: int) -> None:
-        """Nobody asks about it any more."""
+        """Stop the checks of a transaction."""
         newest = self.newest(first)
         assert newest is not None, "it was undecided"
         self.remove(first)
@@ -87,11 +90,11 @@ class UndecidedTransactions:
 
 
 class UndecidedInLog:
-    """What a start finds.
+    """The undecided transactions that a start finds in the log.
 
-    :param starts: offset to read from, for each of the three topics.
-    :ivar found: the table.
-    :ivar owed: newest copy -> place of the committed message, of those whose op message is missing.
+    :param starts: the offset to read from, for each of the three topics.
+    :ivar found: the resulting table.
+    :ivar owed: newest copy -> offset of the committed message, for transactions whose op message is missing.
     """
 
     def __init__(self, store: MessageStore, report: RecoveryReport, starts: dict[str, int]) -> None:
@@ -100,7 +103,7 @@ class UndecidedInLog:
         self._store = store
         self._report = report
         self._starts = starts
-        #: Any copy -> first copy; newest copy -> its place in the log.
+        #: Any copy -> first copy; newest copy -> its commit-log offset.
         self._firsts: dict[int, int] = {}
         self._places: dict[int, int] = {}
         self._read()
@@ -137,15 +140,15 @@ class UndecidedInLog:
                     yield message
 
     def _ends(self, first: int, message: MessageExt) -> None:
-        """``message`` says that a transaction is over. One that was resumed afterwards has a copy behind it."""
+        """End a transaction because of ``message``. One that was resumed afterwards has a later copy."""
         newest = self.found.newest(first)
         if newest is not None and message.commit_log_offset > self._places[newest]:
             self.found.remove(first)
 
     def _is_vouched_for(self, op: MessageExt) -> bool:
-        """A power cut may take the committed message and leave the op message that lies behind it.
+        """Return whether the committed message exists: a power cut may erase it and leave its op message.
 
-        Looked at in every start: the sender may not have been asked before the next one.
+        Checked at every start, because the sender may not have been asked before the next one.
         """
         place = committed_at(op)
         is_gone = place is None or place < self._store.commit_log.min_offset

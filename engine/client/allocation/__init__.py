@@ -1,1 +1,1 @@
-"""Which consumer of a group gets which queue."""
+"""Strategies that allocate queues to the consumers of a group."""

@@ -1,6 +1,6 @@
 """MACHINE_ROOM_NEARBY: queues go to members in the same room, if there are any (``AllocateMachineRoomNearby``).
 
-Inside a room another strategy divides. Queues of a room without members are divided among all members, so that no
+Within a room another strategy allocates. Queues of a room without members are divided among all members, so that no
 queue stays without a consumer.
 """
 
@@ -14,11 +14,11 @@ from engine.protocol.body.message_queue import MessageQueue
 
 
 class AllocateMachineRoomNearby:
-    """Wraps another strategy and applies it room by room.
+    """A strategy that applies another one room by room.
 
-    :param strategy: divides the queues of one room among the members there.
-    :param broker_room: the room of a queue's broker (RocketMQ: ``MachineRoomResolver.brokerDeployIn``).
-    :param consumer_room: the room of a client id (``MachineRoomResolver.consumerDeployIn``).
+    :param strategy: allocates the queues of one room to the members there.
+    :param broker_room: returns the room of a queue's broker (RocketMQ: ``MachineRoomResolver.brokerDeployIn``).
+    :param consumer_room: returns the room of a client id (``MachineRoomResolver.consumerDeployIn``).
     """
 
     def __init__(
@@ -33,7 +33,7 @@ class AllocateMachineRoomNearby:
 
     @property
     def name(self) -> str:
-        """RocketMQ's name with the inner strategy's, ``MACHINE_ROOM_NEARBY-AVG``."""
+        """Return RocketMQ's name with the inner strategy's, ``MACHINE_ROOM_NEARBY-AVG``."""
         return f"MACHINE_ROOM_NEARBY-{self._strategy.name}"
 
     def allocate(
@@ -43,7 +43,7 @@ class AllocateMachineRoomNearby:
         message_queues: Sequence[MessageQueue],
         client_ids: Sequence[str],
     ) -> list[MessageQueue]:
-        """See :class:`AllocateMessageQueueStrategy`. Raises :class:`IllegalClientArgument` for a blank room."""
+        """Allocate room by room. Raises :class:`IllegalClientArgument` for a blank room."""
         if client_id not in client_ids:
             return []
         queues_of_room: dict[str, list[MessageQueue]] = {}

@@ -1,4 +1,4 @@
-"""AVG, the default: each member gets one block of neighbouring queues (``AllocateMessageQueueAveragely``).
+"""AVG, the default: each member gets one block of adjacent queues (``AllocateMessageQueueAveragely``).
 
 With 8 queues and 3 members: ``[0 1 2] [3 4 5] [6 7]``; the first ``8 mod 3`` members get one queue more.
 """
@@ -11,7 +11,7 @@ from engine.protocol.body.message_queue import MessageQueue
 
 
 class AllocateMessageQueueAveragely:
-    """Contiguous blocks whose sizes differ by at most one."""
+    """A strategy of contiguous blocks whose sizes differ by at most one."""
 
     name = "AVG"
 
@@ -22,7 +22,6 @@ class AllocateMessageQueueAveragely:
         message_queues: Sequence[MessageQueue],
         client_ids: Sequence[str],
     ) -> list[MessageQueue]:
-        """See :class:`AllocateMessageQueueStrategy`."""
         if client_id not in client_ids:
             return []
         index = client_ids.index(client_id)

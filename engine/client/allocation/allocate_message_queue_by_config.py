@@ -1,6 +1,6 @@
 """CONFIG: the user says which queues this member consumes (``AllocateMessageQueueByConfig``).
 
-Nobody checks that the members' lists cover all queues, or that no queue is on two of them.
+There is no check that the members' lists cover all queues, or that no queue is on two of them.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from engine.protocol.body.message_queue import MessageQueue
 
 
 class AllocateMessageQueueByConfig:
-    """A fixed list.
+    """A strategy with a fixed list.
 
-    :param message_queues: what this member consumes, whoever else is in the group.
+    :param message_queues: the queues that this member consumes, regardless of other members.
     """
 
     name = "CONFIG"
@@ -28,9 +28,9 @@ class AllocateMessageQueueByConfig:
         message_queues: Sequence[MessageQueue],
         client_ids: Sequence[str],
     ) -> list[MessageQueue]:
-        """See :class:`AllocateMessageQueueStrategy`.
+        """Return the configured queues that exist.
 
-        Only queues that exist are returned: the list may name queues of several topics, and this is called once per
-        topic. (RocketMQ returns the whole list each time and so creates queues of other topics twice.)
+        The list may name queues of several topics, and this is called once per topic. (RocketMQ returns the whole list
+        each time and so creates queues of other topics twice.)
         """
         return [queue for queue in message_queues if queue in self.message_queues]

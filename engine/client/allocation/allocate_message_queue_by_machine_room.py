@@ -1,6 +1,6 @@
 """MACHINE_ROOM: only queues of certain machine rooms are divided (``AllocateMessageQueueByMachineRoom``).
 
-A broker says where it stands by its name, ``room@broker``. Queues of other rooms are left to other groups.
+The name of a broker contains its room, ``room@broker``. Queues of other rooms are left to other groups.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from engine.protocol.body.message_queue import MessageQueue
 
 
 class AllocateMessageQueueByMachineRoom:
-    """Equal blocks of the rooms' queues; those left over go one each to the first members.
+    """A strategy of equal blocks of the rooms' queues; the remaining ones go to the first members, one each.
 
     :param consumer_machine_rooms: names of the rooms whose queues this group consumes.
     """
@@ -28,7 +28,6 @@ class AllocateMessageQueueByMachineRoom:
         message_queues: Sequence[MessageQueue],
         client_ids: Sequence[str],
     ) -> list[MessageQueue]:
-        """See :class:`AllocateMessageQueueStrategy`."""
         if client_id not in client_ids:
             return []
         eligible = [queue for queue in message_queues if self._is_in_our_rooms(queue)]

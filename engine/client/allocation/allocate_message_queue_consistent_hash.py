@@ -1,10 +1,10 @@
 """CONSISTENT_HASH: members and queues are points on a ring (``AllocateMessageQueueConsistentHash``).
 
-Each member stands on the ring at several places (its virtual nodes); a queue belongs to the first member at or after
-its own place, going round. When a member leaves, only its own queues change hands, where AVG would move the borders of
-nearly all blocks. The price: shares are uneven.
+Each member has several positions on the ring (its virtual nodes); a queue belongs to the first member at or after its
+own position, clockwise. When a member leaves, only its own queues change owners, where AVG would move the borders of
+nearly all blocks. The disadvantage: shares are uneven.
 
-The ring is RocketMQ's bit for bit, so that Java members of the same group compute the same division: MD5, the first
+The ring is RocketMQ's bit for bit, so that Java members of the same group compute the same allocation: MD5, the first
 four bytes as an unsigned number; member keys ``"<client id>-<n>"``; queue keys as Java prints a ``MessageQueue``.
 """
 
@@ -22,14 +22,14 @@ DEFAULT_VIRTUAL_NODE_COUNT = 10
 
 
 def place_on_ring(key: str) -> int:
-    """Where ``key`` stands, 0 to 2^32-1."""
+    """Return the position of ``key`` on the ring, 0 to 2^32-1."""
     return int.from_bytes(hashlib.md5(key.encode(), usedforsecurity=False).digest()[:4], "big")
 
 
 class AllocateMessageQueueConsistentHash:
-    """Queues go to the next member on the hash ring.
+    """A strategy that assigns queues to the next member on the hash ring.
 
-    :param virtual_node_count: at how many places each member stands; more makes shares more even.
+    :param virtual_node_count: the number of positions of each member; more makes shares more even.
     """
 
     name = "CONSISTENT_HASH"
@@ -46,7 +46,6 @@ class AllocateMessageQueueConsistentHash:
         message_queues: Sequence[MessageQueue],
         client_ids: Sequence[str],
     ) -> list[MessageQueue]:
-        """See :class:`AllocateMessageQueueStrategy`."""
         if client_id not in client_ids:
             return []
         ring: RedBlackTree[str] = RedBlackTree()

@@ -1,8 +1,9 @@
-"""How the queues of a topic are divided among the members of a group (``AllocateMessageQueueStrategy``).
+"""The interface of strategies that allocate a topic's queues to the members of a group
+(``AllocateMessageQueueStrategy``).
 
-Every member computes the division for itself, from the same two sorted lists. There is no coordinator: as long as
-all see the same lists and use the same strategy, their answers fit together. While they see different lists (a
-member has just joined, and not all know yet), two may believe to own one queue.
+Every member computes the allocation itself, from the same two sorted lists. There is no coordinator: as long as all
+have the same lists and use the same strategy, their results are consistent. While they have different lists (a member
+has just joined, and not all know yet), two may both believe that they own a queue.
 """
 
 from __future__ import annotations
@@ -14,11 +15,11 @@ from engine.protocol.body.message_queue import MessageQueue
 
 
 class AllocateMessageQueueStrategy(Protocol):
-    """A division of queues. Implementations are pure: the same arguments give the same answer everywhere."""
+    """An allocation of queues. Implementations are pure: the same arguments give the same result everywhere."""
 
     @property
     def name(self) -> str:
-        """RocketMQ's name of the strategy, e.g. ``"AVG"``; for logs and the page."""
+        """Return RocketMQ's name of the strategy, e.g. ``"AVG"``; for logs and the page."""
         ...
 
     def allocate(
@@ -28,10 +29,10 @@ class AllocateMessageQueueStrategy(Protocol):
         message_queues: Sequence[MessageQueue],
         client_ids: Sequence[str],
     ) -> list[MessageQueue]:
-        """The queues that ``client_id`` shall consume.
+        """Return the queues that ``client_id`` is to consume.
 
         :param message_queues: all queues of one topic, sorted.
-        :param client_ids: all members of the group, sorted. When ``client_id`` is not among them (the broker has
-            not heard of it yet), it gets nothing.
+        :param client_ids: all members of the group, sorted. A ``client_id`` that is not among them (the broker does not
+            know it yet) gets nothing.
         """
         ...

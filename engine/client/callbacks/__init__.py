@@ -1,1 +1,1 @@
-"""What users give and get: listeners, hooks, selectors, results."""
+"""Listeners, hooks, selectors and results of users."""

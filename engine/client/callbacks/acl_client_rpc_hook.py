@@ -1,4 +1,4 @@
-"""Signs what a client sends (RocketMQ: ``AclClientRPCHook``, ``SessionCredentials``)."""
+"""The hook that signs a client's requests (RocketMQ: ``AclClientRPCHook``, ``SessionCredentials``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.protocol.command.remoting_command import RemotingCommand
 
 @dataclass(frozen=True, slots=True)
 class SessionCredentials:
-    """The account of a client; the secret key itself never travels."""
+    """The account of a client; the secret key itself is never sent."""
 
     access_key: str
     secret_key: str = field(repr=False)
@@ -19,7 +19,7 @@ class SessionCredentials:
 
 
 class AclClientRPCHook:
-    """Called with every request just before it is sent, to brokers and name servers alike, as RocketMQ's."""
+    """A hook called with every request just before it is sent, to brokers and name servers alike, as RocketMQ's."""
 
     def __init__(self, credentials: SessionCredentials) -> None:
         self._credentials = credentials
@@ -37,7 +37,9 @@ class AclClientRPCHook:
 def make_rpc_hook(
     access_key: str | None, secret_key: str | None, security_token: str | None
 ) -> AclClientRPCHook | None:
-    """The hook for these settings; None without any. Raises :class:`IllegalClientArgument` for half of a pair."""
+    """Return the hook for these settings; None without any. Raises :class:`IllegalClientArgument` for half of a
+    pair.
+    """
     if access_key is None and secret_key is None and security_token is None:
         return None
     if not access_key or not secret_key:

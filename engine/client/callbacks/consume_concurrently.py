@@ -1,4 +1,6 @@
-"""What a concurrent listener gets and returns (``MessageListenerConcurrently``, ``ConsumeConcurrentlyContext``)."""
+"""The argument and the result of a concurrent listener (``MessageListenerConcurrently``,
+``ConsumeConcurrentlyContext``).
+"""
 
 from __future__ import annotations
 
@@ -9,26 +11,26 @@ from typing import Any
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message import MessageExt
 
-#: ``ack_index`` as it is before the listener changes it: everything is acknowledged.
+#: The default ``ack_index``: everything is acknowledged.
 ACK_ALL = 0x7FFF_FFFF
 
 
 class ConsumeConcurrentlyStatus(StrEnum):
-    """What became of the messages."""
+    """The result of a concurrent listener call."""
 
-    #: They are done, up to and including ``context.ack_index``.
+    #: The messages are consumed, up to and including ``context.ack_index``.
     CONSUME_SUCCESS = "CONSUME_SUCCESS"
-    #: None is done; all shall come again later.
+    #: No message is consumed; all must be delivered again later.
     RECONSUME_LATER = "RECONSUME_LATER"
 
 
 class ConsumeConcurrentlyContext:
-    """Handed to the listener with the messages; the listener may change the last two.
+    """The context of a listener call; the listener may change ``ack_index`` and ``delay_level_when_next_consume``.
 
-    Both raise ``TypeError`` or ``ValueError`` at once for what they cannot be: in a listener that counts as a failure,
-    and its messages come again.
+    Both raise ``TypeError`` or ``ValueError`` immediately for invalid values: in a listener that counts as a failure,
+    and its messages are delivered again.
 
-    :ivar message_queue: where the messages come from.
+    :ivar message_queue: the queue of the messages.
     """
 
     __slots__ = ("_ack_index", "_delay_level_when_next_consume", "message_queue")
@@ -40,10 +42,10 @@ class ConsumeConcurrentlyContext:
 
     @property
     def ack_index(self) -> int:
-        """With CONSUME_SUCCESS, the index of the last message that is done; the later ones come again.
+        """Return the index of the last consumed message, with CONSUME_SUCCESS; later ones are delivered again.
 
-        -1: none is done. Beyond the last message: all are. RocketMQ loses a call with an index below -1: it fails with
-        ``IndexOutOfBoundsException`` behind the listener's back.
+        -1: no message is consumed. Greater than the last index: all are. RocketMQ loses a call with an index below -1:
+        it fails with ``IndexOutOfBoundsException`` without informing the listener.
         """
         return self._ack_index
 
@@ -53,8 +55,10 @@ class ConsumeConcurrentlyContext:
 
     @property
     def delay_level_when_next_consume(self) -> int:
-        """When failed messages come again: 0 lets the broker choose (10 s, then longer each time), 1 to 18 is a delay
-        level (a higher one counts as the broker's last), -1 means never: to the dead-letter topic at once.
+        """Return when failed messages are delivered again.
+
+        0 lets the broker choose (10 s, then longer each time), 1 to 18 is a delay level (a higher one counts as the
+        broker's last), -1 means never: to the dead-letter topic immediately.
         """
         return self._delay_level_when_next_consume
 

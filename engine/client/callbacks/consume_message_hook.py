@@ -1,6 +1,6 @@
-"""Code of the user that runs before and after every listener call (RocketMQ: ``ConsumeMessageHook``).
+"""Hooks of users that run before and after every listener call (RocketMQ: ``ConsumeMessageHook``).
 
-Tracing and metrics are made of it. A hook that fails is logged and otherwise changes nothing.
+Tracing and metrics are built on them. A failure of a hook is logged and has no other effect.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ from engine.protocol.message.message import MessageExt
 
 _log = logging.getLogger("glassmq.client")
 
-#: The key in ``props`` under which the :class:`ConsumeReturnType` stands (``MixAll.CONSUME_CONTEXT_TYPE``).
+#: The key in ``props`` of the :class:`ConsumeReturnType` (``MixAll.CONSUME_CONTEXT_TYPE``).
 CONSUME_CONTEXT_TYPE = "ConsumeContextType"
 
 
 class ConsumeReturnType(StrEnum):
-    """How a listener call ended."""
+    """The endings of a listener call."""
 
     SUCCESS = "SUCCESS"
-    #: It took longer than ``consume_timeout_ms``, whatever it returned then.
+    #: It took longer than ``consume_timeout_ms``, whatever it returned.
     TIME_OUT = "TIME_OUT"
     EXCEPTION = "EXCEPTION"
-    #: It returned something that is no status.
+    #: It returned a value that is not a status.
     RETURNNULL = "RETURNNULL"
-    #: It asked for the messages again.
+    #: It requested redelivery.
     FAILED = "FAILED"
 
 
-#: Endings that become TIME_OUT when the call took too long.
+#: Endings that become TIME_OUT if the call took too long.
 _RETURNED_A_STATUS = (ConsumeReturnType.SUCCESS, ConsumeReturnType.FAILED)
 
 
 @dataclass(slots=True)
 class ConsumeMessageContext:
-    """One listener call. The same object goes to both methods of a hook.
+    """One listener call. Both methods of a hook receive the same object.
 
     :ivar success: known afterwards.
     :ivar status: what the listener returned, by name; known afterwards.
@@ -57,19 +57,19 @@ class ConsumeMessageContext:
 
 
 class ConsumeMessageHook(Protocol):
-    """Plain methods, called in the consumer's own task: they must not block."""
+    """A hook. Its methods are plain functions, called in the consumer's own task: they must not block."""
 
     @property
     def hook_name(self) -> str:
-        """For the log."""
+        """Return a name for the log."""
         ...
 
     def consume_message_before(self, context: ConsumeMessageContext) -> None:
-        """The listener is about to be called."""
+        """Called before the listener."""
         ...
 
     def consume_message_after(self, context: ConsumeMessageContext) -> None:
-        """The listener has ended. Not called when the queue was lost before the listener could begin."""
+        """Called after the listener. Not called if the queue was lost before the listener could begin."""
         ...
 
 
@@ -89,11 +89,11 @@ class ConsumeMessageHooks:
         self._hooks.append(hook)
 
     def add_drop_listener(self, listener: DropListener) -> None:
-        """Tell ``listener`` of every broadcast message that is dropped. RocketMQ only writes it into its log."""
+        """Notify ``listener`` of every dropped broadcast message. RocketMQ only logs it."""
         self._drop_listeners.append(listener)
 
     def dropped(self, queue: MessageQueue, message: MessageExt) -> None:
-        """Tell them."""
+        """Notify the listeners of a dropped message."""
         for listener in self._drop_listeners:
             try:
                 listener(queue, message)
@@ -103,7 +103,7 @@ class ConsumeMessageHooks:
     def before(
         self, group: str, message_queue: MessageQueue, messages: Sequence[MessageExt]
     ) -> ConsumeMessageContext | None:
-        """Call all of them (``executeHookBefore``). The context is for ``after``; None without hooks."""
+        """Call all hooks (``executeHookBefore``). The result is for ``after``; None without hooks."""
         if not self._hooks:
             return None
         context = ConsumeMessageContext(group, message_queue, tuple(messages))
@@ -123,9 +123,9 @@ class ConsumeMessageHooks:
         return_type: ConsumeReturnType,
         is_too_late: bool,
     ) -> None:
-        """Note how the call ended and call all of them (``executeHookAfter``).
+        """Record how the call ended and call all hooks (``executeHookAfter``).
 
-        ``is_too_late``: the call took ``consume_timeout_ms`` or longer; what it returned then counts as TIME_OUT.
+        ``is_too_late``: the call took ``consume_timeout_ms`` or longer; its result then counts as TIME_OUT.
         """
         if context is None:
             return

@@ -1,4 +1,6 @@
-"""What an orderly listener gets and returns (RocketMQ: ``MessageListenerOrderly``, ``ConsumeOrderlyContext``)."""
+"""The argument and the result of an orderly listener (RocketMQ: ``MessageListenerOrderly``,
+``ConsumeOrderlyContext``).
+"""
 
 from __future__ import annotations
 
@@ -10,31 +12,33 @@ from typing import Any
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message import MessageExt
 
-#: ``suspend_current_queue_time_ms`` of a context that the listener did not change: the consumer's setting counts.
+#: The default ``suspend_current_queue_time_ms`` of a context: the consumer's setting applies.
 SUSPEND_AS_CONFIGURED = -1
 
 
 class ConsumeOrderlyStatus(StrEnum):
-    """What became of the messages."""
+    """The result of an orderly listener call."""
 
-    #: They are done. With ``auto_commit`` off: they stay in hand until a later call returns COMMIT or ROLLBACK.
+    #: The messages are consumed. With ``auto_commit`` off they stay in progress until a later call returns COMMIT or
+    #: ROLLBACK.
     SUCCESS = "SUCCESS"
-    #: With ``auto_commit`` off: everything in hand waits again, and the queue with it. Else it counts as SUCCESS.
+    #: With ``auto_commit`` off: all messages in progress wait again, and the queue with them. Otherwise it counts as
+    #: SUCCESS.
     ROLLBACK = "ROLLBACK"
-    #: With ``auto_commit`` off: everything in hand is done. Else it counts as SUCCESS.
+    #: With ``auto_commit`` off: all messages in progress are consumed. Otherwise it counts as SUCCESS.
     COMMIT = "COMMIT"
-    #: They are not done. They wait again, and nothing behind them in the queue is consumed before them.
+    #: The messages are not consumed. They wait again, and nothing after them in the queue is consumed before them.
     SUSPEND_CURRENT_QUEUE_A_MOMENT = "SUSPEND_CURRENT_QUEUE_A_MOMENT"
 
 
 @dataclass(slots=True)
 class ConsumeOrderlyContext:
-    """Handed to the listener with the messages; the listener may change the last two.
+    """The context of a listener call; the listener may change the last two attributes.
 
-    :ivar message_queue: where the messages come from.
-    :ivar auto_commit: False: only COMMIT makes progress. Counts for this call only, so set it in every call.
-    :ivar suspend_current_queue_time_ms: how long the queue rests after SUSPEND_CURRENT_QUEUE_A_MOMENT or ROLLBACK,
-        brought into 10 ms to 30 s; -1: as the consumer is configured.
+    :ivar message_queue: the queue of the messages.
+    :ivar auto_commit: False: only COMMIT makes progress. Applies to this call only, so set it in every call.
+    :ivar suspend_current_queue_time_ms: how long the queue pauses after SUSPEND_CURRENT_QUEUE_A_MOMENT or ROLLBACK,
+        limited to 10 ms to 30 s; -1: as the consumer is configured.
     """
 
     message_queue: MessageQueue

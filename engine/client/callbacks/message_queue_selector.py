@@ -1,8 +1,8 @@
-"""Choosing the queue of a message by its content (RocketMQ: ``MessageQueueSelector``).
+"""Selectors that choose the queue of a message by its content (RocketMQ: ``MessageQueueSelector``).
 
 A selector is a function ``(queues, message, argument) -> queue``. Messages that must stay in order have to reach the
 same queue, so they are sent with the same argument, for instance an order number. The order breaks when the number of
-queues changes: then the same argument selects another queue while older messages wait in the former one.
+queues changes: then the same argument selects another queue while older messages still wait in the former one.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.message.message import Message
 
-#: The argument is whatever the caller of ``send`` passed on.
+#: The argument is the one that was passed to ``send``.
 MessageQueueSelector = Callable[[Sequence[MessageQueue], Message, object], MessageQueue]
 
 
 def java_hash_code(value: object) -> int:
-    """What Java's ``hashCode`` gives for a string, an Integer or a Long of the same value; a signed 32-bit number.
+    """Return Java's ``hashCode`` of a string, an Integer or a Long with the same value: a signed 32-bit number.
 
     A Python producer and a Java producer therefore select the same queue for the same key.
     """
@@ -40,34 +40,34 @@ def java_hash_code(value: object) -> int:
 
 
 def select_message_queue_by_hash(queues: Sequence[MessageQueue], message: Message, argument: object) -> MessageQueue:
-    """The queue at ``|hash of argument mod number of queues|`` (``SelectMessageQueueByHash``)."""
+    """Return the queue at ``|hash of argument mod number of queues|`` (``SelectMessageQueueByHash``)."""
     return queues[abs(java_hash_code(argument)) % len(queues)]
 
 
-#: At how many places of the ring each queue stands: enough that shares differ by a few parts in ten.
+#: The number of positions of each queue on the ring: enough for shares to differ by a few tenths only.
 DEFAULT_PLACES_PER_QUEUE = 40
 
 
 class SelectMessageQueueByConsistentHash:
-    """The next queue on a hash ring, going round from the place of the argument, a business key.
+    """A selector of the next queue on a hash ring, clockwise from the position of the argument, a business key.
 
     RocketMQ has no such selector, only the ring (``ConsistentHashRouter``, used by the allocation strategy). When one
-    queue of n is added or taken away, about one key of n selects another queue; by ``|hash| mod n`` nearly all do. For
-    these few the order breaks all the same while older messages wait in the former queue.
+    queue of n is added or removed, about one key of n selects another queue; with ``|hash| mod n`` nearly all do. For
+    these few the order still breaks while older messages wait in the former queue.
 
-    :param places_per_queue: at how many places of the ring each queue stands; more makes shares more even.
+    :param places_per_queue: the number of positions of each queue on the ring; more makes shares more even.
     """
 
     def __init__(self, places_per_queue: int = DEFAULT_PLACES_PER_QUEUE) -> None:
         if places_per_queue < 1:
             raise IllegalClientArgument(f"places_per_queue must be at least 1, got {places_per_queue}")
         self._places_per_queue = places_per_queue
-        #: The last ring and the queues that stand on it: queues change rarely.
+        #: The last ring and its queues, which rarely change.
         self._queues: tuple[MessageQueue, ...] = ()
         self._ring: RedBlackTree[MessageQueue] = RedBlackTree()
 
     def __call__(self, queues: Sequence[MessageQueue], message: Message, argument: object) -> MessageQueue:
-        """See :data:`MessageQueueSelector`. ``argument``: a string or an integer."""
+        """Select a queue. ``argument``: a string or an integer."""
         if not isinstance(argument, str | int):
             raise IllegalClientArgument(f"a business key is a string or an integer, got {argument!r}")
         if tuple(queues) != self._queues:
@@ -86,25 +86,25 @@ class SelectMessageQueueByConsistentHash:
 
 
 class SelectMessageQueueByRandom:
-    """Any queue (``SelectMessageQueueByRandom``).
+    """A selector of random queues (``SelectMessageQueueByRandom``).
 
-    :param generator: where the numbers come from, e.g. ``runtime.random_for("queue selector")``.
+    :param generator: the random generator, e.g. ``runtime.random_for("queue selector")``.
     """
 
     def __init__(self, generator: random.Random) -> None:
         self._generator = generator
 
     def __call__(self, queues: Sequence[MessageQueue], message: Message, argument: object) -> MessageQueue:
-        """See :data:`MessageQueueSelector`."""
         return self._generator.choice(queues)
 
 
 class SelectMessageQueueByMachineRoom:
-    """The queues of some machine rooms take turns: brokers are named ``room@name``, as for the allocation strategies.
+    """A round-robin selector for queues in some machine rooms; brokers are named ``room@name`` as in allocation
+    strategies.
 
     In RocketMQ 4.9.8 the class of that name is a stub that returns null, which makes every send fail.
 
-    :param machine_rooms: where messages may go.
+    :param machine_rooms: the rooms to send to.
     """
 
     def __init__(self, machine_rooms: Iterable[str]) -> None:
@@ -112,7 +112,7 @@ class SelectMessageQueueByMachineRoom:
         self._turn = 0
 
     def __call__(self, queues: Sequence[MessageQueue], message: Message, argument: object) -> MessageQueue:
-        """See :data:`MessageQueueSelector`. Raises :class:`IllegalClientArgument` when the rooms have no queue."""
+        """Select the next queue. Raises :class:`IllegalClientArgument` if the rooms have no queue."""
         near = [queue for queue in queues if machine_room_of(queue.broker_name) in self._machine_rooms]
         if not near:
             rooms = ", ".join(self._machine_rooms) or "none"
@@ -125,6 +125,6 @@ class SelectMessageQueueByMachineRoom:
 
 
 def machine_room_of(broker_name: str) -> str:
-    """``"room"`` of ``"room@name"``; empty where none is named."""
+    """Return ``"room"`` of ``"room@name"``; empty if there is no room in the name."""
     room, separator, _ = broker_name.partition("@")
     return room if separator else ""

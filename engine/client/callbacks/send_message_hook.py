@@ -1,7 +1,7 @@
-"""Code of the user that runs before and after every try to send (RocketMQ: ``SendMessageHook``), and when a transaction
-is ended (``EndTransactionHook``).
+"""Hooks of users that run before and after every send attempt (RocketMQ: ``SendMessageHook``), and when a transaction
+ends (``EndTransactionHook``).
 
-Tracing and metrics are made of it. A hook that fails is logged and otherwise changes nothing.
+Tracing and metrics are built on them. A failure of a hook is logged and has no other effect.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _log = logging.getLogger("glassmq.client")
 
 @dataclass(slots=True)
 class SendMessageContext:
-    """One try. The same object goes to both methods of a hook.
+    """One send attempt. Both methods of a hook receive the same object.
 
     :ivar body_size: in bytes, as sent: perhaps compressed.
-    :ivar properties: of the message; of a batch those that all have in common.
-    :ivar result: known afterwards; None when it failed, and of a oneway send.
+    :ivar properties: the message's properties; for a batch, those that all messages share.
+    :ivar result: known afterwards; None if it failed, and for a oneway send.
     :ivar failure: known afterwards.
     :ivar trace_context: the trace hook's own.
     """
@@ -42,7 +42,7 @@ class SendMessageContext:
 
 @dataclass(frozen=True, slots=True)
 class EndTransactionContext:
-    """The broker is about to be told how a local transaction ended.
+    """The report of a local transaction's outcome to the broker.
 
     :ivar message_id: the unique id of the half message.
     """
@@ -58,32 +58,32 @@ class EndTransactionContext:
 
 
 class SendMessageHook(Protocol):
-    """Plain methods, called in the producer's own task: they must not block."""
+    """A hook. Its methods are plain functions, called in the producer's own task: they must not block."""
 
     @property
     def hook_name(self) -> str:
-        """For the log."""
+        """Return a name for the log."""
         ...
 
     def send_message_before(self, context: SendMessageContext) -> None:
-        """A try is about to begin."""
+        """Called before an attempt."""
         ...
 
     def send_message_after(self, context: SendMessageContext) -> None:
-        """The try has ended."""
+        """Called after an attempt."""
         ...
 
 
 class EndTransactionHook(Protocol):
-    """As :class:`SendMessageHook`."""
+    """A hook for the end of transactions, with the rules of :class:`SendMessageHook`."""
 
     @property
     def hook_name(self) -> str:
-        """For the log."""
+        """Return a name for the log."""
         ...
 
     def end_transaction(self, context: EndTransactionContext) -> None:
-        """END_TRANSACTION is about to go out."""
+        """Called before END_TRANSACTION is sent."""
         ...
 
 
@@ -104,16 +104,16 @@ class SendHooks:
 
     @property
     def are_any(self) -> bool:
-        """Whether a context needs to be made for a send."""
+        """Return whether a context is needed for a send."""
         return bool(self._send_hooks)
 
     @property
     def are_any_for_transactions(self) -> bool:
-        """Whether a context needs to be made for the end of a transaction."""
+        """Return whether a context is needed for the end of a transaction."""
         return bool(self._end_hooks)
 
     def before(self, context: SendMessageContext) -> None:
-        """Call all of them."""
+        """Call all hooks before an attempt."""
         for hook in self._send_hooks:
             try:
                 hook.send_message_before(context)
@@ -121,7 +121,7 @@ class SendHooks:
                 _log.exception("hook %s failed before a send", hook.hook_name)
 
     def after(self, context: SendMessageContext) -> None:
-        """Call all of them."""
+        """Call all hooks after an attempt."""
         for hook in self._send_hooks:
             try:
                 hook.send_message_after(context)
@@ -129,7 +129,7 @@ class SendHooks:
                 _log.exception("hook %s failed after a send", hook.hook_name)
 
     def end_transaction(self, context: EndTransactionContext) -> None:
-        """Call all of them."""
+        """Call all hooks at the end of a transaction."""
         for hook in self._end_hooks:
             try:
                 hook.end_transaction(context)

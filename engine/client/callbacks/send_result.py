@@ -1,4 +1,4 @@
-"""How a send ended (RocketMQ: ``SendStatus``, ``SendResult``)."""
+"""The result of a send (RocketMQ: ``SendStatus``, ``SendResult``)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ DEFAULT_REGION_ID = "DefaultRegion"
 
 
 class SendStatus(StrEnum):
-    """In all four cases the broker has the message; the last three say what it could not do in time."""
+    """The status of a send. The broker has the message in all four cases; the last three report what it could not do in
+    time.
+    """
 
     SEND_OK = "SEND_OK"
     FLUSH_DISK_TIMEOUT = "FLUSH_DISK_TIMEOUT"
@@ -29,12 +31,12 @@ STATUS_OF_CODE: dict[int, SendStatus] = {
 
 @dataclass(frozen=True, slots=True)
 class SendResult:
-    """Where the message went.
+    """The position of a sent message.
 
     :ivar message_id: the unique id that this client gave the message; of a batch all ids, joined by commas.
-    :ivar offset_message_id: the id that says where in which commit log the message lies.
-    :ivar queue_offset: its place in the queue; of a batch the first one's.
-    :ivar region_id: what the broker calls the place where it stands.
+    :ivar offset_message_id: the id with the broker's address and the commit-log offset.
+    :ivar queue_offset: its offset in the queue; for a batch, that of the first message.
+    :ivar region_id: the broker's name for its region.
     :ivar trace_on: whether the broker wants messages to be traced.
     """
 

@@ -1,5 +1,5 @@
-"""What the user of transactional messages writes (RocketMQ: ``TransactionListener``, ``LocalTransactionState``, and
-in older programs ``LocalTransactionExecuter`` and ``TransactionCheckListener``).
+"""The listener that users of transactional messages implement (RocketMQ: ``TransactionListener``,
+``LocalTransactionState``, and in older programs ``LocalTransactionExecuter`` and ``TransactionCheckListener``).
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from engine.protocol.system_flags import TRANSACTION_COMMIT_TYPE, TRANSACTION_NO
 
 
 class LocalTransactionState(Enum):
-    """How a local transaction ended; the values are those of END_TRANSACTION's ``commitOrRollback``.
+    """The outcomes of a local transaction; the values are those of END_TRANSACTION's ``commitOrRollback``.
 
-    ``UNKNOW`` is RocketMQ's spelling. It means: ask me later.
+    ``UNKNOW`` is RocketMQ's spelling. It means that the broker should ask again later.
     """
 
     COMMIT_MESSAGE = TRANSACTION_COMMIT_TYPE
@@ -28,15 +28,18 @@ LocalTransactionAnswer = LocalTransactionState | None | Awaitable[LocalTransacti
 
 
 class TransactionListener(Protocol):
-    """Both are called with the node's clock running: a slow one lets the broker ask."""
+    """A listener for local transactions. Both methods are called with the node's clock running: a slow one causes
+    check-backs.
+    """
 
     def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionAnswer:
-        """The half message is stored: do the local transaction now. An exception counts as UNKNOW."""
+        """Run the local transaction; the half message is stored. An exception counts as UNKNOW."""
         ...
 
     def check_local_transaction(self, message: MessageExt) -> LocalTransactionAnswer:
-        """The broker asks what became of the local transaction of ``message``: look it up, do not do it again.
+        """Report the outcome of the local transaction of ``message`` when the broker asks: look it up, do not run it
+        again.
 
-        May be asked of any member of the producer group, and of one that has restarted since.
+        Any member of the producer group may be asked, including one that has restarted since.
         """
         ...

@@ -1,1 +1,1 @@
-"""Consuming: push and pull consumers, their services, what they answer brokers."""
+"""Push and pull consumers, their services, and their replies to brokers."""

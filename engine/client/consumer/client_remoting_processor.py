@@ -1,13 +1,12 @@
-"""What brokers ask of a push consumer (RocketMQ: ``ClientRemotingProcessor``)::
+"""Brokers' requests to a push consumer (RocketMQ: ``ClientRemotingProcessor``)::
 
      40  the group has changed: rebalance                  (oneway)
-    220  begin the queues of a topic at other offsets      (oneway)
-    221  which offsets have you noted?
-    307  how are you?
-    309  consume this one message now
+    220  reset the offsets of a topic                       (oneway)
+    221  return the current offsets
+    307  return the running info
+    309  consume one message directly
 
-39 (transaction check) and 326 (reply to a request) belong to producers: see ``transaction_mq_producer`` and
-``requester``.
+39 (transaction check) and 326 (reply to a request) belong to producers (``transaction_mq_producer`` and ``requester``).
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _log = logging.getLogger("glassmq.client")
 
 
 class ClientRemotingProcessor:
-    """Answers for one push consumer."""
+    """The processor of one push consumer."""
 
     def __init__(
         self, instance: MQClientInstance, consumer: DefaultMQPushConsumerImpl, config: PushConsumerConfig
@@ -49,7 +48,7 @@ class ClientRemotingProcessor:
         self._config = config
 
     def register(self) -> None:
-        """Let the instance's connections answer these codes."""
+        """Register the codes at the instance's connections."""
         register = self._instance.remoting_client.register_processor
         register(RequestCode.NOTIFY_CONSUMER_IDS_CHANGED, self.notify_consumer_ids_changed)
         register(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, self.reset_offset)
@@ -58,7 +57,7 @@ class ClientRemotingProcessor:
         register(RequestCode.CONSUME_MESSAGE_DIRECTLY, self.consume_message_directly)
 
     def notify_consumer_ids_changed(self, channel: Channel, request: RemotingCommand) -> None:
-        """40: someone joined or left."""
+        """Handle code 40: a member has joined or left."""
         header = NotifyConsumerIdsChangedRequestHeader.decode(request.ext_fields)
         if header.consumer_group == self._consumer.group:
             _log.info("broker %s: group %s has changed, rebalance", channel.remote_address, header.consumer_group)
@@ -67,7 +66,7 @@ class ClientRemotingProcessor:
     # --- 220 -------------------------------------------------------------------------------------------------------
 
     def reset_offset(self, channel: Channel, request: RemotingCommand) -> None:
-        """220: begin at other offsets. Takes ten seconds, in the background."""
+        """Handle code 220: begin at other offsets. Takes ten seconds, in the background."""
         header = ResetOffsetRequestHeader.decode(request.ext_fields)
         if header.group == self._consumer.group:
             offsets = ResetOffsetBody.from_json(request.body).offset_table
@@ -77,7 +76,7 @@ class ClientRemotingProcessor:
     # --- questions -------------------------------------------------------------------------------------------------
 
     def get_consumer_status(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        """221: the noted offsets of a topic."""
+        """Handle code 221: return the current offsets of a topic."""
         header = GetConsumerStatusRequestHeader.decode(request.ext_fields)
         pairs: list[tuple[dict[str, object], object]] = [
             (queue.to_dict(), offset)
@@ -86,7 +85,7 @@ class ClientRemotingProcessor:
         return request.reply(ResponseCode.SUCCESS, body=dumps_json({"messageQueueTable": ObjectKeyMap(pairs)}))
 
     def get_consumer_running_info(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        """307: everything about this consumer."""
+        """Handle code 307: return the running info of this consumer."""
         header = GetConsumerRunningInfoRequestHeader.decode(request.ext_fields)
         if header.consumer_group != self._consumer.group:
             return _wrong_group(request, header.consumer_group)
@@ -101,7 +100,7 @@ class ClientRemotingProcessor:
     def consume_message_directly(
         self, channel: Channel, request: RemotingCommand
     ) -> RemotingCommand | Awaitable[RemotingCommand | None]:
-        """309: call the listener with the message in the body and say how that went."""
+        """Handle code 309: call the listener with the message in the body and return the result."""
         header = ConsumeMessageDirectlyResultRequestHeader.decode(request.ext_fields)
         if header.consumer_group != self._consumer.group:
             return _wrong_group(request, header.consumer_group)

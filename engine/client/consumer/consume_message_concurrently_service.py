@@ -1,9 +1,10 @@
-"""Calls a concurrent listener from many workers at once (RocketMQ: ``ConsumeMessageConcurrentlyService``).
+"""The service that calls a concurrent listener from many parallel workers (RocketMQ:
+``ConsumeMessageConcurrentlyService``).
 
-Messages of one queue may be consumed side by side and finish in any order. The progress that is stored is the smallest
-offset not finished yet. What the listener fails to consume is given back to the broker, which delivers it again later,
-from the retry topic; only when that fails it stays here and is tried again after 5 s. A broadcast message that fails is
-dropped. A message that cannot be read goes the same way without a listener, and becomes a dead letter at once.
+Messages of one queue may be consumed in parallel and finish in any order. The stored progress is the smallest offset
+not finished yet. A message that the listener fails to consume is sent back to the broker, which delivers it again
+later, from the retry topic; only if that fails, it stays here and is tried again after 5 s. A broadcast message that
+fails is dropped. An unreadable message takes the same path without a listener, and becomes a dead letter immediately.
 """
 
 from __future__ import annotations
@@ -38,13 +39,13 @@ from engine.runtime.step import step
 
 _log = logging.getLogger("glassmq.client")
 
-#: ProcessQueue.cleanExpiredMsg looks at no more messages of a queue in one round.
+#: The maximum number of messages that ProcessQueue.cleanExpiredMsg checks per queue and round.
 EXPIRED_MESSAGES_PER_ROUND = 16
 
 
 @dataclass(slots=True, eq=False)
 class ConsumeRequest:
-    """Messages for one call of the listener."""
+    """The messages of one listener call."""
 
     messages: list[MessageExt]
     process_queue: ProcessQueue
@@ -52,7 +53,10 @@ class ConsumeRequest:
 
 
 class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
-    """:param send_back: gives a message back with a delay level. Raises MQClientError."""
+    """A service for concurrent listeners.
+
+    :param send_back: sends a message back with a delay level. Raises MQClientError.
+    """
 
     is_orderly = False
 
@@ -61,7 +65,7 @@ class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
         self._send_back = send_back
 
     def start(self) -> None:
-        """Begin to consume, and to look for listeners that take too long."""
+        """Start to consume, and to check for listeners that take too long."""
         super().start()
         background = self._workers.background
         background.every(self._config.consume_timeout_ms, self.clean_expired_messages, "expired message cleaner")
@@ -75,8 +79,8 @@ class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
         message_queue: MessageQueue,
         dispatch_to_consume: bool,
     ) -> None:
-        """See :class:`ConsumeMessageService`. Cut into pieces of ``consume_message_batch_max_size``; those that cannot
-        be read come one by one.
+        """Split messages into batches of ``consume_message_batch_max_size``; unreadable ones are submitted one
+        by one.
         """
         size = self._config.consume_message_batch_max_size
         for is_readable, group in groupby(messages, lambda message: message.unreadable is None):
@@ -145,7 +149,7 @@ class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
     async def _process_consume_result(
         self, status: ConsumeConcurrentlyStatus, context: ConsumeConcurrentlyContext, request: ConsumeRequest
     ) -> None:
-        """Give back what failed, take what is finished out of the tree, note the progress."""
+        """Send back failed messages, remove finished ones from the tree, and update the progress."""
         done_count = 0
         if status is ConsumeConcurrentlyStatus.CONSUME_SUCCESS:
             done_count = min(context.ack_index + 1, len(request.messages))
@@ -174,8 +178,10 @@ class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
             self._offset_store.update_offset(request.message_queue, offset, increase_only=True)
 
     async def _give_back(self, process_queue: ProcessQueue, message: MessageExt, delay_level: int) -> bool:
-        """Whether the broker has it again. Once: both a late answer of the listener and the cleaner may want it; in
-        RocketMQ the broker then gets it twice.
+        """Send a message back and return whether the broker has it.
+
+        This is done once, although both a late result of the listener and the cleaner may request it; RocketMQ's broker
+        then gets it twice.
         """
         known = process_queue.given_back.get(message.queue_offset)
         if known is not None and await shield(known):
@@ -203,11 +209,12 @@ class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
     # --- listeners that take too long ------------------------------------------------------------------------------
 
     async def clean_expired_messages(self) -> None:
-        """Give back what a listener has held for longer than ``consume_timeout_ms``, and let the progress go on.
+        """Send back messages that a listener has held for longer than ``consume_timeout_ms``, and let the progress
+        continue.
 
-        The listener goes on too: the message is consumed at least twice. A message that only waits for a worker is not
-        late. In a broadcasting group the message goes to a retry topic that no member reads, as in RocketMQ: there
-        this loses it, unless its listener ends well after all.
+        The listener also continues: the message is consumed at least twice. A message that only waits for a worker is
+        not late. In a broadcasting group the message goes to a retry topic that no member reads, as in RocketMQ; it is
+        lost unless its listener still succeeds.
         """
         for queue, process_queue in list(self._rebalance.process_queue_table.items()):
             for _ in range(EXPIRED_MESSAGES_PER_ROUND):
@@ -224,7 +231,6 @@ class ConsumeMessageConcurrentlyService(ConsumeMessageService[ConsumeRequest]):
     async def consume_message_directly(
         self, message: MessageExt, broker_name: str | None
     ) -> ConsumeMessageDirectlyResult:
-        """See :class:`ConsumeMessageService`."""
         queue = MessageQueue(message.topic, broker_name or "", message.queue_id)
         return await self._call_directly(message, ConsumeConcurrentlyContext(queue), _RESULT_OF_STATUS)
 

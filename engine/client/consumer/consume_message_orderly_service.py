@@ -1,15 +1,17 @@
-"""Calls an orderly listener: one message of a queue after the other (RocketMQ: ``ConsumeMessageOrderlyService``).
+"""The service that calls an orderly listener, one message of a queue after the other (RocketMQ:
+``ConsumeMessageOrderlyService``).
 
 Three locks keep a queue in order::
 
     broker lock             one client per queue        RebalanceLockManager at the broker, a lease
     message queue lock      one worker per queue        MessageQueueLock, local, from here to the end of a slice
-    consume lock            no listener call while the  ProcessQueue.consume_lock, local, around each call; whoever
-                            queue is given away         gives the queue up waits for it
+    consume lock            no listener call while the  ProcessQueue.consume_lock, local, around each call;
+                            queue is released           releasing the queue waits for it
 
 A worker takes messages from ``msg_tree_map`` into ``consuming_msg_orderly_tree_map``, calls the listener, and commits
-them or puts them back. What fails is not given back to the broker, as a concurrent consumer does: it is tried again
-here, and everything behind it waits. What cannot be read is put aside at once when its turn comes.
+them or puts them back. A failed message is not sent back to the broker as by a concurrent consumer: it is tried again
+here, and everything after it waits. An unreadable message is moved to the dead-letter topic immediately when it is
+next.
 """
 
 from __future__ import annotations
@@ -47,13 +49,13 @@ _log = logging.getLogger("glassmq.client")
 
 #: ConsumeMessageOrderlyService.start: the first lockAll.
 FIRST_LOCK_ALL_AFTER_MS = 1_000
-#: ConsumeMessageOrderlyService.submitConsumeRequestLater: what a wished suspension is brought into.
+#: ConsumeMessageOrderlyService.submitConsumeRequestLater: the bounds of a requested suspension.
 SUSPEND_MIN_MS, SUSPEND_MAX_MS = 10, 30_000
 
 
 @dataclass(slots=True, eq=False)
 class OrderlyConsumeRequest:
-    """The wish that a worker turn to a queue.
+    """A request for a worker to consume a queue.
 
     :ivar slice_began_us: when a worker began with it.
     """
@@ -64,7 +66,10 @@ class OrderlyConsumeRequest:
 
 
 class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest]):
-    """:param send_exhausted: puts a message aside in the dead-letter topic. Raises MQClientError."""
+    """A service for orderly listeners.
+
+    :param send_exhausted: moves a message to the dead-letter topic. Raises MQClientError.
+    """
 
     is_orderly = True
 
@@ -77,11 +82,11 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
         super().__init__(parts)
         self._message_queue_lock = message_queue_lock
         self._send_exhausted = send_exhausted
-        #: Requests that workers have in hand, by queue; for pictures.
+        #: Requests in progress, by queue; for diagrams.
         self.slices: dict[MessageQueue, OrderlyConsumeRequest] = {}
 
     def start(self) -> None:
-        """Begin to consume, and to renew broker locks. The consumer releases them after it stored the progress."""
+        """Start to consume, and to renew broker locks. The consumer releases them after it stored the progress."""
         super().start()
         if self._rebalance.needs_broker_locks:
             self._workers.background.every(
@@ -100,7 +105,7 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
         message_queue: MessageQueue,
         dispatch_to_consume: bool,
     ) -> None:
-        """See :class:`ConsumeMessageService`. One chain of requests per queue is enough: it finds new messages."""
+        """Submit a request for the queue. One chain of requests per queue is enough, because it finds new messages."""
         if dispatch_to_consume:
             self._workers.submit(OrderlyConsumeRequest(process_queue, message_queue))
 
@@ -123,14 +128,14 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
             self._workers.background.spawn(work, f"{name} {place}")
 
     def _try_lock_later_and_reconsume(self, request: OrderlyConsumeRequest, delay_ms: int) -> None:
-        """Lock the queue at the broker after ``delay_ms``, then come back to it."""
+        """Lock the queue at the broker after ``delay_ms``, then submit the request again."""
         self._spawn(self._lock_and_reconsume(request, delay_ms), "lock retry", request.message_queue)
 
     async def _lock_and_reconsume(self, request: OrderlyConsumeRequest, delay_ms: int) -> None:
         await asyncio.sleep(delay_ms / 1_000)
         await step("checks whether the queue was dropped before locking")
         if request.process_queue.dropped:
-            # RocketMQ locks it nevertheless, and keeps the next owner out until that lock has run out.
+            # RocketMQ locks it nevertheless, and excludes the next owner until that lock has expired.
             return
         is_locked = await self._rebalance.lock(request.message_queue)
         config = self._config
@@ -158,13 +163,13 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
                 self._try_lock_later_and_reconsume(request, self._config.try_lock_delay_ms)
 
     def _may_consume(self, process_queue: ProcessQueue) -> bool:
-        """Whether the broker's lock is ours, as far as this client can know."""
+        """Return whether this client owns the broker's lock, as far as it knows."""
         if not self._rebalance.needs_broker_locks:
             return True
         return process_queue.locked and not process_queue.is_lock_expired
 
     async def _consume_continuously(self, request: OrderlyConsumeRequest) -> None:
-        """Consume until nothing is left, something fails, the lock is lost, or the slice is over."""
+        """Consume until nothing is left, a call fails, the lock is lost, or the slice is over."""
         config, process_queue = self._config, request.process_queue
         while True:
             await step("checks whether to go on with the queue")
@@ -189,10 +194,12 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
                 return
 
     async def _pass_over(self, request: OrderlyConsumeRequest, message: MessageExt) -> bool:
-        """Put a message that cannot be read aside, without the listener. Returns whether to go on with the queue."""
+        """Move an unreadable message to the dead-letter topic without the listener. Return whether to continue with the
+        queue.
+        """
         process_queue = request.process_queue
         context = ConsumeOrderlyContext(request.message_queue)
-        # What else is in hand waits for the listener's COMMIT or ROLLBACK; this one waits with it.
+        # Other messages in progress wait for the listener's COMMIT or ROLLBACK, and this one waits with them.
         context.auto_commit = len(process_queue.consuming_msg_orderly_tree_map) == 1
         async with process_queue.consume_lock:
             await step("checks whether the queue was dropped under the consume lock")
@@ -202,7 +209,7 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
             return await self._suspend((message,), context, request)
 
     async def _consume(self, request: OrderlyConsumeRequest, messages: list[MessageExt]) -> bool:
-        """One call of the listener and what follows from it. Returns whether to go on with the queue."""
+        """Call the listener once and handle its result. Return whether to continue with the queue."""
         context = ConsumeOrderlyContext(request.message_queue)
         show_to_listener(messages, self._retry_topic, self._runtime.clock.now_ms())
         hook_context = self._hooks.before(self._group, request.message_queue, messages)
@@ -264,7 +271,7 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
         context: ConsumeOrderlyContext,
         request: OrderlyConsumeRequest,
     ) -> bool:
-        """Commit, put back, or leave in hand. Returns whether to go on with the queue."""
+        """Commit the messages, put them back, or leave them in progress. Return whether to continue with the queue."""
         if status is ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT:
             return await self._suspend(messages, context, request)
         if context.auto_commit:
@@ -281,7 +288,7 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
         return True
 
     async def _commit(self, request: OrderlyConsumeRequest) -> None:
-        """Forget the messages in hand and note the progress, unless the queue was lost meanwhile."""
+        """Remove the messages in progress and update the progress, unless the queue was lost meanwhile."""
         await step("commits consumed messages")
         offset = request.process_queue.commit()
         await step("updates the offset")
@@ -291,20 +298,22 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
     async def _suspend(
         self, messages: Sequence[MessageExt], context: ConsumeOrderlyContext, request: OrderlyConsumeRequest
     ) -> bool:
-        """Let the messages wait for another try; those that had enough tries are put aside."""
+        """Have the messages wait for another try; those without tries left are moved to the dead-letter topic."""
         again = [message for message in messages if not await self._put_aside(request.message_queue, message)]
         if not again:
             if context.auto_commit:
                 await self._commit(request)
             return True
         await step("puts failed messages back")
-        # RocketMQ puts back the whole batch, so that what it has just put aside is consumed once more.
+        # RocketMQ puts back the whole batch, so that a message it has just moved is consumed again.
         request.process_queue.make_message_to_consume_again(again)
         self._submit_later(request, context.suspend_current_queue_time_ms)
         return False
 
     async def _put_aside(self, queue: MessageQueue, message: MessageExt) -> bool:
-        """Whether ``message`` is in the dead-letter topic now; if not, this try counts (``checkReconsumeTimes``)."""
+        """Return whether ``message`` is in the dead-letter topic now; if not, this try counts
+        (``checkReconsumeTimes``).
+        """
         is_unreadable = message.unreadable is not None
         if is_unreadable and self._config.message_model is MessageModel.BROADCASTING:
             self._drop(queue, (message,))
@@ -324,7 +333,6 @@ class ConsumeMessageOrderlyService(ConsumeMessageService[OrderlyConsumeRequest])
     async def consume_message_directly(
         self, message: MessageExt, broker_name: str | None
     ) -> ConsumeMessageDirectlyResult:
-        """See :class:`ConsumeMessageService`."""
         context = ConsumeOrderlyContext(MessageQueue(message.topic, broker_name or "", message.queue_id))
         result = await self._call_directly(message, context, _RESULT_OF_STATUS)
         return replace(result, order=True, auto_commit=context.auto_commit)

@@ -1,4 +1,4 @@
-"""What calls the listener (RocketMQ: ``ConsumeMessageService``)."""
+"""The base of the services that call listeners (RocketMQ: ``ConsumeMessageService``)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _log = logging.getLogger("glassmq.client")
 
 
 class CMResult(StrEnum):
-    """How a single direct consumption ended, as RocketMQ's tools spell it."""
+    """The result of a direct consumption, as RocketMQ's tools spell it."""
 
     CR_SUCCESS = "CR_SUCCESS"
     CR_LATER = "CR_LATER"
@@ -49,7 +49,7 @@ class ConsumeMessageDirectlyResult:
 
 @dataclass(frozen=True, slots=True)
 class ConsumeParts:
-    """What a service uses of its consumer, whatever the kind of its listener.
+    """The parts of a consumer that a service uses, whatever the kind of its listener.
 
     :ivar listener: registered by the user, ``listener(messages, context)``.
     """
@@ -65,7 +65,7 @@ class ConsumeParts:
 
 
 class ConsumeMessageService(ABC, Generic[Request]):
-    """Takes pulled messages and has them consumed, by workers that do one request after the other.
+    """A service that has pulled messages consumed by workers, one request after the other.
 
     :cvar is_orderly: whether messages of a queue are consumed one after the other.
     """
@@ -85,28 +85,28 @@ class ConsumeMessageService(ABC, Generic[Request]):
         self._workers = ConsumeWorkers(parts.group, self._run)
 
     def start(self) -> None:
-        """Begin to consume."""
+        """Start to consume."""
         self._workers.resize(self._config.consume_thread_min)
 
     async def shutdown(self, await_termination_ms: int) -> None:
-        """Begin nothing new, and wait at most that long for running listeners.
+        """Start no new requests, and wait at most that long for running listeners.
 
-        What no worker has begun is left to the next owner of its queue.
+        Requests that no worker has begun are left to the next owner of the queue.
         """
         await self._workers.shutdown(await_termination_ms)
 
     @property
     def core_pool_size(self) -> int:
-        """How many listener calls run at a time (``getCorePoolSize``)."""
+        """Return how many listener calls run at a time (``getCorePoolSize``)."""
         return self._workers.size
 
     def update_core_pool_size(self, count: int) -> bool:
-        """Change that while the consumer runs; False, and nothing changes, when ``count`` is not allowed."""
+        """Change the pool size of a running consumer; False without effect if ``count`` is not allowed."""
         return self._workers.update_core_pool_size(count, self._config.consume_thread_max)
 
     @abstractmethod
     async def _run(self, request: Request) -> None:
-        """Do one request; in a worker."""
+        """Process one request in a worker."""
 
     @abstractmethod
     async def submit_consume_request(
@@ -116,16 +116,16 @@ class ConsumeMessageService(ABC, Generic[Request]):
         message_queue: MessageQueue,
         dispatch_to_consume: bool,
     ) -> None:
-        """Messages have been put into ``process_queue``; ``dispatch_to_consume`` is what that returned."""
+        """Submit messages that were put into ``process_queue``; ``dispatch_to_consume`` is what that returned."""
 
     @abstractmethod
     async def consume_message_directly(
         self, message: MessageExt, broker_name: str | None
     ) -> ConsumeMessageDirectlyResult:
-        """Call the listener with one message, outside of everything else: a tool asked for it."""
+        """Call the listener with one message on behalf of a tool, independently of other messages."""
 
     def _drop(self, queue: MessageQueue, messages: Sequence[MessageExt]) -> None:
-        """Every member gets every broadcast message, so one member's failure brings it to nobody again."""
+        """Drop broadcast messages: every member receives them, so one member's failure causes no redelivery."""
         for message in messages:
             _log.warning("group %s: broadcast message %s failed and is dropped", self._group, message.message_id)
             self._hooks.dropped(queue, message)
@@ -133,7 +133,7 @@ class ConsumeMessageService(ABC, Generic[Request]):
     async def _call_directly(
         self, message: MessageExt, context: object, results: Mapping[object, CMResult]
     ) -> ConsumeMessageDirectlyResult:
-        """Call the listener for a tool. ``results`` says what each status means to the tool."""
+        """Call the listener for a tool. ``results`` maps each status to the tool's result."""
         show_to_listener((message,), self._retry_topic, self._runtime.clock.now_ms())
         started_us = self._runtime.clock.monotonic_us()
         remark = None
@@ -149,7 +149,7 @@ class ConsumeMessageService(ABC, Generic[Request]):
 
 
 def show_to_listener(messages: Sequence[MessageExt], group_retry_topic: str, now_ms: int) -> None:
-    """Show retried messages under their own topic; note when the listener got them."""
+    """Give retried messages their original topic, and record when the listener received them."""
     for message in messages:
         real_topic = message.properties.get(PROPERTY_RETRY_TOPIC)
         if real_topic is not None and message.topic == group_retry_topic:

@@ -1,4 +1,4 @@
-"""What a push consumer tells a tool about itself (RocketMQ: ``ConsumerRunningInfo``, ``ProcessQueueInfo``)."""
+"""The running info of a push consumer for tools (RocketMQ: ``ConsumerRunningInfo``, ``ProcessQueueInfo``)."""
 
 from __future__ import annotations
 
@@ -15,23 +15,24 @@ from engine.runtime.engine_lock import EngineLock
 
 _MIB = 1 << 20
 JsonDict = dict[str, object]
-#: The property that holds what :func:`process_queues_insides` tells, as JSON text. RocketMQ's tools do not look at it.
+#: The property that contains the result of :func:`process_queues_insides` as JSON text. RocketMQ's tools ignore it.
 INSIDES_PROPERTY = "GLASSMQ_PROCESS_QUEUES"
 #: Whether the consumer is suspended ("true", "false"), and how many queues wait for the end of a reset.
 SUSPENDED_PROPERTY = "GLASSMQ_SUSPENDED"
 QUEUES_IN_RESET_PROPERTY = "GLASSMQ_QUEUES_IN_RESET"
-#: Why the offsets of a broadcasting member cannot be written; or :data:`OFFSETS_WRITTEN`.
+#: Why the offsets of a broadcasting member cannot be written, or :data:`OFFSETS_WRITTEN`.
 OFFSETS_FILE_PROPERTY = "GLASSMQ_OFFSETS_FILE"
 OFFSETS_WRITTEN = "written"
-#: Of a larger tree its upper levels are told; and of all trees of one answer so many nodes.
+#: The maximum number of nodes of one tree, of which the upper levels are reported, and of all trees in one reply.
 TREE_NODES_MAX = 63
 ANSWER_NODES_MAX = 1_024
 
 
 def process_queue_info(process_queue: ProcessQueue, committed_offset: int | None) -> JsonDict:
-    """One queue, under RocketMQ's names (its spelling of "droped" included).
+    """Return one queue's info under RocketMQ's names (including its spelling of "droped").
 
-    ``flowControl`` and ``flowControlTimes`` are ours: why the queue is not pulled at present, and how often that was.
+    ``flowControl`` and ``flowControlTimes`` are additions: why the queue is not pulled at present, and how many times
+    that happened.
     """
     waiting = process_queue.msg_tree_map
     consuming = process_queue.consuming_msg_orderly_tree_map
@@ -56,8 +57,8 @@ def process_queue_info(process_queue: ProcessQueue, committed_offset: int | None
 
 
 def process_queues_insides(consumer: DefaultMQPushConsumerImpl) -> dict[str, JsonDict]:
-    """``topic@broker@queue id`` -> what only this client tells: trees (see ``message_tree``), and who holds the locks
-    that are its own.
+    """Return, by ``topic@broker@queue id``, what only this client reports: trees (``message_tree``) and owners of local
+    locks.
     """
     nodes_left = ANSWER_NODES_MAX
     told: dict[str, JsonDict] = {}
@@ -91,7 +92,7 @@ def consumer_running_info(
     *,
     with_insides: bool = False,
 ) -> bytes:
-    """The body of the reply of code 307; ``with_insides``: with what :func:`process_queues_insides` tells."""
+    """Return the body of the reply of code 307; ``with_insides`` adds the result of :func:`process_queues_insides`."""
     properties = {
         field.name: str(getattr(config, field.name))
         for field in dataclasses.fields(config)

@@ -1,6 +1,6 @@
-"""How fast a consumer pulls and consumes, per topic (RocketMQ: ``ConsumerStatsManager``).
+"""Statistics of a consumer's pulls and listener calls, per topic (RocketMQ: ``ConsumerStatsManager``).
 
-Simplified: averages over the consumer's whole life instead of over the last minute.
+Simplified: averages since the consumer's start instead of over the last minute.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 @dataclass(slots=True)
 class TopicConsumeStats:
-    """Counts of one topic; times in milliseconds.
+    """The counts of one topic; times in milliseconds.
 
-    :ivar unwanted_messages: those that came although their tag is another one with the same hash code.
-    :ivar failed_messages: those whose listener asked for them again.
-    :ivar unreadable_messages: those that could not be decoded, and that no listener got.
+    :ivar unwanted_messages: messages received although their tag is another one with the same hash code.
+    :ivar failed_messages: messages whose listener requested redelivery.
+    :ivar unreadable_messages: messages that could not be decoded, and that no listener received.
     """
 
     pulls: int = 0
@@ -29,21 +29,24 @@ class TopicConsumeStats:
 
 
 class ConsumerStatsManager:
-    """:param started_ms: when the consumer was made."""
+    """The statistics of one consumer.
+
+    :param started_ms: when the consumer was created.
+    """
 
     def __init__(self, started_ms: int) -> None:
         self.started_ms = started_ms
         self.topics: dict[str, TopicConsumeStats] = {}
 
     def of_topic(self, topic: str) -> TopicConsumeStats:
-        """The counts of ``topic``, to be added to."""
+        """Return the counts of ``topic``, to be added to."""
         stats = self.topics.get(topic)
         if stats is None:
             stats = self.topics[topic] = TopicConsumeStats()
         return stats
 
     def status_table(self, now_ms: int) -> dict[str, dict[str, float]]:
-        """RocketMQ's ``ConsumeStatus`` by topic."""
+        """Return RocketMQ's ``ConsumeStatus`` by topic."""
         seconds = max(1, now_ms - self.started_ms) / 1000
         return {
             topic: {

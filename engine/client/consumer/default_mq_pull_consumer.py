@@ -1,4 +1,4 @@
-"""Lets the user pull and keep the progress (RocketMQ: ``DefaultMQPullConsumer``)::
+"""The pull consumer, whose user pulls messages and manages the progress (RocketMQ: ``DefaultMQPullConsumer``)::
 
 async with DefaultMQPullConsumer(group="audit", name_server_addresses="127.0.0.1:9876") as consumer:
     for queue in await consumer.fetch_subscribe_message_queues("Orders"):
@@ -37,11 +37,11 @@ DEFAULT_MAX_MESSAGES = 32
 
 
 class DefaultMQPullConsumer(ServiceContext):
-    """A consumer without a listener. Queues are not divided among members: the user says what to pull.
+    """A consumer without a listener. Queues are not allocated to members: the user decides what to pull.
 
     Simplified: RocketMQ's ``MessageQueueListener`` and ``fetchMessageQueuesInBalance`` are left out.
 
-    :param runtime: the node it runs on; None makes a live one of its own, closed at shutdown.
+    :param runtime: the node it runs on; None creates a live one, closed at shutdown.
     :param group: the consumer group whose progress is read and stored.
     :param settings: fields of :class:`PullConsumerConfig` and
         :class:`~engine.client.foundation.client_config.ClientConfig`.
@@ -76,7 +76,7 @@ class DefaultMQPullConsumer(ServiceContext):
     # --- life ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Begin. Raises when it was started before."""
+        """Start the consumer. Raises if it was started before."""
         async with self._life.starting():
             self.instance.be_the_only("consumer", self._group, self._life)
             await self.offset_store.load()
@@ -86,25 +86,25 @@ class DefaultMQPullConsumer(ServiceContext):
             self.instance.start()
 
     async def shutdown(self) -> None:
-        """Store the noted progress, leave the group, close connections."""
+        """Store the current progress, leave the group, and close the connections."""
         await self._life.end()
 
     # --- MQConsumerInner -------------------------------------------------------------------------------------------
 
     @property
     def group(self) -> str:
-        """The consumer group."""
+        """Return the consumer group."""
         return self._group
 
     def subscribed_topics(self) -> Iterable[str]:
-        """Topics that were pulled from."""
+        """Return the topics that were pulled from."""
         return tuple(self._subscriptions)
 
     def subscribe_queues_changed(self, topic: str, queues: tuple[MessageQueue, ...]) -> None:
-        """Nothing: the user fetches queues."""
+        """Do nothing: the user fetches queues."""
 
     def consumer_data(self) -> ConsumerData:
-        """This consumer's part of a heartbeat."""
+        """Return this consumer's part of a heartbeat."""
         return ConsumerData(
             group_name=self._group,
             consume_type=ConsumeType.CONSUME_ACTIVELY,
@@ -114,19 +114,19 @@ class DefaultMQPullConsumer(ServiceContext):
         )
 
     def heartbeat_sent(self, consumer_data: ConsumerData) -> None:
-        """Nothing: each pull carries its own expression."""
+        """Do nothing: each pull carries its own expression."""
 
     async def do_rebalance(self) -> None:
-        """Nothing: the user decides who pulls what."""
+        """Do nothing: the user decides which consumer pulls which queue."""
 
     async def persist_consumer_offsets(self) -> None:
-        """Store the noted progress of all queues; also done every 5 s."""
+        """Store the current progress of all queues; also done every 5 s."""
         await self.offset_store.persist_all(tuple(self.offset_store.offsets()))
 
     # --- pulling ---------------------------------------------------------------------------------------------------
 
     async def fetch_subscribe_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
-        """The readable queues of ``topic``. Raises :class:`~engine.client.foundation.errors.NoRoute`."""
+        """Return the readable queues of ``topic``. Raises :class:`~engine.client.foundation.errors.NoRoute`."""
         self._life.require_running()
         return subscribe_queues(topic, await self.instance.update_route(topic))
 
@@ -140,9 +140,9 @@ class DefaultMQPullConsumer(ServiceContext):
         expression_type: ExpressionType = ExpressionType.TAG,
         timeout_ms: int | None = None,
     ) -> PullResult:
-        """Up to ``max_messages`` from ``offset`` on; returns at once when there are none.
+        """Pull up to ``max_messages`` from ``offset`` on; return immediately if there are no messages.
 
-        Go on at ``result.next_begin_offset``. Raises :class:`~engine.client.foundation.errors.MQClientError`.
+        Continue at ``result.next_begin_offset``. Raises :class:`~engine.client.foundation.errors.MQClientError`.
         """
         timeout_ms = self.config.consumer_pull_timeout_ms if timeout_ms is None else timeout_ms
         return await self._pull(queue, expression, expression_type, offset, max_messages, None, timeout_ms)
@@ -156,7 +156,7 @@ class DefaultMQPullConsumer(ServiceContext):
         *,
         expression_type: ExpressionType = ExpressionType.TAG,
     ) -> PullResult:
-        """As ``pull``, but the broker waits for a message, up to ``broker_suspend_max_time_ms``."""
+        """Pull as ``pull`` does, but let the broker wait for a message, up to ``broker_suspend_max_time_ms``."""
         suspend_ms = self.config.broker_suspend_max_time_ms
         timeout_ms = self.config.consumer_timeout_when_suspend_ms
         return await self._pull(queue, expression, expression_type, offset, max_messages, suspend_ms, timeout_ms)
@@ -188,7 +188,7 @@ class DefaultMQPullConsumer(ServiceContext):
         )
 
     def _subscription(self, topic: str, expression: str, expression_type: ExpressionType) -> SubscriptionData:
-        """The subscription of a pull; the heartbeat shows what was last pulled of each topic."""
+        """Return the subscription of a pull; the heartbeat contains the last one of each topic."""
         known = self._subscriptions.get(topic)
         if known is not None and known.sub_string == expression and known.expression_type == expression_type:
             return known
@@ -204,34 +204,34 @@ class DefaultMQPullConsumer(ServiceContext):
     # --- offsets ---------------------------------------------------------------------------------------------------
 
     def update_consume_offset(self, queue: MessageQueue, offset: int) -> None:
-        """Note the progress: the offset of the next message to consume. Stored within 5 s and at shutdown."""
+        """Set the progress: the offset of the next message to consume. Stored within 5 s and at shutdown."""
         self._life.require_running()
         self.offset_store.update_offset(queue, offset, increase_only=False)
 
     async def fetch_consume_offset(self, queue: MessageQueue, *, from_store: bool = True) -> int | None:
-        """The stored progress (or the noted one); None when there is none."""
+        """Return the stored progress, or the one in memory; None without any."""
         self._life.require_running()
         if not from_store:
             return self.offset_store.offset_in_memory(queue)
         return await self.offset_store.read_offset_from_store(queue)
 
     async def max_offset(self, queue: MessageQueue) -> int:
-        """The offset that the next message of ``queue`` will get."""
+        """Return the offset that the next message of ``queue`` will get."""
         return await self.instance.consumer_api.max_offset(await self._address(queue), queue)
 
     async def min_offset(self, queue: MessageQueue) -> int:
-        """The offset of the oldest message of ``queue``."""
+        """Return the offset of the oldest message of ``queue``."""
         return await self.instance.consumer_api.min_offset(await self._address(queue), queue)
 
     async def search_offset(self, queue: MessageQueue, timestamp_ms: int) -> int:
-        """The offset of the message of ``queue`` that was stored at ``timestamp_ms``.
+        """Return the offset of the message of ``queue`` that was stored at ``timestamp_ms``.
 
-        When there is none: of the nearest one, which may be an older one.
+        Without such a message, return the offset of the nearest one, which may be older.
         """
         return await self.instance.consumer_api.search_offset(await self._address(queue), queue, timestamp_ms)
 
     async def earliest_message_store_time(self, queue: MessageQueue) -> int:
-        """When the oldest message of ``queue`` was stored, ms since 1970; -1 when it is empty."""
+        """Return when the oldest message of ``queue`` was stored, ms since 1970; -1 if it is empty."""
         return await self.instance.consumer_api.earliest_message_store_time(await self._address(queue), queue)
 
     async def _address(self, queue: MessageQueue) -> str:

@@ -1,4 +1,4 @@
-"""Has a listener called with every message (RocketMQ: ``DefaultMQPushConsumer``)::
+"""The push consumer, which calls a listener with every message (RocketMQ: ``DefaultMQPushConsumer``)::
 
 def listen(messages, context):
     for message in messages:
@@ -69,7 +69,7 @@ class DefaultMQPushConsumer(ServiceContext):
     All members of a group must subscribe to the same topics with the same expressions: the broker keeps one set per
     group, and a member with another set takes messages away from the others.
 
-    :param runtime: the node it runs on; None makes a live one of its own, closed at shutdown.
+    :param runtime: the node it runs on; None creates a live one, closed at shutdown.
     :param group: the consumer group.
     :param name_server_addresses: ``"host:port;host:port"`` or a sequence of ``"host:port"``.
     :param settings: fields of :class:`PushConsumerConfig` and
@@ -124,7 +124,7 @@ class DefaultMQPushConsumer(ServiceContext):
 
     @property
     def runtime(self) -> Runtime:
-        """The node it runs on: its clock, its random numbers, its threads for what blocks."""
+        """Return the runtime of the consumer's node: its clock, random numbers, and threads for blocking calls."""
         return self.instance.runtime
 
     # --- before the start ------------------------------------------------------------------------------------------
@@ -132,9 +132,10 @@ class DefaultMQPushConsumer(ServiceContext):
     def subscribe(
         self, topic: str, expression: str = SUBSCRIBE_ALL, expression_type: ExpressionType = ExpressionType.TAG
     ) -> None:
-        """Want messages of ``topic``: all, ``"TagA || TagB"``, or those that an SQL92 condition lets through.
+        """Subscribe to ``topic``: to all messages, to ``"TagA || TagB"``, or to those that match an SQL92 condition.
 
-        May be called while the consumer runs: the change takes effect at once. Raises :class:`IllegalClientArgument`.
+        May be called while the consumer runs: the change takes effect immediately. Raises
+        :class:`IllegalClientArgument`.
         """
         try:
             validate_topic(topic)
@@ -147,24 +148,24 @@ class DefaultMQPushConsumer(ServiceContext):
         self._announce_subscriptions()
 
     def unsubscribe(self, topic: str) -> None:
-        """Want nothing of ``topic`` any more."""
+        """Unsubscribe from ``topic``."""
         self._impl.rebalance.subscriptions.pop(topic, None)
         self._announce_subscriptions()
 
     def register_message_listener(self, listener: MessageListenerConcurrently) -> None:
-        """Have ``listener(messages, context)`` called; a plain or a coroutine function.
+        """Register ``listener(messages, context)``, a plain or a coroutine function.
 
         Several calls run at a time, each with up to ``consume_message_batch_max_size`` messages of one queue. A plain
-        function runs in a thread of its own and may block.
+        function runs in its own thread and may block.
         """
         self._register(listener, is_orderly=False)
 
     def register_message_listener_orderly(self, listener: MessageListenerOrderly) -> None:
-        """Have ``listener(messages, context)`` called for one message of a queue after the other, in order.
+        """Register ``listener(messages, context)`` for one message of a queue after the other, in order.
 
         Several queues are consumed at a time, each by one call. The listener returns a
         :class:`~engine.client.callbacks.consume_orderly.ConsumeOrderlyStatus`. A message that cannot be consumed blocks
-        its queue until it can, or until ``max_reconsume_times`` are over.
+        its queue until it can, or until ``max_reconsume_times`` is reached.
         """
         self._register(listener, is_orderly=True)
 
@@ -177,24 +178,24 @@ class DefaultMQPushConsumer(ServiceContext):
         self._impl.rebalance.is_orderly = is_orderly
 
     def register_consume_message_hook(self, hook: ConsumeMessageHook) -> None:
-        """Have ``hook`` called before and after every listener call."""
+        """Register ``hook`` to be called before and after every listener call."""
         self._hooks.add(hook)
 
     def register_drop_listener(self, listener: DropListener) -> None:
-        """Have ``listener(queue, message)`` told of every broadcast message that failed: nobody gets it again."""
+        """Register ``listener(queue, message)`` for failed broadcast messages, which are not delivered again."""
         self._hooks.add_drop_listener(listener)
 
     def tell(self, name: str, value: Callable[[], str]) -> None:
-        """Have ``value()`` told as property ``name`` to whoever asks how this consumer is (307)."""
+        """Report ``value()`` as property ``name`` in the running info (307)."""
         self._impl.told[name] = value
 
     # --- life ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Join the group and begin to consume.
+        """Join the group and start to consume.
 
-        A topic without a route, or a name server that is down, is no error: it is asked again until it answers.
-        Raises :class:`IllegalClientArgument` without a listener, and
+        A topic without a route, or a name server that is down, is not an error: the request is repeated until it
+        succeeds. Raises :class:`IllegalClientArgument` without a listener, and
         :class:`~engine.client.foundation.errors.MQClientError` when a broker refuses an expression.
         """
         if self._listener is None:
@@ -217,7 +218,7 @@ class DefaultMQPushConsumer(ServiceContext):
         self.instance.rebalance_immediately()
 
     def _begin(self, listener: _AnyListener) -> None:
-        """Set everything going. What it ends with is to be read from the last to the first."""
+        """Start all parts. A shutdown stops them in the reverse order of this method."""
         self._wire(listener)
         self.instance.will_end(self._life)
         self._life.ends_with(self._leave_queues)
@@ -229,7 +230,7 @@ class DefaultMQPushConsumer(ServiceContext):
         self._impl.pull_message_service.start(self.instance.background)
 
     def _wire(self, listener: _AnyListener) -> None:
-        """Make the parts known to each other that exist only from the start on."""
+        """Connect the parts that only exist after the start."""
         config, impl = self.config, self._impl
         is_orderly = impl.rebalance.is_orderly
         limit = config.max_reconsume_times_orderly if is_orderly else config.max_reconsume_times_or_default
@@ -253,7 +254,7 @@ class DefaultMQPushConsumer(ServiceContext):
         try:
             await self._impl.persist_consumer_offsets()
             if self._impl.rebalance.needs_broker_locks:
-                # RocketMQ unlocks first: whoever gets a queue in between begins at an older offset.
+                # RocketMQ unlocks first, so the next owner of a queue may begin at an older offset.
                 await self._impl.rebalance.unlock_all()
         finally:
             self._impl.rebalance.drop_all()
@@ -261,25 +262,25 @@ class DefaultMQPushConsumer(ServiceContext):
     # --- while it runs ---------------------------------------------------------------------------------------------
 
     def suspend(self) -> None:
-        """Pull nothing until ``resume``, and nothing else, ends that. What was pulled before is still consumed."""
+        """Stop pulling until ``resume`` is called. Messages pulled before are still consumed."""
         self._impl.paused = True
 
     def resume(self) -> None:
-        """End a suspension, whoever began it: pulls begin again within a second."""
+        """End a suspension: pulls start again within a second."""
         self._impl.paused = False
         self.instance.rebalance_immediately()
 
     @property
     def is_suspended(self) -> bool:
-        """Whether pulling is suspended."""
+        """Return whether pulling is suspended."""
         return self._impl.paused
 
     def update_core_pool_size(self, count: int) -> bool:
-        """Have ``count`` listener calls run at a time from now on, at least 1 and less than ``consume_thread_max``.
+        """Set the number of parallel listener calls, at least 1 and less than ``consume_thread_max``.
 
-        False, and nothing changes, for other numbers (RocketMQ says nothing at all). Running calls are not interrupted.
-        RocketMQ also looks once a minute whether a backlog asks for more workers (``adjustThreadPool``); what it would
-        call then is empty in 4.9.8, so that is left out. Raises :class:`IllegalClientArgument` before the start.
+        Other numbers have no effect and return False (RocketMQ does not report it). Running calls are not interrupted.
+        RocketMQ also checks once a minute whether a backlog needs more workers (``adjustThreadPool``); the method that
+        it would call is empty in 4.9.8, so that is left out. Raises :class:`IllegalClientArgument` before the start.
         """
         if not self._life.is_running:
             raise IllegalClientArgument("update_core_pool_size needs a running consumer")
@@ -287,44 +288,48 @@ class DefaultMQPushConsumer(ServiceContext):
 
     @property
     def process_queues(self) -> dict[MessageQueue, ProcessQueue]:
-        """The queues that this member owns at present, with what waits in them. For reading."""
+        """Return the queues that this member owns at present, with their waiting messages. For reading."""
         return self._impl.rebalance.process_queue_table
 
     def unwanted_messages(self, topic: str) -> int:
-        """How many messages of ``topic`` came and were dropped: their tag only has the hash code of a wanted one."""
+        """Return how many messages of ``topic`` were dropped because their tag only shares a subscribed tag's hash
+        code.
+        """
         return self._impl.stats.of_topic(topic).unwanted_messages
 
     @property
     def flow_control(self) -> PullFlowControl:
-        """When a queue is not pulled because too much of it waits here, and how often that was."""
+        """Return the flow control, which decides when a queue is not pulled because too many messages wait here."""
         return self._impl.flow_control
 
     @property
     def is_orderly(self) -> bool:
-        """Whether an orderly listener is registered."""
+        """Return whether an orderly listener is registered."""
         return self._impl.rebalance.is_orderly
 
     @property
     def message_queue_lock(self) -> MessageQueueLock:
-        """The local locks of an orderly consumer, one per queue. For reading."""
+        """Return the local locks of an orderly consumer, one per queue. For reading."""
         return self._impl.message_queue_lock
 
     @property
     def consume_service(self) -> ConsumeMessageService[Any]:
-        """What calls the listener. For reading, once the consumer is started."""
+        """Return the service that calls the listener. For reading, once the consumer is started."""
         return self._impl.consume_service
 
     async def force_unlock(self, queue: MessageQueue) -> None:
-        """Give a queue up at once, whether or not its listener runs. For lessons: see ``RebalancePushImpl``."""
+        """Release a queue immediately, whether or not its listener runs. For lessons
+        (``RebalancePushImpl.force_unlock``).
+        """
         await self._impl.rebalance.force_unlock(queue)
 
     @property
     def offset_store(self) -> OffsetStore:
-        """The progress of this member."""
+        """Return the store of this member's progress."""
         return self._impl.offset_store
 
     def _announce_subscriptions(self) -> None:
-        """Tell brokers of a change while the consumer runs, or is about to."""
+        """Send a change of subscriptions to the brokers while the consumer runs, or is about to."""
         if self._life.is_running or self._life.is_starting:
             self.instance.background.spawn(self._subscriptions_changed(), "subscription change")
 

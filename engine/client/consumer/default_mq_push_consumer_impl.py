@@ -1,7 +1,7 @@
-"""Pulls the owned queues and feeds the listener (RocketMQ: ``DefaultMQPushConsumerImpl``).
+"""The part of a push consumer that pulls its queues and feeds the listener (RocketMQ: ``DefaultMQPushConsumerImpl``).
 
-"Push" is what it looks like to the user. In truth the consumer pulls, again and again; a broker without news holds the
-request for up to 15 s and answers the moment a message comes (long polling).
+To the user it looks like "push". In fact the consumer pulls repeatedly; a broker without new messages holds the request
+for up to 15 s and answers as soon as a message arrives (long polling).
 """
 
 from __future__ import annotations
@@ -35,23 +35,23 @@ from engine.runtime.step import step
 
 _log = logging.getLogger("glassmq.client")
 
-#: One in so many failed pulls of a queue in a row is a warning in the log.
+#: One of this many consecutive failed pulls of a queue is logged as a warning.
 FAILURES_PER_WARNING = 60
-#: One in so many pulls that flow control puts off is a line in the log, per queue and reason.
+#: One of this many pulls that flow control postpones is logged, per queue and reason.
 FLOW_CONTROLS_PER_LINE = 1_000
 
 
 class DefaultMQPushConsumerImpl:
-    """Implements ``MQConsumerInner``.
+    """An implementation of ``MQConsumerInner``.
 
     :ivar message_queue_lock: the local locks of an orderly consumer, one per queue.
-    :ivar flow_control: when a queue is not pulled because too much of it waits here.
+    :ivar flow_control: decides when a queue is not pulled because too many of its messages wait here.
     :ivar pull_api: sends the pulls.
-    :ivar dispatch_per_pull: every pull that brings messages submits a consume request, even while one is under way. A
-        switch for lessons.
-    :ivar paused: no queue is pulled while this is set; by ``suspend`` and ``resume`` of the consumer, and nobody else.
-    :ivar offset_resets: the resets that brokers have asked for and that are not over yet.
-    :ivar is_started: the brokers have got a first heartbeat, so that a rebalance makes sense.
+    :ivar dispatch_per_pull: every pull with messages submits a consume request, even while one is in progress. A switch
+        for lessons.
+    :ivar paused: no queue is pulled while this is set; only ``suspend`` and ``resume`` of the consumer change it.
+    :ivar offset_resets: the resets that brokers have requested and that are still in progress.
+    :ivar is_started: the brokers have received a first heartbeat, so that a rebalance makes sense.
     """
 
     def __init__(
@@ -77,13 +77,13 @@ class DefaultMQPushConsumerImpl:
         self.dispatch_per_pull = False
         self.paused = False
         self.is_started = False
-        #: Property of the answer to 307 -> its value.
+        #: Property of the reply of code 307 -> its value.
         self.told: dict[str, Callable[[], str]] = {}
         self._consume_service: ConsumeMessageService[Any] | None = None
 
     @property
     def consume_service(self) -> ConsumeMessageService[Any]:
-        """What calls the listener; set by the consumer at its start."""
+        """Return the service that calls the listener; the consumer sets it at its start."""
         assert self._consume_service is not None, "the consumer is started first"
         return self._consume_service
 
@@ -95,20 +95,17 @@ class DefaultMQPushConsumerImpl:
 
     @property
     def group(self) -> str:
-        """The consumer group."""
+        """Return the consumer group."""
         return self._group
 
     def subscribed_topics(self) -> Iterable[str]:
-        """See ``MQConsumerInner``."""
         return tuple(self.rebalance.subscriptions)
 
     def subscribe_queues_changed(self, topic: str, queues: tuple[MessageQueue, ...]) -> None:
-        """See ``MQConsumerInner``."""
         if topic in self.rebalance.subscriptions:
             self.rebalance.topic_subscribe_info[topic] = queues
 
     def consumer_data(self) -> ConsumerData:
-        """See ``MQConsumerInner``."""
         return ConsumerData(
             group_name=self._group,
             consume_type=ConsumeType.CONSUME_PASSIVELY,
@@ -118,26 +115,24 @@ class DefaultMQPushConsumerImpl:
         )
 
     def heartbeat_sent(self, consumer_data: ConsumerData) -> None:
-        """See ``MQConsumerInner``."""
         self.rebalance.subscriptions_at_brokers = {data.topic: data for data in consumer_data.subscriptions}
 
     async def do_rebalance(self) -> None:
-        """See ``MQConsumerInner``.
+        """Rebalance even while the consumer is suspended, unlike RocketMQ.
 
-        Also while the consumer is suspended, which RocketMQ leaves out: it holds queues then that belong to others, and
-        a reset passes by a queue that it does not take over again.
+        There a suspended consumer keeps queues that belong to others, and a reset skips a queue that it does not take
+        over again.
         """
         if self.is_started:
             await self.rebalance.do_rebalance()
 
     async def persist_consumer_offsets(self) -> None:
-        """See ``MQConsumerInner``."""
         await self.offset_store.persist_all(tuple(self.rebalance.process_queue_table))
 
     # --- pulling ---------------------------------------------------------------------------------------------------
 
     async def pull_message(self, request: PullRequest) -> None:
-        """Begin one pull, unless something speaks against it; then try again a little later."""
+        """Start one pull, unless something prevents it; then try again a little later."""
         process_queue = request.process_queue
         await step("checks whether the queue was dropped before pulling")
         if process_queue.dropped:
@@ -161,7 +156,7 @@ class DefaultMQPushConsumerImpl:
         )
 
     def _delay_before_pull(self, request: PullRequest) -> int | None:
-        """How long to wait because of pausing, flow control, or a queue that is not locked; None: pull now."""
+        """Return how long to wait because of pausing, flow control, or a queue that is not locked; None: pull now."""
         config = self._config
         if self.paused:
             return config.pull_delay_when_suspended_ms
@@ -172,7 +167,7 @@ class DefaultMQPushConsumerImpl:
         return None
 
     def _is_full(self, request: PullRequest) -> bool:
-        """Flow control: so much waits here that pulling more would only fill memory."""
+        """Check flow control: pulling more messages than wait here would only fill memory."""
         process_queue = request.process_queue
         reason = self.flow_control.check(process_queue, is_orderly=self.consume_service.is_orderly)
         if reason is None:
@@ -191,7 +186,7 @@ class DefaultMQPushConsumerImpl:
         return True
 
     async def _pull(self, request: PullRequest, subscription: SubscriptionData) -> None:
-        """Pull once and hand the request on, whatever happens: a lost request is a queue nobody consumes."""
+        """Pull once and pass the request on in every case: a lost request would mean a queue that is never consumed."""
         started_us = self._instance.runtime.clock.monotonic_us()
         if self.consume_service.is_orderly and not await self._begin_where_the_last_owner_ended(request):
             return
@@ -221,11 +216,11 @@ class DefaultMQPushConsumerImpl:
         await self._take(request, result)
 
     async def _begin_where_the_last_owner_ended(self, request: PullRequest) -> bool:
-        """Read the stored offset once more, now that the queue is locked and nobody else makes progress.
+        """Read the stored offset again, now that the queue is locked and no other member makes progress.
 
-        Between the rebalance and the lock the former owner may have stored another one. Where none is stored, the
-        start found at the rebalance stands: RocketMQ works it out again, and with CONSUME_FROM_LAST_OFFSET skips what
-        came in between. Returns False when it cannot be read; the pull is tried again.
+        Between the rebalance and the lock the former owner may have stored another one. If none is stored, the start
+        determined at the rebalance is kept: RocketMQ determines it again, and with CONSUME_FROM_LAST_OFFSET skips
+        messages that arrived in between. Returns False if it cannot be read; the pull is tried again.
         """
         if request.previously_locked:
             return True
@@ -252,7 +247,8 @@ class DefaultMQPushConsumerImpl:
             delay_ms = self._config.pull_delay_when_broker_flow_control_ms
         request.failures += 1
         if isinstance(error, MQClientError):
-            # A broker that is down fails each of its queues every second: say so when it begins, and now and then.
+            # A broker that is down fails each of its queues every second: log it at the beginning, and occasionally
+            # after that.
             level = logging.WARNING if request.failures % FAILURES_PER_WARNING == 1 else logging.DEBUG
             _log.log(level, "group %s: %s; try %d comes in %d ms", self._group, error, request.failures + 1, delay_ms)
         else:
@@ -260,7 +256,7 @@ class DefaultMQPushConsumerImpl:
         self.pull_message_service.execute_pull_request_later(request, delay_ms)
 
     async def _take(self, request: PullRequest, result: PullResult) -> None:
-        """Put what came into the process queue, and go on pulling after it."""
+        """Put the received messages into the process queue, and continue to pull after them."""
         request.next_offset = result.next_begin_offset
         request.failures = 0
         if result.status is PullStatus.OFFSET_ILLEGAL:
@@ -283,17 +279,17 @@ class DefaultMQPushConsumerImpl:
             self.pull_message_service.execute_pull_request_immediately(request)
 
     async def _correct_offset_of_unwanted_messages(self, request: PullRequest) -> None:
-        """Nothing waits here, and up to the next offset nothing is wanted: that is progress too.
+        """Count an empty range as progress: nothing waits here, and nothing up to the next offset matches.
 
-        Not for a queue that was given up while its pull was on the way, which may be 15 s: RocketMQ then notes an old
-        offset over that of a reset.
+        Not for a queue that was released while its pull was in flight, which may take 15 s: RocketMQ then overwrites
+        the offset of a reset with an old one.
         """
         await step("checks whether messages wait")
         if request.process_queue.msg_count == 0 and not request.process_queue.dropped:
             self.offset_store.update_offset(request.message_queue, request.next_offset, increase_only=True)
 
     async def _offset_moved(self, request: PullRequest, result: PullResult) -> None:
-        """The broker does not have our offset (any more): give the queue up and begin at what it says."""
+        """Release the queue and begin at the broker's offset, because the broker does not have the requested one."""
         if request.process_queue.dropped:
             return
         _log.warning(
@@ -307,10 +303,10 @@ class DefaultMQPushConsumerImpl:
         )
         await step("marks the process queue dropped")
         request.process_queue.drop()
-        # Listeners that still run get the time to end, so that none notes an old offset over the new one.
+        # Running listeners get time to end, so that none stores an old offset over the new one.
         await asyncio.sleep(self._config.offset_moved_delay_ms / 1000)
         if self.rebalance.process_queue_table.get(request.message_queue) is not request.process_queue:
-            return  # it has moved to another member meanwhile, or was taken over again
+            return  # it has moved to another member meanwhile, or was acquired again
         self.offset_store.update_offset(request.message_queue, request.next_offset, increase_only=False)
         await self.offset_store.persist(request.message_queue)
         await self.rebalance.remove_process_queue(request.message_queue)
@@ -319,7 +315,7 @@ class DefaultMQPushConsumerImpl:
     # --- at the start ----------------------------------------------------------------------------------------------
 
     async def check_subscriptions_at_broker(self) -> None:
-        """Have a broker compile every expression that is not a tag expression. Raises :class:`MQClientError`."""
+        """Have a broker compile every expression other than tags. Raises :class:`MQClientError`."""
         for topic, subscription in list(self.rebalance.subscriptions.items()):
             if subscription.expression_type == ExpressionType.TAG:
                 continue

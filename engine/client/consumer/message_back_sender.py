@@ -1,4 +1,6 @@
-"""Gives messages back that could not be consumed (RocketMQ: ``DefaultMQPushConsumerImpl.sendMessageBack``)."""
+"""The sender that returns messages that could not be consumed (RocketMQ:
+``DefaultMQPushConsumerImpl.sendMessageBack``).
+"""
 
 from __future__ import annotations
 
@@ -29,11 +31,11 @@ _log = logging.getLogger("glassmq.client")
 
 #: The delay level of the first redelivery; each further one waits a level longer.
 FIRST_RETRY_DELAY_LEVEL = 3
-#: The delay level that means: no retry, a dead letter at once.
+#: The delay level that means: no retry, but a dead letter immediately.
 NEVER_AGAIN = -1
-#: Of every inner producer.
+#: The name of every inner producer.
 _PRODUCER_CONFIG = ProducerConfig()
-#: What this client alone has written into the message, and what must not be stored with the copy.
+#: Properties that only this client has written into the message, and that must not be stored with the copy.
 _NOT_CARRIED_OVER = (
     PROPERTY_CONSUME_START_TIME,
     PROPERTY_MIN_OFFSET,
@@ -43,7 +45,7 @@ _NOT_CARRIED_OVER = (
 
 
 class MessageBackSender:
-    """Asks the broker that has the message to deliver it again; if that fails, sends a copy to the retry topic.
+    """A sender that asks the message's broker to redeliver it; if that fails, it sends a copy to the retry topic.
 
     :param max_reconsume_times: beyond it the message goes to the dead-letter topic.
     """
@@ -52,14 +54,14 @@ class MessageBackSender:
         self._instance = instance
         self._group = group
         self._max_reconsume_times = max_reconsume_times
-        #: Sends the copies (RocketMQ: the instance's ``defaultMQProducer``).
+        #: The producer that sends the copies (RocketMQ: the instance's ``defaultMQProducer``).
         self.inner_producer = DefaultMQProducerImpl(instance, CLIENT_INNER_PRODUCER_GROUP, _PRODUCER_CONFIG)
 
     async def send_back(self, message: MessageExt, delay_level: int) -> None:
-        """Raises :class:`MQClientError` when neither way succeeded.
+        """Send a message back. Raises :class:`MQClientError` if neither way succeeded.
 
-        When the broker took the message back but its answer was lost, the copy makes it two. A message that cannot be
-        read becomes a dead letter at once: a retry brings the same bytes, and a copy cannot be made of it.
+        If the broker accepted the message but its reply was lost, the copy is a duplicate. An unreadable message
+        becomes a dead letter immediately: a retry would have the same bytes, and it cannot be copied.
         """
         if message.unreadable is not None:
             await self._give_up_unreadable(message)
@@ -73,9 +75,9 @@ class MessageBackSender:
             await self._send_copy(message, message.reconsume_times + 1)
 
     async def send_exhausted(self, message: MessageExt) -> None:
-        """Have a message put aside that an orderly listener has failed to consume too often.
+        """Move a message to the dead-letter topic that an orderly listener has failed to consume too often.
 
-        A copy goes to the retry topic; with so many deliveries in its header the broker stores it in the dead-letter
+        A copy goes to the retry topic; because of the deliveries in its header the broker stores it in the dead-letter
         topic instead (RocketMQ: ``ConsumeMessageOrderlyService.sendMessageBack``). Raises :class:`MQClientError`.
         """
         if message.unreadable is not None:
@@ -94,7 +96,7 @@ class MessageBackSender:
             except MQBrokerError as error:
                 if message.topic or error.code != ResponseCode.SYSTEM_ERROR:
                     raise
-                refusal = str(error)  # the broker cannot make out more of it than we can
+                refusal = str(error)  # the broker cannot read it any better than this client
         _log.error(
             "group %s passes over queue %d offset %d of %s, which is in no dead-letter topic: %s",
             self._group,

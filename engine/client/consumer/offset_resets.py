@@ -1,10 +1,10 @@
-"""The offset resets that a push consumer has under way (RocketMQ: ``MQClientInstance.resetOffset``).
+"""The offset resets in progress of a push consumer (RocketMQ: ``MQClientInstance.resetOffset``).
 
 Every broker of a topic sends a reset of its own queues, and an operator may ask for the next one before that is over.
-So each queue waits by itself: the first reset drops it, and 10 s later it begins where the newest reset says. Nothing
-else is paused: other queues go on, and a suspended consumer stays suspended.
+So each queue waits separately: the first reset drops it, and 10 s later it begins at the offset of the newest reset.
+Nothing else is paused: other queues continue, and a suspended consumer stays suspended.
 
-RocketMQ suspends the whole consumer, does one reset after the other, and at the end resumes even a consumer that its
+RocketMQ suspends the whole consumer, processes one reset after the other, and finally resumes even a consumer that its
 user has suspended.
 """
 
@@ -21,13 +21,15 @@ from engine.runtime.step import step
 
 _log = logging.getLogger("glassmq.client")
 
-#: MQClientInstance.resetOffset: time for running listeners to end before a queue begins again.
+#: MQClientInstance.resetOffset: the time for running listeners to end before a queue begins again.
 RESET_OFFSET_WAIT_MS = 10_000
 
 
 class OffsetResets:
-    """:ivar pending: queue -> where it will begin. Each queue is in the hands of the call of :meth:`reset` that added
-    it; later calls only change its offset.
+    """The offset resets of one consumer.
+
+    :ivar pending: queue -> its new offset. The call of :meth:`reset` that added a queue processes it; later calls only
+        change its offset.
     """
 
     def __init__(self, rebalance: RebalanceImpl, offset_store: OffsetStore) -> None:
@@ -36,7 +38,7 @@ class OffsetResets:
         self.pending: dict[MessageQueue, int] = {}
 
     async def reset(self, topic: str, offsets: Mapping[MessageQueue, int]) -> None:
-        """Drop the queues of ``topic``, give their listeners time to end, and let the queues begin at ``offsets``."""
+        """Drop the queues of ``topic``, wait for their listeners to end, and restart the queues at ``offsets``."""
         wanted = {queue: offset for queue, offset in offsets.items() if queue.topic == topic}
         mine = [queue for queue in wanted if queue not in self.pending]
         self.pending.update(wanted)
@@ -50,7 +52,7 @@ class OffsetResets:
             await asyncio.sleep(RESET_OFFSET_WAIT_MS / 1_000)
             while mine:
                 queue = mine.pop()
-                # Again: the queue may have become ours meanwhile, or have moved away and come back.
+                # Again: the queue may have been assigned to this member meanwhile, or have moved away and come back.
                 self._drop(queue)
                 offset = self.pending.pop(queue)
                 _log.info("group %s: %s begins at offset %d", group, queue, offset)
@@ -61,10 +63,10 @@ class OffsetResets:
         self._rebalance.instance.rebalance_immediately()
 
     def _drop(self, queue: MessageQueue) -> None:
-        """Consume nothing more of a queue that is ours, and note its new offset.
+        """Stop consuming a queue of this member, and set its new offset.
 
-        Both together: nobody notes another offset for a dropped queue, and if it moves to another member before the
-        wait is over, that member begins at the new offset too.
+        Both happen together: no other offset is set for a dropped queue, and if it moves to another member before the
+        wait is over, that member begins at the new offset, too.
         """
         process_queue, offset = self._rebalance.process_queue_table.get(queue), self.pending.get(queue)
         if process_queue is not None and offset is not None:

@@ -1,6 +1,6 @@
-"""Switches off, one by one, what keeps the messages of a queue in order. RocketMQ has no such thing.
+"""Switches for each mechanism that keeps the messages of a queue in order. RocketMQ has no such switches.
 
-For lessons and for the search: what breaks without it? The broker's lock has its switch at the broker
+They show lessons and the search what breaks without a mechanism. The broker's lock has its switch at the broker
 (:class:`~engine.broker.tables.rebalance_lock_manager.RebalanceLockManager`).
 """
 
@@ -13,14 +13,14 @@ if TYPE_CHECKING:
 
 
 class OrderlySwitches:
-    """Of one push consumer. May be used before its start and while it runs."""
+    """The switches of one push consumer. They may be used before its start and while it runs."""
 
     def __init__(self, consumer: DefaultMQPushConsumerImpl) -> None:
         self._consumer = consumer
 
     @property
     def message_queue_lock(self) -> bool:
-        """Only one worker turns to a queue at a time."""
+        """Return whether only one worker consumes a queue at a time."""
         return self._consumer.message_queue_lock.enabled
 
     @message_queue_lock.setter
@@ -29,7 +29,7 @@ class OrderlySwitches:
 
     @property
     def consume_lock(self) -> bool:
-        """A queue is not given away during a listener call."""
+        """Return whether a queue cannot be released during a listener call."""
         return self._consumer.rebalance.consume_lock_enabled
 
     @consume_lock.setter
@@ -38,7 +38,7 @@ class OrderlySwitches:
 
     @property
     def consuming_flag(self) -> bool:
-        """Only the first pull after a pause submits a consume request. Off: every pull submits one."""
+        """Return whether only the first pull after a pause submits a consume request. Off: every pull submits one."""
         return not self._consumer.dispatch_per_pull
 
     @consuming_flag.setter

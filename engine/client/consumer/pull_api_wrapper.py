@@ -1,4 +1,4 @@
-"""Sends one pull and reads what comes back (RocketMQ: ``PullAPIWrapper``)."""
+"""The sender of pulls, which also reads their replies (RocketMQ: ``PullAPIWrapper``)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SQL92_BROKER_VERSION = 232
 
 
 class PullApiWrapper:
-    """Remembers from which broker (master or slave) each queue is best pulled.
+    """A wrapper that remembers from which broker (master or slave) each queue should be pulled.
 
     :param group: the consumer group.
     """
@@ -52,11 +52,11 @@ class PullApiWrapper:
     ) -> PullResult:
         """Pull once.
 
-        :param commit_offset: stored by the broker on the way as the group's progress; None: nothing to store.
-        :param suspend_ms: how long the broker may wait for a message; None: it answers at once.
+        :param commit_offset: the group's progress, which the broker stores with the pull; None: nothing to store.
+        :param suspend_ms: how long the broker may wait for a message; None: it answers immediately.
         :param post_subscription: send the expression along; else the broker uses the last heartbeat's.
 
-        Raises :class:`MQClientError`; with code FLOW_CONTROL when the broker wants to be left alone for a moment.
+        Raises :class:`MQClientError`; with code FLOW_CONTROL if the broker requests a pause.
         """
         address, is_slave = await self._address(queue)
         if subscription.expression_type != ExpressionType.TAG:
@@ -68,7 +68,7 @@ class PullApiWrapper:
             queue_offset=offset,
             max_msg_nums=max_messages,
             sys_flag=pull_system_flag(
-                # A slave takes no progress: only the master stores it.
+                # Do not send the progress to a slave: only the master stores it.
                 commit_offset=commit_offset is not None and not is_slave,
                 suspend=suspend_ms is not None,
                 subscription=post_subscription,
@@ -111,7 +111,7 @@ class PullApiWrapper:
         if status is PullStatus.FOUND:
             messages = _decode(reply.body, queue, range(offset, next_begin_offset))
             if sum(message.store_size for message in messages) < len(reply.body):
-                next_begin_offset = messages[-1].queue_offset + 1  # the rest is pulled again
+                next_begin_offset = messages[-1].queue_offset + 1  # the remaining messages are pulled again
         wanted = [message for message in messages if subscription.matches_tag(message.tags) or not message.topic]
         for message in wanted:
             message.properties[PROPERTY_MIN_OFFSET] = str(header.min_offset)
@@ -133,12 +133,13 @@ class PullApiWrapper:
 
 
 def _decode(data: bytes, queue: MessageQueue, offsets: range) -> list[MessageExt]:
-    """The messages of a reply up to one whose place cannot be made out; if that is the first one, what there is of it.
+    """Decode the messages of a reply up to one with an invalid position; if that is the first, return its readable
+    parts.
 
-    A reply of 64 KiB may hold compressed bodies of 2 GiB: beyond what one message may have, the others are left for the
-    next pull.
+    A reply of 64 KiB may contain compressed bodies of 2 GiB: beyond the maximum of one message, the others are left for
+    the next pull.
 
-    :param offsets: where it may lie; a message that cannot be read may claim any place.
+    :param offsets: the valid queue offsets; an unreadable message may have any.
     """
     try:
         messages = decode_messages(data, decompress=True, bodies_max_bytes=DECOMPRESSED_MAX_BYTES)

@@ -1,4 +1,4 @@
-"""What a pull brought (RocketMQ: ``PullStatus``, ``PullResult``)."""
+"""The result of a pull (RocketMQ: ``PullStatus``, ``PullResult``)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from engine.protocol.response_code import ResponseCode
 
 
 class PullStatus(StrEnum):
-    """How a pull ended."""
+    """The outcomes of a pull."""
 
-    #: Messages came.
+    #: Messages were received.
     FOUND = "FOUND"
     #: There is nothing after the offset yet.
     NO_NEW_MSG = "NO_NEW_MSG"
-    #: There are messages, but none that the subscription wants.
+    #: There are messages, but none that the subscription matches.
     NO_MATCHED_MSG = "NO_MATCHED_MSG"
-    #: The offset is before the first or far behind the last message.
+    #: The offset is before the first or far past the last message.
     OFFSET_ILLEGAL = "OFFSET_ILLEGAL"
 
 
@@ -33,12 +33,12 @@ STATUS_OF_CODE: dict[int, PullStatus] = {
 
 @dataclass(frozen=True, slots=True)
 class PullResult:
-    """The messages, and where to pull next.
+    """The messages, and the offset to pull from next.
 
     ``min_offset`` is the queue's oldest message, ``max_offset`` one after its newest. With FOUND the list may still be
-    empty: the broker compares hash codes of tags, the client the tags themselves. ``unwanted_count`` messages came and
-    were dropped here, because their tag only has the hash code of one that is wanted. ``unreadable`` messages could not
-    be decoded, as each says itself; the others are not held up by them.
+    empty: the broker compares hash codes of tags, the client the tags themselves. ``unwanted_count`` messages were
+    dropped here, because their tag only shares the hash code of a subscribed one. ``unreadable`` messages could not be
+    decoded, and contain the reason; they do not block the others.
     """
 
     status: PullStatus

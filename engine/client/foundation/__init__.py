@@ -1,1 +1,1 @@
-"""What every part of the client stands on: settings, errors, states, the tree of offsets, workers."""
+"""Shared foundations of the client: settings, errors, states, the tree of offsets, workers."""

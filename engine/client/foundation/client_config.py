@@ -19,17 +19,17 @@ DEFAULT_INSTANCE_NAME = "DEFAULT"
 class ClientConfig:
     """Settings of one client instance; durations in milliseconds.
 
-    :param name_server_addresses: ``"host:port"`` of every name server; all know the same, one is asked.
-    :param instance_name: tells clients of one process apart; ``"DEFAULT"`` becomes process id + a random number, as
-        RocketMQ does since 4.9, so that every producer and consumer is a client instance of its own. A broadcasting
-        consumer keeps ``"DEFAULT"``. A second client of one group with one name in one process is refused.
-    :param client_ip: how this machine calls itself in the client id; default: the runtime's address.
+    :param name_server_addresses: ``"host:port"`` of every name server; all have the same data, so only one is used.
+    :param instance_name: distinguishes clients of one process; ``"DEFAULT"`` becomes process id + a random number, as
+        in RocketMQ since 4.9, so that every producer and consumer is its own client instance. A broadcasting consumer
+        keeps ``"DEFAULT"``. A second client in the process with the same group and name is refused.
+    :param client_ip: the IP address in the client id; default: the runtime's address.
     :param unit_name: appended to the client id when set.
     :param poll_missing_route_interval_ms: how often to ask for the route of a subscribed topic that does not exist yet.
-        RocketMQ asks with the others, every 30 s: a consumer that starts before its topic, or the first retry of a new
-        group, waits for up to a minute. 0 does as RocketMQ does.
-    :param access_key: the account that requests are signed for, together with ``secret_key`` (RocketMQ:
-        ``AclClientRPCHook``); ``security_token`` is sent along and signed when given.
+        RocketMQ asks along with the others, every 30 s: a consumer that starts before its topic, or the first retry of
+        a new group, waits for up to a minute. 0 behaves like RocketMQ.
+    :param access_key: the account that signs requests, together with ``secret_key`` (RocketMQ: ``AclClientRPCHook``);
+        ``security_token`` is sent along and signed when given.
     :param tls: encrypts the connections of a client without a runtime of its own (RocketMQ: ``ClientConfig.useTLS``).
     """
 
@@ -70,7 +70,7 @@ _POSITIVE = (
 
 
 def parse_name_server_addresses(addresses: str | Iterable[str]) -> tuple[str, ...]:
-    """``"a:9876;b:9876"`` (RocketMQ's way of writing it) or a sequence of ``"host:port"``, as a tuple.
+    """Parse ``"a:9876;b:9876"`` (RocketMQ's notation) or a sequence of ``"host:port"`` to a tuple.
 
     Raises :class:`IllegalClientArgument` naming the part that is not ``host:port``.
     """
@@ -86,10 +86,10 @@ def parse_name_server_addresses(addresses: str | Iterable[str]) -> tuple[str, ..
 
 
 def build_client_id(runtime: Runtime, config: ClientConfig, *, unique: bool) -> str:
-    """``ip@instance`` or ``ip@instance@unit``, the name by which brokers know this client.
+    """Return the client id ``ip@instance`` or ``ip@instance@unit``, by which brokers identify this client.
 
-    With ``unique`` the default instance name becomes the process id and a random number, in whose place RocketMQ has
-    ``System.nanoTime()``. A broadcasting consumer keeps ``DEFAULT``: its local offsets are found again by this name.
+    With ``unique`` the default instance name becomes the process id and a random number (RocketMQ:
+    ``System.nanoTime()``). A broadcasting consumer keeps ``DEFAULT``, because its local offsets are found by this name.
     """
     instance_name = config.instance_name
     if unique and instance_name == DEFAULT_INSTANCE_NAME:

@@ -1,4 +1,4 @@
-"""Sorts the keyword arguments of a client into its settings classes, so that users need not know which is where."""
+"""The assignment of a client's keyword arguments to its settings classes, so that users need not know the classes."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from engine.runtime.port import Runtime
 
 _Config = TypeVar("_Config")
 
-#: Where a name server listens when nothing else is said.
+#: The default port of a name server.
 DEFAULT_NAME_SERVER_ADDRESS = "127.0.0.1:9876"
 
 
 def check_first_arguments(client: str, runtime: Runtime | None, group: str, settings: Mapping[str, Any]) -> None:
-    """Raise :class:`IllegalClientArgument` for a group without a legal name, or given in place of the runtime; and for
-    ``tls`` beside a runtime, whose connections are what they are.
+    """Raise :class:`IllegalClientArgument` for an illegal group name, a group in place of the runtime, or ``tls``
+    together with a runtime, which has its own encryption.
     """
     if isinstance(runtime, str):
         raise IllegalClientArgument(
@@ -42,7 +42,7 @@ def check_first_arguments(client: str, runtime: Runtime | None, group: str, sett
 def build_configs(
     name_server_addresses: str | tuple[str, ...] | list[str], own: type[_Config], settings: dict[str, Any]
 ) -> tuple[ClientConfig, _Config]:
-    """``settings`` as a :class:`ClientConfig` and an ``own``, by the names of their fields.
+    """Return ``settings`` as a :class:`ClientConfig` and an ``own``, by the names of their fields.
 
     Raises :class:`IllegalClientArgument` naming an unknown setting and the likely one.
     """
@@ -62,5 +62,5 @@ def build_configs(
 
 @cache
 def _field_names(config: type) -> tuple[str, ...]:
-    """Kept: a lab makes the same clients thousands of times."""
+    """Return the names of the settings. Cached, because a lab creates the same clients thousands of times."""
     return tuple(field.name for field in dataclasses.fields(config) if field.name != "name_server_addresses")

@@ -1,6 +1,6 @@
 """The workers that call listeners (RocketMQ: the ``consumeExecutor`` of a consume service).
 
-Waiting requests are bounded by the flow control of pulling: so many messages per owned queue.
+Waiting requests are bounded by the flow control of pulling, which limits the messages per owned queue.
 """
 
 from __future__ import annotations
@@ -25,16 +25,17 @@ class _AboutAQueue(Protocol):
     def message_queue(self) -> MessageQueue: ...
 
 
-#: A wish that a worker turn to a queue.
+#: A request for a worker to consume a queue.
 Request = TypeVar("Request", bound=_AboutAQueue)
 
 
 class ConsumeWorkers(Generic[Request]):
-    """:param run: does one request; an exception of it is logged.
+    """The workers of one consumer.
 
+    :param run: processes one request; an exception is logged.
     :ivar background: further tasks of the service; they end with the workers.
-    :ivar is_stopping: nothing new is begun any more.
-    :ivar size: how many workers there shall be.
+    :ivar is_stopping: no new requests are started.
+    :ivar size: the number of workers.
     """
 
     def __init__(self, group: str, run: Callable[[Request], Awaitable[None]]) -> None:
@@ -48,7 +49,7 @@ class ConsumeWorkers(Generic[Request]):
         self.is_stopping = False
 
     def resize(self, count: int) -> None:
-        """Let there be ``count`` workers from now on; what surplus ones have in hand they finish first."""
+        """Change the number of workers to ``count``; surplus workers finish their current request first."""
         self.size = count
         while len(self._workers) < count:
             number = self._workers_made
@@ -58,18 +59,20 @@ class ConsumeWorkers(Generic[Request]):
             self._requests.put_nowait(None)  # wakes one that is idle
 
     def update_core_pool_size(self, count: int, thread_max: int) -> bool:
-        """``resize``, if ``count`` is at least 1 and less than ``thread_max``, which RocketMQ asks for; else False."""
+        """Call ``resize`` if ``count`` is at least 1 and less than ``thread_max``, as RocketMQ requires; else return
+        False.
+        """
         if not 0 < count <= min(CORE_POOL_SIZE_MAX, thread_max - 1):
             return False
         self.resize(count)
         return True
 
     def submit(self, request: Request) -> None:
-        """Have the next free worker do it."""
+        """Have the next free worker process ``request``."""
         self._requests.put_nowait(request)
 
     def submit_later(self, request: Request, delay_ms: int) -> None:
-        """The same after ``delay_ms``."""
+        """Submit ``request`` after ``delay_ms``."""
         asyncio.get_running_loop().call_later(delay_ms / 1000, self.submit, request)
 
     async def _work(self, number: int) -> None:
@@ -85,14 +88,14 @@ class ConsumeWorkers(Generic[Request]):
                 _log.exception("group %s: a consume request of %s failed", self._group, request.message_queue)
 
     def _may_leave(self, number: int) -> bool:
-        """Whether worker ``number`` is one too many; then it is counted no more."""
+        """Return whether worker ``number`` is surplus; then it is no longer counted."""
         if self.is_stopping or len(self._workers) <= self.size:
             return False
         del self._workers[number]
         return True
 
     async def shutdown(self, await_termination_ms: int) -> None:
-        """Begin nothing new and wait at most that long for what runs."""
+        """Start no new requests and wait at most that long for running ones."""
         self.is_stopping = True
         for _ in self._workers:
             self._requests.put_nowait(None)
@@ -111,6 +114,6 @@ class ConsumeWorkers(Generic[Request]):
 
 
 def is_being_cancelled() -> bool:
-    """Whether a CancelledError is meant for this worker: a listener may bring one of its own, from within."""
+    """Return whether a CancelledError is meant for this worker: a listener may raise one itself."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0

@@ -1,4 +1,4 @@
-"""The runtime of a client whose user gave none: the live one, with RocketMQ's folder for broadcast offsets."""
+"""The runtime of a client whose user passed none: a live one, with RocketMQ's folder for broadcast offsets."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from pathlib import Path
 from engine.client.foundation.client_config import ClientConfig
 from engine.runtime.live.live_runtime import LiveRuntime
 
-#: Below the home directory; RocketMQ: ``rocketmq.client.localOffsetStoreDir``.
+#: The folder below the home directory; RocketMQ: ``rocketmq.client.localOffsetStoreDir``.
 LOCAL_OFFSET_FOLDER = ".rocketmq_offsets"
 
 
 def make_default_runtime(config: ClientConfig, *, keeps_files: bool) -> LiveRuntime:
-    """A live runtime that encrypts as ``config`` says. With ``keeps_files`` its disk is ``~/.rocketmq_offsets``.
+    """Create a live runtime with the encryption of ``config``. With ``keeps_files`` its disk is
+    ``~/.rocketmq_offsets``.
 
-    Raises ``TlsUnusable`` for certificates that cannot be used.
+    Raises ``TlsUnusable`` for unusable certificates.
     """
     folder = Path.home() / LOCAL_OFFSET_FOLDER if keeps_files else None
     return LiveRuntime("client", folder, client_tls=config.tls)

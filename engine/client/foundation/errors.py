@@ -1,8 +1,8 @@
-"""What can go wrong for the user of a client (RocketMQ: ``MQClientException``, ``MQBrokerException``).
+"""Errors for users of a client (RocketMQ: ``MQClientException``, ``MQBrokerException``).
 
 Every error says in :attr:`MQClientError.outcome_is_known` whether the operation certainly did not happen (True), or
-whether nobody can tell (False): after a timeout the message of a send may well be stored, and sending it again may
-store it twice.
+whether that is unknown (False): after a timeout the message of a send may be stored, and sending it again may store it
+twice.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from engine.protocol.response_code import ResponseCode, outcome_is_known
 
 
 class MQClientError(Exception):
-    """Base of all errors that a client raises. The text names what was wrong and what would be right."""
+    """Base of all errors that a client raises. The text names what was wrong and what is allowed."""
 
     #: True: the operation had no effect. False: it may have had one.
     outcome_is_known: bool = True
 
 
 class ClientNotRunning(MQClientError):
-    """The client was not started yet, or is shut down already. What was under way then may have happened."""
+    """The client is not started yet, or is already shut down. Operations in progress then may have taken effect."""
 
     def __init__(self, text: str, *, outcome_is_known: bool = True) -> None:
         super().__init__(text)
@@ -30,7 +30,7 @@ class IllegalClientArgument(MQClientError, ValueError):
 
 
 class DuplicateClient(MQClientError):
-    """A client of the same group and the same client id runs in this process already."""
+    """A client with the same group and the same client id already runs in this process."""
 
 
 class NoRoute(MQClientError):
@@ -38,7 +38,7 @@ class NoRoute(MQClientError):
 
 
 class OrderTopicConfUnusable(MQClientError):
-    """What the name servers were given under ORDER_TOPIC_CONFIG for a topic says not which queues it has."""
+    """The ORDER_TOPIC_CONFIG of a topic at the name servers does not define its queues."""
 
     def __init__(self, topic: str, configuration: str, why: str) -> None:
         super().__init__(
@@ -66,14 +66,14 @@ class TooManyPendingRequests(MQClientError):
 class RequestTimedOut(MQClientError):
     """The request was sent, but no reply came in time (RocketMQ: ``RequestTimeoutException``).
 
-    Nobody can tell whether it was read, and the reply may still come: then nobody takes it.
+    It is unknown whether it was processed, and the reply may still arrive; then it is discarded.
     """
 
     outcome_is_known = False
 
 
 class RequestFailed(MQClientError):
-    """A request got no answer: the connection could not be made, was lost, or the time ran out."""
+    """A request got no reply: the connection could not be made, was lost, or the timeout expired."""
 
     def __init__(self, text: str, *, outcome_is_known: bool) -> None:
         super().__init__(text)
@@ -84,7 +84,7 @@ class MQBrokerError(MQClientError):
     """A broker or name server refused a request (RocketMQ: ``MQBrokerException``).
 
     :ivar code: the response code, a :class:`ResponseCode` where it is one of RocketMQ 4.9's.
-    :ivar remark: the server's own words, or an empty string.
+    :ivar remark: the server's explanation, or an empty string.
     :ivar address: ``"ip:port"`` of the server.
     """
 
@@ -106,9 +106,9 @@ class OffsetNotFound(MQBrokerError):
 
 
 class SendFailed(MQClientError):
-    """A send was tried as often as allowed and never succeeded.
+    """A send was tried the maximum number of times and never succeeded.
 
-    :ivar attempts: for each try the broker's name and what went wrong.
+    :ivar attempts: the broker's name and the error of each attempt.
     """
 
     def __init__(self, text: str, attempts: tuple[tuple[str, MQClientError], ...]) -> None:

@@ -4,13 +4,13 @@ A red-black tree is a binary search tree whose nodes are red or black, such that
 
 1. the root is black, and so is every missing child (:attr:`RedBlackTree.nil` stands for all of them);
 2. a red node has two black children;
-3. every way from a node down to a missing child passes the same number of black nodes.
+3. every path from a node down to a missing child has the same number of black nodes.
 
-Hence no way down is more than twice as long as another, and finding, inserting and deleting take O(log n) steps.
-An insertion colours the new node red, which can only break rule 2; a deletion may take a black node out of a way,
-which breaks rule 3. Both are repaired by recolouring on the way up and by at most three rotations. This is the
-algorithm of Cormen, Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter 13, without shortcuts: the
-page draws the very nodes that the engine holds, and a node stays the same object while its key is in the tree.
+Hence no path down is more than twice as long as another, and finding, inserting and deleting take O(log n) steps. An
+insertion colours the new node red, which can only break rule 2; a deletion may remove a black node from a path, which
+breaks rule 3. Both are repaired by recolouring on the way up and by at most three rotations. This is the algorithm of
+Cormen, Leiserson, Rivest and Stein, "Introduction to Algorithms", chapter 13, without shortcuts: the page draws the
+actual nodes of the engine, and a node stays the same object while its key is in the tree.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Color = Literal["red", "black"]
 
 
 class RedBlackNode(Generic[V]):
-    """One key with its value. ``left``, ``right`` and ``parent`` are the tree's ``nil`` where there is none."""
+    """A node with a key and its value. ``left``, ``right`` and ``parent`` are the tree's ``nil`` if absent."""
 
     __slots__ = ("color", "key", "left", "parent", "right", "value")
 
@@ -63,35 +63,35 @@ class RedBlackTree(Generic[V]):
         return self._find(key) is not self.nil
 
     def __iter__(self) -> Iterator[int]:
-        """Keys, ascending."""
+        """Yield the keys, ascending."""
         return (node.key for node in self.nodes())
 
     def nodes(self) -> Iterator[RedBlackNode[V]]:
-        """Nodes by ascending key."""
+        """Yield the nodes by ascending key."""
         node = self._minimum(self.root)
         while node is not self.nil:
             yield node
             node = self._successor(node)
 
     def items(self) -> Iterator[tuple[int, V]]:
-        """Keys with their values, ascending."""
+        """Yield the keys with their values, ascending."""
         return ((node.key, node.value) for node in self.nodes())
 
     def values(self) -> Iterator[V]:
-        """Values by ascending key."""
+        """Yield the values by ascending key."""
         return (node.value for node in self.nodes())
 
     def get(self, key: int) -> V | None:
-        """The value of ``key``, or None."""
+        """Return the value of ``key``, or None."""
         return self._value_of(self._find(key))
 
     def first_key(self) -> int | None:
-        """The smallest key, or None when the tree is empty."""
+        """Return the smallest key, or None if the tree is empty."""
         node = self._minimum(self.root)
         return None if node is self.nil else node.key
 
     def last_key(self) -> int | None:
-        """The greatest key, or None when the tree is empty."""
+        """Return the greatest key, or None if the tree is empty."""
         node = self.root
         if node is self.nil:
             return None
@@ -100,11 +100,11 @@ class RedBlackTree(Generic[V]):
         return node.key
 
     def first_value(self) -> V | None:
-        """The value of the smallest key, or None."""
+        """Return the value of the smallest key, or None."""
         return self._value_of(self._minimum(self.root))
 
     def ceiling(self, key: int) -> tuple[int, V] | None:
-        """The entry with the smallest key that is not smaller than ``key``."""
+        """Return the entry with the smallest key that is not smaller than ``key``."""
         best = self.nil
         node = self.root
         while node is not self.nil:
@@ -117,7 +117,7 @@ class RedBlackTree(Generic[V]):
     # --- changing --------------------------------------------------------------------------------------------------
 
     def put(self, key: int, value: V) -> V | None:
-        """Set the value of ``key``. Returns what it replaces, or None when the key is new."""
+        """Set the value of ``key``. Return the replaced value, or None if the key is new."""
         parent = self.nil
         node = self.root
         while node is not self.nil:
@@ -130,7 +130,7 @@ class RedBlackTree(Generic[V]):
         return None
 
     def remove(self, key: int) -> V | None:
-        """Take ``key`` out. Returns its value, or None when it was not there."""
+        """Remove ``key``. Return its value, or None if it was absent."""
         node = self._find(key)
         if node is self.nil:
             return None
@@ -138,7 +138,7 @@ class RedBlackTree(Generic[V]):
         return node.value
 
     def poll_first(self) -> tuple[int, V] | None:
-        """Take the entry with the smallest key out and return it; None when the tree is empty."""
+        """Remove the entry with the smallest key and return it; None if the tree is empty."""
         node = self._minimum(self.root)
         if node is self.nil:
             return None
@@ -146,7 +146,7 @@ class RedBlackTree(Generic[V]):
         return node.key, node.value
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove everything."""
         self.root = self.nil
         self._size = 0
 
@@ -231,13 +231,13 @@ class RedBlackTree(Generic[V]):
         self._repair_after_insert(node)
 
     def _repair_after_insert(self, node: RedBlackNode[V]) -> None:
-        """``node`` is red; while its parent is red too, rule 2 is broken exactly there."""
+        """Repair rule 2, which is broken exactly where ``node`` and its parent are both red."""
         while node.parent.color == "red":
             parent = node.parent
             grandparent = parent.parent
             parent_is_left = parent is grandparent.left
             uncle = grandparent.right if parent_is_left else grandparent.left
-            if uncle.color == "red":  # push the blackness of the grandparent down; go on above it
+            if uncle.color == "red":  # push the blackness of the grandparent down; continue above it
                 parent.color = uncle.color = "black"
                 grandparent.color = "red"
                 node = grandparent
@@ -287,13 +287,13 @@ class RedBlackTree(Generic[V]):
             self._repair_after_delete(child)
 
     def _repair_after_delete(self, node: RedBlackNode[V]) -> None:
-        """Every way through ``node`` lacks one black node: find one to give, or pass the lack upward."""
+        """Repair the paths through ``node``, which lack one black node: add one, or pass the deficit to the parent."""
         while node is not self.root and node.color == "black":
             node = self._repair_on_the_left(node) if node is node.parent.left else self._repair_on_the_right(node)
         node.color = "black"
 
     def _repair_on_the_left(self, node: RedBlackNode[V]) -> RedBlackNode[V]:
-        """One round for a left child that lacks a black node. Returns where to go on (the root: done)."""
+        """Run one round for a left child that lacks a black node. Return where to continue (the root: done)."""
         parent = node.parent
         sibling = parent.right
         if sibling.color == "red":  # make the sibling black without changing any count
@@ -301,7 +301,7 @@ class RedBlackTree(Generic[V]):
             self._rotate_left(parent)
             sibling = parent.right
         if sibling.left.color == "black" and sibling.right.color == "black":
-            sibling.color = "red"  # now both sides lack one: the lack is the parent's
+            sibling.color = "red"  # now both sides lack one: the deficit is the parent's
             return parent
         if sibling.right.color == "black":  # the red nephew must be the outer one
             sibling.left.color, sibling.color = "black", "red"
@@ -312,7 +312,7 @@ class RedBlackTree(Generic[V]):
         return self.root
 
     def _repair_on_the_right(self, node: RedBlackNode[V]) -> RedBlackNode[V]:
-        """The mirror image of :meth:`_repair_on_the_left`."""
+        """Run the mirror image of :meth:`_repair_on_the_left`."""
         parent = node.parent
         sibling = parent.left
         if sibling.color == "red":

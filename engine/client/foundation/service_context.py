@@ -1,4 +1,6 @@
-"""``async with DefaultMQProducer(...) as producer``: start at the beginning, shut down at the end, whatever happens."""
+"""The context manager of clients (``async with DefaultMQProducer(...) as producer``), which starts and shuts
+them down.
+"""
 
 from __future__ import annotations
 
@@ -8,15 +10,15 @@ from typing import Self
 
 
 class ServiceContext(ABC):
-    """What producers and consumers have in common for their users. RocketMQ's are started and shut down by hand."""
+    """The common base of producers and consumers. RocketMQ's are started and shut down by hand."""
 
     @abstractmethod
     async def start(self) -> None:
-        """Begin."""
+        """Start the client."""
 
     @abstractmethod
     async def shutdown(self) -> None:
-        """End; a second call does nothing."""
+        """Shut the client down; a second call does nothing."""
 
     async def __aenter__(self) -> Self:
         await self.start()

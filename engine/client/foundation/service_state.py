@@ -1,4 +1,4 @@
-"""The life of a producer or consumer (RocketMQ: ``ServiceState``)."""
+"""The life cycle of a producer or consumer (RocketMQ: ``ServiceState``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.runtime.started_parts import Ending, PartsState, StartedParts, Start
 
 
 class ServiceState(StrEnum):
-    """Where in its life a client is."""
+    """The states of a client."""
 
     CREATE_JUST = "CREATE_JUST"
     RUNNING = "RUNNING"
@@ -19,7 +19,7 @@ class ServiceState(StrEnum):
     START_FAILED = "START_FAILED"
 
 
-#: As in RocketMQ, a start is taken for a failed one until it has succeeded.
+#: As in RocketMQ, a start counts as failed until it has succeeded.
 _STATES = {
     PartsState.NEW: ServiceState.CREATE_JUST,
     PartsState.STARTING: ServiceState.START_FAILED,
@@ -30,7 +30,7 @@ _STATES = {
 
 
 class ServiceLife:
-    """The life of one client, see :class:`~engine.runtime.started_parts.StartedParts`.
+    """The life cycle of one client, based on :class:`~engine.runtime.started_parts.StartedParts`.
 
     :param who: names the client in errors, e.g. ``"producer group orders"``.
     """
@@ -41,18 +41,18 @@ class ServiceLife:
 
     @property
     def state(self) -> ServiceState:
-        """RocketMQ's name for where it is."""
+        """Return RocketMQ's name of the state."""
         return _STATES[self._parts.state]
 
     def ends_with(self, ending: Ending) -> None:
-        """Have ``ending`` called when the client ends, or its start fails; before those that were named earlier."""
+        """Have ``ending`` called when the client ends, or its start fails; before those that were added earlier."""
         self._parts.add(ending)
 
     @asynccontextmanager
     async def starting(self) -> AsyncIterator[None]:
-        """Start inside: wholly or not at all.
+        """Run a start inside this context, completely or not at all.
 
-        Raises :class:`ClientNotRunning` for a second start, and when the client is shut down meanwhile.
+        Raises :class:`ClientNotRunning` for a second start, and if the client is shut down meanwhile.
         """
         try:
             async with self._parts.starting():
@@ -61,17 +61,17 @@ class ServiceLife:
             raise ClientNotRunning(str(refused)) from None
 
     async def end(self) -> None:
-        """End everything, in whatever state it is; see :meth:`StartedParts.end`."""
+        """End everything, in any state, as :meth:`StartedParts.end` does."""
         await self._parts.end()
 
     @property
     def is_starting(self) -> bool:
-        """True while its start is under way."""
+        """Return True while its start is in progress."""
         return self._parts.state is PartsState.STARTING
 
     @property
     def is_running(self) -> bool:
-        """True between a successful start and the shutdown."""
+        """Return True between a successful start and the shutdown."""
         return self._parts.state is PartsState.RUNNING
 
     def require_running(self) -> None:

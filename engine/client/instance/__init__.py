@@ -1,1 +1,1 @@
-"""One client process: its connections, its routes, its questions to brokers and name servers."""
+"""One client process: its connections, its routes, its requests to brokers and name servers."""

@@ -1,4 +1,4 @@
-"""What a client knows of topics and brokers (RocketMQ: the tables of ``MQClientInstance``)."""
+"""The routes and broker addresses that a client knows (RocketMQ: the tables of ``MQClientInstance``)."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from engine.protocol.response_code import ResponseCode
 
 _log = logging.getLogger("glassmq.client")
 
-#: Longer numbers are no numbers of queues.
+#: The maximum length of a queue count's text.
 _COUNT = re.compile("[0-9]{1,18}")
 
 
 def publish_queues(topic: str, route: TopicRouteData) -> tuple[MessageQueue, ...]:
-    """The queues that a producer may send to: writable ones whose master is up, sorted by broker.
+    """Return the queues that a producer may send to: writable ones whose master is up, sorted by broker.
 
     Raises :class:`OrderTopicConfUnusable`.
     """
@@ -31,7 +31,7 @@ def publish_queues(topic: str, route: TopicRouteData) -> tuple[MessageQueue, ...
         if not any(counts.get(data.broker_name) for data in route.broker_datas):
             known = ", ".join(sorted(data.broker_name for data in route.broker_datas)) or "none"
             raise OrderTopicConfUnusable(topic, route.order_topic_conf, f"it names no queue of its brokers: {known}")
-        # A globally fixed number of queues, whether their brokers are up or not.
+        # A globally fixed number of queues, regardless of which brokers are up.
         return tuple(MessageQueue(topic, name, queue_id) for name, count in counts.items() for queue_id in range(count))
     masters = {data.broker_name for data in route.broker_datas if data.master_address is not None}
     return tuple(
@@ -43,9 +43,9 @@ def publish_queues(topic: str, route: TopicRouteData) -> tuple[MessageQueue, ...
 
 
 def _read_order_topic_conf(topic: str, order_topic_conf: str) -> dict[str, int]:
-    """The broker names of ``"broker-a:4;broker-b:4"`` and their numbers of queues.
+    """Parse the broker names of ``"broker-a:4;broker-b:4"`` and their numbers of queues.
 
-    RocketMQ's producers end a send with a NumberFormatException, or of a large number with an OutOfMemoryError.
+    RocketMQ's producers fail a send with a NumberFormatException, or with an OutOfMemoryError for a large number.
     """
     counts: dict[str, int] = {}
     for entry in filter(str.strip, order_topic_conf.split(";")):
@@ -61,7 +61,7 @@ def _read_order_topic_conf(topic: str, order_topic_conf: str) -> dict[str, int]:
 
 
 def subscribe_queues(topic: str, route: TopicRouteData) -> tuple[MessageQueue, ...]:
-    """The queues that a consumer may pull from, sorted."""
+    """Return the queues that a consumer may pull from, sorted."""
     queues = (
         MessageQueue(topic, data.broker_name, queue_id)
         for data in route.queue_datas
@@ -72,19 +72,19 @@ def subscribe_queues(topic: str, route: TopicRouteData) -> tuple[MessageQueue, .
 
 
 class ClientRouteTable:
-    """Routes by topic and broker addresses by name, as last heard from a name server."""
+    """Routes by topic and broker addresses by name, as last received from a name server."""
 
     def __init__(self, api: MQClientApi) -> None:
         self._api = api
         #: topic -> route (RocketMQ: ``topicRouteTable``).
         self.routes: dict[str, TopicRouteData] = {}
-        #: Topics that do not exist yet, whose route is TBW102's for the time being.
+        #: Topics that do not exist yet, and temporarily have the route of TBW102.
         self._assumed: dict[str, None] = {}
         #: broker name -> broker id -> address (``brokerAddrTable``).
         self.broker_addresses: dict[str, dict[int, str]] = {}
 
     async def fetch(self, topic: str) -> TopicRouteData:
-        """Ask for the route and keep it. Raises :class:`NoRoute`, :class:`NameServerUnreachable`."""
+        """Request the route and keep it. Raises :class:`NoRoute`, :class:`NameServerUnreachable`."""
         try:
             route = await self._api.topic_route(topic)
         except MQBrokerError as error:
@@ -99,14 +99,14 @@ class ClientRouteTable:
         return route
 
     def knows(self, topic: str) -> bool:
-        """Whether a name server has told the topic's own route."""
+        """Return whether a name server has returned the topic's own route."""
         return topic in self.routes and topic not in self._assumed
 
     async def fetch_by_default_topic(self, topic: str, queue_nums: int) -> TopicRouteData:
-        """The route that ``topic``, which does not exist, will have once a first message creates it.
+        """Return the route that the missing ``topic`` will have once a first message creates it.
 
-        It is TBW102's, with at most ``queue_nums`` queues. Raises :class:`NoRoute` when brokers do not create topics
-        by themselves.
+        It is TBW102's, with at most ``queue_nums`` queues. Raises :class:`NoRoute` if brokers do not create topics by
+        themselves.
         """
         try:
             template = await self._api.topic_route(AUTO_CREATE_TOPIC_KEY_TOPIC)
@@ -137,7 +137,7 @@ class ClientRouteTable:
             self.broker_addresses[data.broker_name] = dict(data.broker_addrs)
 
     def forget_offline_brokers(self) -> None:
-        """Drop addresses which no known route names any more (``cleanOfflineBroker``)."""
+        """Remove addresses that no known route names any more (``cleanOfflineBroker``)."""
         named: dict[str, dict[int, str]] = {}
         for route in self.routes.values():
             for data in route.broker_datas:
@@ -149,14 +149,14 @@ class ClientRouteTable:
         }
 
     def master_address(self, broker_name: str) -> str:
-        """Where to send to (``findBrokerAddressInPublish``). Raises :class:`NoBroker`."""
+        """Return the address to send to (``findBrokerAddressInPublish``). Raises :class:`NoBroker`."""
         address = self.broker_addresses.get(broker_name, {}).get(MASTER_ID)
         if address is None:
             raise NoBroker(f"no master of broker {broker_name!r} is known; known: {self._known()}")
         return address
 
     def address_to_pull_from(self, broker_name: str, broker_id: int = MASTER_ID) -> tuple[str, bool]:
-        """``(address, is it a slave)``: the wanted one, else any (``findBrokerAddressInSubscribe``).
+        """Return ``(address, whether it is a slave)``: the requested one, else any (``findBrokerAddressInSubscribe``).
 
         Raises :class:`NoBroker`.
         """
@@ -167,7 +167,7 @@ class ClientRouteTable:
         return addresses[chosen], chosen != MASTER_ID
 
     def all_addresses(self, *, masters_only: bool) -> list[str]:
-        """Every broker's addresses, masters first, each once."""
+        """Return every broker's addresses, masters first, each once."""
         found: dict[str, None] = {}
         for name in sorted(self.broker_addresses):
             for broker_id in sorted(self.broker_addresses[name]):
@@ -176,7 +176,7 @@ class ClientRouteTable:
         return list(found)
 
     def brokers_of_topic(self, topic: str) -> list[str]:
-        """One address, the master's if there is one, of each broker name that serves ``topic``."""
+        """Return one address, the master's if possible, of each broker name that serves ``topic``."""
         route = self.routes.get(topic)
         datas: list[BrokerData] = [] if route is None else route.broker_datas
         return [

@@ -1,4 +1,4 @@
-"""Requests that consumers send (RocketMQ: the consumer's half of ``MQClientAPIImpl``)."""
+"""The requests of consumers (RocketMQ: the consumer's half of ``MQClientAPIImpl``)."""
 
 from __future__ import annotations
 
@@ -17,51 +17,53 @@ SEND_BACK_TIMEOUT_MS = 5_000
 
 
 class ConsumerApi:
-    """One method per request code. All raise :class:`~engine.client.foundation.errors.MQClientError`."""
+    """A sender of consumers' requests, with one method per request code. All raise
+    :class:`~engine.client.foundation.errors.MQClientError`.
+    """
 
     def __init__(self, api: MQClientApi) -> None:
         self._api = api
 
     async def consumer_ids(self, address: str, group: str) -> tuple[str, ...]:
-        """Client ids of the group's connected members (code 38)."""
+        """Return the client ids of the group's connected members (code 38)."""
         return await self._api.ask(address, question.group_members(group))
 
     async def pull_message(self, address: str, header: PullMessageRequestHeader, timeout_ms: int) -> RemotingCommand:
-        """Ask for messages (code 11); the reply whatever its code."""
+        """Pull messages (code 11) and return the reply whatever its code."""
         command = RemotingCommand.request(RequestCode.PULL_MESSAGE, header)
         what = f"pull from queue {header.queue_id} of {header.topic!r}"
         return await self._api.exchange(address, command, what, timeout_ms)
 
     async def query_consumer_offset(self, address: str, group: str, queue: MessageQueue) -> int:
-        """The group's committed offset (code 14). Raises :class:`OffsetNotFound` when it has none."""
+        """Return the group's committed offset (code 14). Raises :class:`OffsetNotFound` if it has none."""
         return await self._api.ask(address, question.group_offset(group, queue))
 
     async def update_consumer_offset(self, address: str, group: str, queue: MessageQueue, offset: int) -> None:
-        """Commit an offset (code 15), oneway: if it gets lost, the next one says more anyway."""
+        """Commit an offset (code 15), oneway: if it gets lost, the next one includes it."""
         note = question.store_group_offset(group, queue, offset)
         command = RemotingCommand.request(note.code, note.header, oneway=True)
         await self._api.send_oneway(address, command, note.what)
 
     async def max_offset(self, address: str, queue: MessageQueue) -> int:
-        """The offset that the next message of the queue will get (code 30)."""
+        """Return the offset that the next message of the queue will get (code 30)."""
         return await self._api.ask(address, question.max_offset(queue))
 
     async def min_offset(self, address: str, queue: MessageQueue) -> int:
-        """The offset of the queue's oldest message (code 31)."""
+        """Return the offset of the queue's oldest message (code 31)."""
         return await self._api.ask(address, question.min_offset(queue))
 
     async def search_offset(self, address: str, queue: MessageQueue, timestamp_ms: int) -> int:
-        """The offset of the message stored at a time (code 29), or of the nearest one, earlier or later."""
+        """Return the offset of the message stored at a time (code 29), or of the nearest one, earlier or later."""
         return await self._api.ask(address, question.offset_at(queue, timestamp_ms))
 
     async def earliest_message_store_time(self, address: str, queue: MessageQueue) -> int:
-        """When the queue's oldest message was stored, ms; -1 when there is none (code 32)."""
+        """Return when the queue's oldest message was stored, ms; -1 if it is empty (code 32)."""
         return await self._api.ask(address, question.earliest_store_time(queue))
 
     async def send_message_back(
         self, address: str, group: str, message: MessageExt, delay_level: int, max_reconsume_times: int
     ) -> None:
-        """Give back a message that could not be consumed; the broker delivers it again later (code 36)."""
+        """Send back a message that could not be consumed; the broker delivers it again later (code 36)."""
         header = ConsumerSendMsgBackRequestHeader(
             offset=message.commit_log_offset,
             group=group,
@@ -77,7 +79,7 @@ class ConsumerApi:
     async def check_client_config(
         self, address: str, client_id: str, group: str, subscription: SubscriptionData
     ) -> None:
-        """Have the broker compile an expression that is not a tag expression (code 46)."""
+        """Have the broker compile an expression other than tags (code 46)."""
         body = CheckClientRequestBody(client_id, group, subscription).to_json()
         what = f"accept the subscription {subscription.sub_string!r} to {subscription.topic!r}"
         await self._api.request(address, RequestCode.CHECK_CLIENT_CONFIG, None, what, body=body)
@@ -85,7 +87,7 @@ class ConsumerApi:
     async def lock_batch_mq(
         self, address: str, body: LockBatchRequestBody, timeout_ms: int
     ) -> tuple[MessageQueue, ...]:
-        """Lock queues for this client, or renew its locks (code 41). Returns those that it now holds."""
+        """Lock queues for this client, or renew its locks (code 41). Return those that it now has."""
         what = f"lock {len(body.mq_set)} queues for group {body.consumer_group!r}"
         code = RequestCode.LOCK_BATCH_MQ
         reply = await self._api.request(address, code, None, what, body=body.to_json(), timeout_ms=timeout_ms)

@@ -1,6 +1,6 @@
-"""Requests that any client sends, and how their failures are told (RocketMQ: ``MQClientAPIImpl``).
+"""The requests of any client, and the reporting of their failures (RocketMQ: ``MQClientAPIImpl``).
 
-The requests of producers and of consumers stand in ``send_message_api`` and ``consumer_api``; all go through
+The requests of producers and of consumers are in ``send_message_api`` and ``consumer_api``; all go through
 :meth:`MQClientApi.request`.
 """
 
@@ -29,7 +29,7 @@ _T = TypeVar("_T")
 
 
 def read_reply(read: Callable[[], _T], what: str) -> _T:
-    """``read()``; what is wrong with the bytes of a reply becomes :class:`RequestFailed`."""
+    """Return ``read()``; an error in the bytes of a reply becomes :class:`RequestFailed`."""
     try:
         return read()
     except ProtocolError as error:
@@ -39,10 +39,11 @@ def read_reply(read: Callable[[], _T], what: str) -> _T:
 
 
 class MQClientApi:
-    """Sends requests and turns refusals and silence into :class:`~engine.client.foundation.errors.MQClientError`.
+    """A sender of requests that turns refusals and timeouts into
+    :class:`~engine.client.foundation.errors.MQClientError`.
 
     :param name_server_addresses: the first one that answers is kept until it fails.
-    :param timeout_ms: for every request that does not say otherwise.
+    :param timeout_ms: the default timeout of a request.
     """
 
     def __init__(self, remoting_client: RemotingClient, name_server_addresses: Sequence[str], timeout_ms: int) -> None:
@@ -56,9 +57,10 @@ class MQClientApi:
     async def exchange(
         self, address: str, command: RemotingCommand, what: str, timeout_ms: int | None = None
     ) -> RemotingCommand:
-        """Send ``command`` to ``address`` and return the reply whatever its code. ``what`` is for error texts.
+        """Send ``command`` to ``address`` and return the reply whatever its code. ``what`` describes the request in
+        errors.
 
-        Raises :class:`RequestFailed` when no reply came.
+        Raises :class:`RequestFailed` if there is no reply.
         """
         try:
             return await self.remoting_client.call(
@@ -77,7 +79,7 @@ class MQClientApi:
         body: bytes = b"",
         timeout_ms: int | None = None,
     ) -> RemotingCommand:
-        """As ``exchange``, but a reply with any code but SUCCESS raises :class:`MQBrokerError`."""
+        """Send a request as ``exchange`` does, but raise :class:`MQBrokerError` for any code but SUCCESS."""
         return await self._accepted(address, RemotingCommand.request(code, header, body), what, timeout_ms)
 
     async def _accepted(
@@ -90,13 +92,13 @@ class MQClientApi:
         return reply
 
     async def ask(self, address: str, question: Question[_T], what: str | None = None) -> _T:
-        """What the reply to a question says; refusals and silence as in :meth:`request`."""
+        """Send a question and return its decoded reply; refusals and timeouts raise as in :meth:`request`."""
         what = what or question.what
         reply = await self._accepted(address, question.request(), what)
         return read_reply(partial(question.read, reply), what)
 
     async def send_oneway(self, address: str, command: RemotingCommand, what: str) -> None:
-        """Send ``command`` and do not wait. Raises :class:`RequestFailed` when no connection can be made."""
+        """Send ``command`` without waiting. Raises :class:`RequestFailed` if no connection can be made."""
         try:
             await self.remoting_client.send_oneway(address, command)
         except RemotingError as error:
@@ -105,7 +107,7 @@ class MQClientApi:
     # --- name servers ----------------------------------------------------------------------------------------------
 
     async def topic_route(self, topic: str) -> TopicRouteData:
-        """The route of ``topic``.
+        """Return the route of ``topic``.
 
         Raises :class:`MQBrokerError` with code TOPIC_NOT_EXIST when the name server does not know it, and
         :class:`NameServerUnreachable` when none answers.
@@ -129,7 +131,7 @@ class MQClientApi:
     # --- what every client tells brokers ---------------------------------------------------------------------------
 
     async def send_heartbeat(self, address: str, heartbeat: HeartbeatData) -> int:
-        """Tell a broker which groups this client belongs to. Returns the broker's version."""
+        """Send a heartbeat with this client's groups to a broker and return the broker's version."""
         reply = await self.request(address, RequestCode.HEART_BEAT, None, "take a heartbeat", body=heartbeat.to_json())
         return reply.version
 

@@ -37,49 +37,49 @@ _log = logging.getLogger("glassmq.client")
 FIRST_ROUTE_POLL_AFTER_MS = 10
 FIRST_HEARTBEAT_AFTER_MS = 1_000
 FIRST_OFFSET_PERSIST_AFTER_MS = 10_000
-#: How long after a lost connection, or the first news of a broker, the next heartbeat goes out.
+#: The delay of the next heartbeat after a lost connection, or after a new broker became known.
 EARLY_HEARTBEAT_AFTER_MS = 1_000
 
 
 class MQProducerInner(Protocol):
-    """What the instance needs of a producer."""
+    """The interface of a producer for the instance."""
 
     @property
     def group(self) -> str: ...
 
     def publish_topics(self) -> Iterable[str]:
-        """Topics whose routes shall be kept fresh."""
+        """Return the topics whose routes must be refreshed."""
         ...
 
     def route_changed(self, topic: str, route: TopicRouteData) -> None:
-        """A topic has other queues than before."""
+        """Handle a change of a topic's queues."""
         ...
 
 
 class MQConsumerInner(Protocol):
-    """What the instance needs of a consumer."""
+    """The interface of a consumer for the instance."""
 
     @property
     def group(self) -> str: ...
 
     def subscribed_topics(self) -> Iterable[str]:
-        """Topics whose routes shall be kept fresh."""
+        """Return the topics whose routes must be refreshed."""
         ...
 
     def subscribe_queues_changed(self, topic: str, queues: tuple[MessageQueue, ...]) -> None:
-        """The topic's readable queues, sorted; called for each route that arrives, changed or not."""
+        """Handle the topic's readable queues, sorted; called for each received route, changed or not."""
         ...
 
     def consumer_data(self) -> ConsumerData:
-        """The consumer's part of a heartbeat."""
+        """Return the consumer's part of a heartbeat."""
         ...
 
     def heartbeat_sent(self, consumer_data: ConsumerData) -> None:
-        """All brokers that can be reached have this part of a heartbeat now."""
+        """Note that all reachable brokers have this part of a heartbeat now."""
         ...
 
     async def do_rebalance(self) -> None:
-        """Divide the queues anew and act on it."""
+        """Allocate the queues again and apply the changes."""
         ...
 
     async def persist_consumer_offsets(self) -> None:
@@ -88,11 +88,11 @@ class MQConsumerInner(Protocol):
 
 
 class MQClientInstance:
-    """One client as brokers see it: at most one producer and one consumer behind one client id.
+    """One client as brokers see it: at most one producer and one consumer with one client id.
 
     :param runtime: the node.
-    :param config: see :class:`ClientConfig`.
-    :param unique_client_id: see :func:`build_client_id`.
+    :param config: the settings of the client.
+    :param unique_client_id: passed to :func:`build_client_id`.
     """
 
     def __init__(self, runtime: Runtime, config: ClientConfig, *, unique_client_id: bool = True) -> None:
@@ -117,7 +117,7 @@ class MQClientInstance:
     # --- life ------------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin the periodic work. The producer and consumer are set before."""
+        """Start the periodic work. The producer and consumer are set before."""
         config = self.config
         self.remoting_client.on_connection_closed(self._note_connection_loss)
         self.background.every(
@@ -137,15 +137,15 @@ class MQClientInstance:
             self.background.spawn(self._rebalance_loop(), "rebalance service")
 
     async def stop_background(self) -> None:
-        """End the periodic work; requests still go through."""
+        """Stop the periodic work; requests are still possible."""
         self._is_stopped = True
         await self.background.stop()
 
     def be_the_only(self, kind: str, group: str, life: ServiceLife) -> None:
-        """Raise :class:`DuplicateClient` if a ``kind`` of ``group`` with this client id runs in this process, until
-        ``life`` ends (RocketMQ: ``registerConsumer``, ``registerProducer``).
+        """Raise :class:`DuplicateClient` if a ``kind`` of ``group`` with this client id runs in this process.
 
-        Brokers and the other members know members by their ids: two of one id would take each other's queues.
+        The id is taken until ``life`` ends (RocketMQ: ``registerConsumer``, ``registerProducer``). Brokers and the
+        other members identify members by their ids: two with one id would take each other's queues.
         """
         names, name = self.runtime.process_names, f"{kind} {group} {self.client_id} {self.config.name_server_addresses}"
         if names.setdefault(name, self) is not self:
@@ -156,14 +156,15 @@ class MQClientInstance:
         life.ends_with(partial(names.pop, name, None))
 
     def will_end(self, life: ServiceLife) -> None:
-        """Have ``life`` end the periodic work, leave the groups at every broker, and close the connections."""
+        """Have ``life`` stop the periodic work, leave the groups at every broker, and close the connections."""
         life.ends_with(self.remoting_client.shutdown)
         life.ends_with(self.unregister)
         life.ends_with(self.stop_background)
 
     async def unregister(self) -> None:
-        """Leave the groups at every broker; ``api_timeout_ms`` for all of them together. A broker that does not answer
-        in time learns it by the closed connection.
+        """Leave the groups at every broker, with ``api_timeout_ms`` for all of them together.
+
+        A broker that does not answer in time notices the closed connection.
         """
         producer_group = None if self.producer is None else self.producer.group
         consumer_group = None if self.consumer is None else self.consumer.group
@@ -203,7 +204,7 @@ class MQClientInstance:
                     _log.debug("%s", error)
 
     async def try_update_route(self, topic: str) -> bool:
-        """Refresh one route; on failure say so in the log and keep the old one. Returns whether it succeeded."""
+        """Refresh one route; on failure log it and keep the old one. Return whether it succeeded."""
         try:
             await self.update_route(topic)
         except MQClientError as error:
@@ -212,9 +213,9 @@ class MQClientInstance:
         return True
 
     async def update_route(self, topic: str) -> TopicRouteData:
-        """Ask for a route and tell the producer and the consumer. Raises :class:`MQClientError`.
+        """Request a route and notify the producer and the consumer. Raises :class:`MQClientError`.
 
-        When a consumer hears of a topic for the first time, the brokers hear of the consumer, and it rebalances.
+        When a consumer receives a topic's first route, it sends a heartbeat to the brokers and rebalances.
         """
         is_new = not self.route_table.knows(topic)
         route = await self.route_table.fetch(topic)
@@ -227,7 +228,9 @@ class MQClientInstance:
         return route
 
     async def update_route_by_default_topic(self, topic: str, queue_nums: int) -> TopicRouteData:
-        """As ``update_route``, for a topic that does not exist yet. A consumer is not told: nothing is there."""
+        """Update the route as ``update_route`` does, for a topic that does not exist yet. The consumer is not
+        notified.
+        """
         route = await self.route_table.fetch_by_default_topic(topic, queue_nums)
         if self.producer is not None:
             self.producer.route_changed(topic, route)
@@ -257,11 +260,11 @@ class MQClientInstance:
             await asyncio.sleep(EARLY_HEARTBEAT_AFTER_MS / 1000)
 
     def _addresses(self) -> list[str]:
-        """Where heartbeats go."""
+        """Return the destinations of heartbeats."""
         return self.route_table.all_addresses(masters_only=self.consumer is None)
 
     async def send_heartbeat_to_all_brokers(self) -> None:
-        """Tell every known broker (masters only, for a mere producer) that this client is here."""
+        """Send a heartbeat to every known broker (only masters, if there is just a producer)."""
         consumers = () if self.consumer is None else (self.consumer.consumer_data(),)
         producer_groups = () if self.producer is None else (self.producer.group,)
         heartbeat = HeartbeatData(self.client_id, producer_groups, consumers)
@@ -271,7 +274,7 @@ class MQClientInstance:
                 self.broker_versions[address] = await self.api.send_heartbeat(address, heartbeat)
             except MQClientError as error:
                 self.broker_versions.pop(address, None)
-                # A broker that cannot be reached is asked again; one that refuses has a reason that somebody must see.
+                # A broker that cannot be reached is tried again; one that refuses has a reason that must be logged.
                 level = logging.WARNING if isinstance(error, MQBrokerError) else logging.INFO
                 _log.log(level, "%s: %s", self.client_id, error)
         if self.consumer is not None and consumers:
@@ -298,18 +301,18 @@ class MQClientInstance:
             try:
                 await consumer.do_rebalance()
             except Exception:
-                # A strategy of the user may raise anything; the next round must come all the same.
+                # A user's strategy may raise anything; the next round must still take place.
                 _log.exception("rebalance of group %s failed; it will be tried again", consumer.group)
 
     def rebalance_immediately(self) -> None:
-        """Let the next rebalance come at once."""
+        """Have the next rebalance run immediately."""
         self._rebalance_wanted.set()
 
     async def find_consumer_ids(self, topic: str, group: str) -> tuple[str, ...] | None:
-        """The group's members, as a broker of ``topic`` knows them; None when it cannot be found out.
+        """Return the group's members, as a broker of ``topic`` knows them; None if they cannot be determined.
 
-        Every member has registered with every broker. RocketMQ asks one at random; here the others are asked when it
-        does not answer.
+        Every member has registered with every broker. RocketMQ asks a random one; here the others are asked if it does
+        not answer.
         """
         for address in self.route_table.brokers_of_topic(topic):
             try:

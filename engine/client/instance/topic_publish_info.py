@@ -1,4 +1,4 @@
-"""The queues of a topic that a producer may send to, and whose turn it is (RocketMQ: ``TopicPublishInfo``)."""
+"""The queues of a topic that a producer may send to, in round-robin order (RocketMQ: ``TopicPublishInfo``)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class TopicPublishInfo:
         self._next_index = first_index
 
     def select_one_message_queue(self, avoid_broker_name: str | None = None) -> MessageQueue:
-        """The next queue; when a try has just failed, the next one on another broker if there is any."""
+        """Return the next queue; after a failed attempt, the next one on another broker if possible."""
         for _ in self.message_queues:
             queue = self._advance()
             if queue.broker_name != avoid_broker_name:
@@ -29,13 +29,13 @@ class TopicPublishInfo:
         return self._advance()
 
     def next_index(self) -> int:
-        """Whose turn it is, as a number that grows for ever; the turn passes on."""
+        """Return the next index, an ever increasing number, and advance it."""
         index = self._next_index
         self._next_index += 1
         return index
 
     def queues_of_broker(self, broker_name: str) -> list[MessageQueue]:
-        """The broker's share of the queues; empty when it does not serve the topic."""
+        """Return the broker's queues; empty if it does not serve the topic."""
         return [queue for queue in self.message_queues if queue.broker_name == broker_name]
 
     def _advance(self) -> MessageQueue:

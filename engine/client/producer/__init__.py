@@ -1,1 +1,1 @@
-"""Sending: producers, transactions, requests, retries, fault avoidance."""
+"""Producers: sending, transactions, requests, retries, fault avoidance."""

@@ -1,4 +1,4 @@
-"""Back-pressure for asynchronous sends: bounds how many run and how many wait, and how many bytes either hold.
+"""Back-pressure for asynchronous sends: bounds on running and waiting sends, and on the bytes of both.
 
 RocketMQ 4.9 bounds them by the queue of its executor (50,000) and 65535 open calls. Version 5 added this
 (``enableBackpressureForAsyncMode`` with ``backPressureForAsyncSendNum`` and ``backPressureForAsyncSendSize``), off by
@@ -14,12 +14,12 @@ from engine.client.foundation.errors import TooManyPendingSends
 
 
 class AsyncSendPermits:
-    """First come, first served.
+    """Permits for sends: first come, first served.
 
-    :param in_flight_max: how many permits there are.
+    :param in_flight_max: the number of permits.
     :param waiting_max: how many may wait for one; beyond it ``reserve`` refuses.
-    :param in_flight_max_bytes: how many bytes those with a permit may hold together. One alone may hold more.
-    :param waiting_max_bytes: the same for those who wait.
+    :param in_flight_max_bytes: the maximum size of the sends with a permit. A single send may be larger.
+    :param waiting_max_bytes: the same for waiting sends.
     """
 
     def __init__(
@@ -36,16 +36,16 @@ class AsyncSendPermits:
         self.in_flight = 0
         self.in_flight_bytes = 0
         self.waiting_bytes = 0
-        #: Who waits -> the bytes it wants; longest waiting first.
+        #: Waiting sends -> their sizes in bytes; longest waiting first.
         self._waiters: OrderedDict[asyncio.Future[None], int] = OrderedDict()
 
     @property
     def waiting(self) -> int:
-        """How many wait for a permit."""
+        """Return how many sends wait for a permit."""
         return len(self._waiters)
 
     def reserve(self, size: int = 0) -> asyncio.Future[None]:
-        """A future that is done once the caller has a permit for ``size`` bytes; give it back with ``release``.
+        """Return a future that is done once the caller has a permit for ``size`` bytes; return it with ``release``.
 
         Raises :class:`TooManyPendingSends` when too many wait already.
         """
@@ -68,15 +68,15 @@ class AsyncSendPermits:
         return len(self._waiters) < self.waiting_max and fits
 
     def give_up(self, future: asyncio.Future[None], size: int = 0) -> None:
-        """Whoever reserved ``future`` waits no longer; a permit that it has got meanwhile goes back."""
+        """Cancel a reservation; a permit that it has got meanwhile is returned."""
         if future in self._waiters:
             self._leave(future)
             self._hand_out()
-        elif not future.cancelled():  # one that was cancelled never got a permit
+        elif not future.cancelled():  # a cancelled one never got a permit
             self.release(size)
 
     def release(self, size: int = 0) -> None:
-        """Give a permit back, and hand out what is free to those who wait longest."""
+        """Return a permit, and grant free ones to the longest waiting sends."""
         self.in_flight -= 1
         self.in_flight_bytes -= size
         self._hand_out()
@@ -84,7 +84,7 @@ class AsyncSendPermits:
     def _hand_out(self) -> None:
         while self._waiters:
             waiter, size = next(iter(self._waiters.items()))
-            # A cancelled one belongs to a task that has ended.
+            # A cancelled one belongs to a finished task.
             if not waiter.done():
                 if not self._has_room(size):
                     return

@@ -1,15 +1,15 @@
-"""Runs asynchronous sends (RocketMQ: ``DefaultMQProducerImpl``'s executor of them, ``SendCallback``)::
+"""The executor of asynchronous sends (RocketMQ: in ``DefaultMQProducerImpl``, ``SendCallback``)::
 
 send_async(message, callback)
-    │ reserve a permit            refused at once: too many wait already
+    │ reserve a permit            refused immediately if too many wait already
     ▼
-waiting for a permit              its time runs: may end here, with nothing sent
+waiting for a permit              its timeout runs: may end here, with nothing sent
     │
     ▼
-in flight: choose a queue, send, try again after silence
-    │ give the permit back
+in flight: choose a queue, send, try again after a timeout
+    │ return the permit
     ▼
-callback(result, error)           once, whatever happened; a shutdown that waits no longer is an error too
+callback(result, error)           once in every case; a shutdown that stops waiting is an error, too
 """
 
 from __future__ import annotations
@@ -27,28 +27,31 @@ from engine.runtime.port import Runtime
 
 _log = logging.getLogger("glassmq.client")
 
-#: Called with the result and None, or with None and what went wrong; a plain or a coroutine function.
+#: A callback for the result and None, or None and the error; a plain or a coroutine function.
 SendCallback = Callable[[SendResult | None, Exception | None], Any]
-#: Sends within the milliseconds that are left.
+#: Sends within the remaining milliseconds.
 SendWithin = Callable[[int], Awaitable[SendResult]]
 
 
 class AsyncSender:
-    """:param permits: bounds what is under way and what waits."""
+    """A sender.
+
+    :param permits: bounds the running and waiting sends.
+    """
 
     def __init__(self, runtime: Runtime, permits: AsyncSendPermits) -> None:
         self.permits = permits
         self._runtime = runtime
-        #: Sends that have not ended -> what ``begin`` returned.
+        #: Unfinished sends -> what ``begin`` returned.
         self._tasks: dict[asyncio.Task[None], asyncio.Future[None]] = {}
-        #: Those of them that wait for their callback only.
+        #: Those that only wait for their callback.
         self._calling_back: dict[asyncio.Task[None], None] = {}
         self._gives_up = False
 
     def begin(self, send: SendWithin, callback: SendCallback, size: int, timeout_ms: int) -> asyncio.Future[None]:
-        """Begin to send ``size`` bytes within ``timeout_ms``, waiting included.
+        """Start to send ``size`` bytes within ``timeout_ms``, including the wait for a permit.
 
-        The future is done when the send is under way, or has ended. Raises
+        The future is done when the send is running, or has ended. Raises
         :class:`~engine.client.foundation.errors.TooManyPendingSends`.
         """
         permit = self.permits.reserve(size)
@@ -59,8 +62,10 @@ class AsyncSender:
         return accepted
 
     async def finish(self, timeout_ms: int) -> None:
-        """Wait until all sends have ended, callbacks too. What is still waiting or under way after ``timeout_ms`` is
-        given up, and its callback told so; callbacks get as long again to end.
+        """Wait until all sends and their callbacks have ended.
+
+        After ``timeout_ms`` the remaining sends are cancelled, and their callbacks notified; callbacks get the same
+        time again to end.
         """
         if not await self._ended_within(timeout_ms):
             self._gives_up = True
@@ -107,7 +112,7 @@ class AsyncSender:
             advice = "it may be stored all the same" if is_begun else "it was not begun"
             text = f"the producer was shut down before the asynchronous send ended; {advice}"
             failure = ClientNotRunning(text, outcome_is_known=not is_begun)
-        except Exception as error:  # a selector of the user may raise anything
+        except Exception as error:  # a user's selector may raise anything
             failure = error
         task = asyncio.current_task()
         assert task is not None, "begin() makes one"
@@ -138,7 +143,7 @@ class AsyncSender:
         return True
 
     def _forget(self, task: asyncio.Task[None]) -> None:
-        # A shutdown may have given it up while it waited for a permit: nobody must wait for that.
+        # A shutdown may have cancelled it while it waited for a permit: do not wait for that.
         self._calling_back.pop(task, None)
         _settle(self._tasks.pop(task))
 

@@ -1,4 +1,4 @@
-"""Sends messages (RocketMQ: ``DefaultMQProducer``)::
+"""The producer (RocketMQ: ``DefaultMQProducer``)::
 
 async with DefaultMQProducer(group="orders", name_server_addresses="127.0.0.1:9876") as producer:
     result = await producer.send(Message("Orders", b"one coffee", tags="drink", keys="order-1"))
@@ -47,14 +47,14 @@ from engine.runtime.port import Runtime
 
 _log = logging.getLogger("glassmq.client")
 
-#: How often ``create_topic`` looks whether the name servers know.
+#: How often ``create_topic`` checks whether the name servers know the topic.
 CREATE_TOPIC_POLL_MS = 100
 
 _Result = TypeVar("_Result")
 
 
 def make_unique_id_generator(runtime: Runtime) -> UniqueIdGenerator:
-    """A generator whose ids differ from those of every other client, in this process too."""
+    """Create a generator whose ids differ from those of every other client, including ones in this process."""
     identity = runtime.identity
     instance_hash = identity.instance_hash ^ runtime.random_for("unique message ids").getrandbits(32)
     return UniqueIdGenerator(identity.host_ip, identity.process_id, instance_hash, runtime.clock.now_ms)
@@ -63,8 +63,8 @@ def make_unique_id_generator(runtime: Runtime) -> UniqueIdGenerator:
 class DefaultMQProducer(ServiceContext):
     """A producer of one group.
 
-    :param runtime: the node it runs on; None makes a live one of its own, closed at shutdown.
-    :param group: the producer group, a name for brokers and people.
+    :param runtime: the node it runs on; None creates a live one, closed at shutdown.
+    :param group: the producer group.
     :param name_server_addresses: ``"host:port;host:port"`` or a sequence of ``"host:port"``.
     :param settings: fields of :class:`ProducerConfig` and
         :class:`~engine.client.foundation.client_config.ClientConfig`.
@@ -90,7 +90,7 @@ class DefaultMQProducer(ServiceContext):
         self.instance = MQClientInstance(runtime, client_config)
         self._impl = DefaultMQProducerImpl(self.instance, group, self.config)
         self._unique_ids = make_unique_id_generator(runtime)
-        #: None unless ``number_messages`` is set.
+        #: Numbers messages; None unless ``number_messages`` is set.
         self.numbering = MessageNumbering(f"{group}@{self._unique_ids.next()}") if self.config.number_messages else None
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)
         self._life = ServiceLife(f"producer group {group}")
@@ -119,7 +119,9 @@ class DefaultMQProducer(ServiceContext):
     # --- life ------------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Begin. Needs no name server yet: a send says what is missing. Raises when it was started before."""
+        """Start the producer. Needs no name server yet: a send reports what is missing. Raises if it was started
+        before.
+        """
         async with self._life.starting():
             self.instance.be_the_only("producer", self.group, self._life)
             if self.trace_dispatcher is not None:
@@ -132,7 +134,7 @@ class DefaultMQProducer(ServiceContext):
                 await self.trace_dispatcher.start()
 
     async def shutdown(self) -> None:
-        """Let asynchronous sends end (at most ``send_msg_timeout_ms``), leave the group, close connections.
+        """Wait for asynchronous sends (at most ``send_msg_timeout_ms``), leave the group, and close the connections.
 
         The callback of a send that has not ended then gets :class:`~engine.client.foundation.errors.ClientNotRunning`,
         and so do requests that wait for their replies.
@@ -151,7 +153,7 @@ class DefaultMQProducer(ServiceContext):
         await self._send_ledgers()
 
     async def _send_ledgers(self) -> None:
-        """Tell how many numbers were given, so that it shows when the last of them are missing."""
+        """Report how many numbers were assigned, so that losses of the last ones are visible."""
         topic = self.config.numbering_ledger_topic
         if self.numbering is None or not topic:
             return
@@ -164,7 +166,7 @@ class DefaultMQProducer(ServiceContext):
                 _log.warning("nobody will know how many messages %s numbered: %s", ledger.producer_id, error)
 
     def register_send_message_hook(self, hook: SendMessageHook) -> None:
-        """Have ``hook`` called before and after every try to send."""
+        """Register ``hook`` to be called before and after every send attempt."""
         self._impl.kernel.hooks.add(hook)
 
     # --- sending ---------------------------------------------------------------------------------------------------
@@ -177,14 +179,14 @@ class DefaultMQProducer(ServiceContext):
         selector_argument: object = None,
         timeout_ms: int | None = None,
     ) -> SendResult:
-        """Send and wait for the broker's answer.
+        """Send and wait for the broker's reply.
 
-        Without ``queue`` and ``selector`` the queues take turns, and a failed try goes to another broker; with one of
-        them there is one try, because another queue would be the wrong one.
+        Without ``queue`` and ``selector`` queues are used in rotation, and a failed attempt is repeated at another
+        broker; with one of them there is only one attempt, because another queue would be wrong.
 
         The message gets a unique id (property ``UNIQ_KEY``) unless it has one. Raises
         :class:`~engine.client.foundation.errors.MQClientError`, whose ``outcome_is_known`` says whether the message may
-        be stored all the same.
+        be stored nevertheless.
         """
         outgoing = self._prepare(message)
         chosen = await self._choose(message, queue, selector, selector_argument)
@@ -199,14 +201,15 @@ class DefaultMQProducer(ServiceContext):
         selector_argument: object = None,
         timeout_ms: int | None = None,
     ) -> Awaitable[None]:
-        """Begin to send; ``callback(result, error)`` is called once with how it ended (one of the two is None), also
-        for a send that a shutdown gives up. A coroutine function runs in the event loop; a plain one in a thread,
-        several calls at once.
+        """Start a send; ``callback(result, error)`` is called once with a result or an error.
 
-        Await what is returned to be slowed down while ``async_sends_in_flight_max`` sends are under way; it does not
-        wait for the result. A send that finds no place until ``timeout_ms`` is over ends with
+        It is also called for a send that a shutdown cancels. A coroutine function runs in the event loop; a plain one
+        in a thread, in parallel with others.
+
+        Await the returned object to wait while ``async_sends_in_flight_max`` sends are in progress; it does not wait
+        for the result. A send without a permit until ``timeout_ms`` is over ends with
         :class:`~engine.client.foundation.errors.RequestFailed`. Raises
-        :class:`~engine.client.foundation.errors.TooManyPendingSends` when far more were begun.
+        :class:`~engine.client.foundation.errors.TooManyPendingSends` if far more were started.
         """
         outgoing = self._prepare(message)
         timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
@@ -224,7 +227,7 @@ class DefaultMQProducer(ServiceContext):
         selector: MessageQueueSelector | None = None,
         selector_argument: object = None,
     ) -> None:
-        """Send and never learn whether it arrived. Raises only when it cannot even leave."""
+        """Send without a reply. Raises only if the request cannot even be sent."""
         outgoing = self._prepare(message)
         chosen = await self._choose(message, queue, selector, selector_argument)
         await self._numbered((message,), self._impl.send_oneway(outgoing, chosen))
@@ -232,9 +235,9 @@ class DefaultMQProducer(ServiceContext):
     async def send_batch(
         self, messages: Sequence[Message], queue: MessageQueue | None = None, timeout_ms: int | None = None
     ) -> SendResult:
-        """Send many messages of one topic in one request; they lie one after the other in one queue.
+        """Send many messages of one topic in one request; they are stored consecutively in one queue.
 
-        All together may have ``max_message_size`` bytes: cut longer lists with
+        The total size is at most ``max_message_size`` bytes: split longer lists with
         :class:`~engine.client.producer.list_splitter.ListSplitter`. Batches are not compressed.
         """
         if queue is not None and messages:
@@ -253,9 +256,9 @@ class DefaultMQProducer(ServiceContext):
         selector: MessageQueueSelector | None = None,
         selector_argument: object = None,
     ) -> MessageExt:
-        """Send ``message`` and wait for a consumer's reply to it, see :mod:`engine.client.producer.requester`.
+        """Send ``message`` and wait for a consumer's reply to it (:mod:`engine.client.producer.requester`).
 
-        ``timeout_ms`` (default ``send_msg_timeout_ms``) covers both ways. Raises
+        ``timeout_ms`` (default ``send_msg_timeout_ms``) covers the request and the reply. Raises
         :class:`~engine.client.foundation.errors.RequestTimedOut` when no reply came, and what :meth:`send` raises.
         """
         timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
@@ -271,7 +274,7 @@ class DefaultMQProducer(ServiceContext):
         selector: MessageQueueSelector | None = None,
         selector_argument: object = None,
     ) -> None:
-        """Begin a request; ``callback(reply, error)`` is called once with how it ended (one of the two is None)."""
+        """Start a request; ``callback(reply, error)`` is called once, with a reply or an error."""
         timeout_ms = self.config.send_msg_timeout_ms if timeout_ms is None else timeout_ms
         correlation_id, send = self._prepare_request(message, timeout_ms, queue, selector, selector_argument)
         self.requester.request_async(correlation_id, message.topic, send, callback, timeout_ms)
@@ -280,18 +283,20 @@ class DefaultMQProducer(ServiceContext):
 
     @property
     def fault_items(self) -> Mapping[str, FaultItem]:
-        """What is held against brokers, by name; empty without ``send_latency_fault_enable``. For reading."""
+        """Return the recorded faults of brokers, by name; empty without ``send_latency_fault_enable``. For reading."""
         return self._impl.fault_strategy.tolerance.fault_items
 
     async def fetch_publish_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
-        """The queues of ``topic`` that one can send to. Raises :class:`~engine.client.foundation.errors.NoRoute`."""
+        """Return the queues of ``topic`` that can be sent to. Raises
+        :class:`~engine.client.foundation.errors.NoRoute`.
+        """
         self._life.require_running()
         return (await self._impl.publish_info(topic)).message_queues
 
     async def create_topic(self, topic: str, queue_nums: int = 4) -> None:
         """Create ``topic``, or change its number of queues, on every broker that creates topics on demand.
 
-        Returns once a name server tells the new number, or after ``api_timeout_ms``: brokers register by themselves.
+        Returns once a name server reports the new number, or after ``api_timeout_ms``: brokers register by themselves.
         """
         self._life.require_running()
         route = await self.instance.route_table.fetch(AUTO_CREATE_TOPIC_KEY_TOPIC)
@@ -333,7 +338,7 @@ class DefaultMQProducer(ServiceContext):
     ) -> tuple[str, SendRequest]:
         self._life.require_running()
         correlation_id = self.requester.mark(message, timeout_ms)
-        # The same message may be sent again as the next request before this one has gone out.
+        # The same message may be sent as the next request before this one has been sent.
         outgoing = self._prepare(message)
         properties = dict(outgoing.properties)
         outgoing = dataclasses.replace(outgoing, properties=properties)
@@ -354,7 +359,7 @@ class DefaultMQProducer(ServiceContext):
         check_batch_messages(batch.messages, self.config.max_message_size)
         for message in batch.messages:
             self._give_unique_id(message)
-        # The numbers stand in the body of the request.
+        # The numbers are in the body of the request.
         numbers = self._number(batch.messages)
         body = encode_batch(batch.messages)
         try:
@@ -371,7 +376,7 @@ class DefaultMQProducer(ServiceContext):
         return self.numbering.number(messages[0].topic, [message.properties for message in messages])
 
     async def _numbered(self, messages: Sequence[Message], sending: Awaitable[_Result]) -> _Result:
-        """Number ``messages``, if that is wanted, then await ``sending``."""
+        """Number ``messages``, if enabled, then await ``sending``."""
         if self.numbering is None:
             return await sending
         return await self.numbering.note(messages[0].topic, self._number(messages), sending)

@@ -1,4 +1,4 @@
-"""Which queue, how often, how long: the sending loop (RocketMQ: ``DefaultMQProducerImpl``)."""
+"""The send loop: queue selection, retries and timeouts (RocketMQ: ``DefaultMQProducerImpl``)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from engine.protocol.body.topic_route_data import TopicRouteData
 from engine.protocol.message.message import Message
 from engine.runtime.future_waits import shield
 
-#: Chooses the queue of a try, given the name of the broker where the try before failed.
+#: Chooses the queue of an attempt, given the name of the broker at which the previous attempt failed.
 ChooseQueue = Callable[[str | None], MessageQueue]
 
 
 class DefaultMQProducerImpl:
-    """Sends what is ready to go out. Implements ``MQProducerInner``.
+    """A sender of prepared messages. Implements ``MQProducerInner``.
 
-    :param instance: the client it belongs to.
+    :param instance: the client instance.
     :param group: the producer group.
     """
 
@@ -52,24 +52,24 @@ class DefaultMQProducerImpl:
         )
         #: topic -> queues to send to; None until the route is known.
         self._publish_infos: dict[str, TopicPublishInfo | None] = {}
-        #: topic -> why its configuration says no queues.
+        #: topic -> why its configuration defines no queues.
         self._unusable: dict[str, OrderTopicConfUnusable] = {}
-        #: Routes that are being asked for: sends that begin meanwhile wait for the same answer.
+        #: Route requests in progress: sends that start meanwhile wait for the same reply.
         self._route_requests: dict[str, asyncio.Task[MQClientError | None]] = {}
 
     # --- MQProducerInner -------------------------------------------------------------------------------------------
 
     @property
     def group(self) -> str:
-        """The producer group."""
+        """Return the producer group."""
         return self._group
 
     def publish_topics(self) -> Iterable[str]:
-        """Topics that this producer has sent to, and those of :meth:`keep_route`."""
+        """Return the topics that this producer has sent to, and those of :meth:`keep_route`."""
         return tuple(self._publish_infos)
 
     def keep_route(self, topic: str) -> None:
-        """Know the brokers of ``topic`` before anything is sent to it."""
+        """Keep the brokers of ``topic`` known before anything is sent to it."""
         self._publish_infos.setdefault(topic, None)
 
     def route_changed(self, topic: str, route: TopicRouteData) -> None:
@@ -78,7 +78,7 @@ class DefaultMQProducerImpl:
         try:
             queues = publish_queues(topic, route)
         except OrderTopicConfUnusable as error:
-            # Whoever sends hears of it; a consumer of the same client is not concerned.
+            # A sender gets the error; a consumer of the same client is not affected.
             self._unusable[topic], queues = error, ()
         known = self._publish_infos.get(topic)
         if known is None or known.message_queues != queues:
@@ -88,10 +88,10 @@ class DefaultMQProducerImpl:
     # --- routes ----------------------------------------------------------------------------------------------------
 
     async def publish_info(self, topic: str) -> TopicPublishInfo:
-        """The queues of ``topic`` (``tryToFindTopicPublishInfo``).
+        """Return the queues of ``topic`` (``tryToFindTopicPublishInfo``).
 
-        A topic that does not exist gets the queues that the first message will create. Raises :class:`NoRoute` when
-        there is no queue to send to, and what asking the name server raises.
+        A topic that does not exist gets the queues that the first message will create. Raises :class:`NoRoute` if there
+        is no queue to send to, and the errors of the request to the name server.
         """
         info = self._publish_infos.setdefault(topic, None)
         if info is None:
@@ -110,7 +110,7 @@ class DefaultMQProducerImpl:
         return info
 
     async def _request_route(self, topic: str) -> MQClientError | None:
-        """Returned, not raised, because many may wait for it, or none any more."""
+        """Return the error instead of raising it, because many callers may wait for it, or none."""
         try:
             try:
                 await self._instance.update_route(topic)
@@ -123,7 +123,7 @@ class DefaultMQProducerImpl:
     # --- sending ---------------------------------------------------------------------------------------------------
 
     async def send(self, outgoing: Outgoing, timeout_ms: int) -> SendResult:
-        """Send to whichever queue is next; on failure to another broker (``sendDefaultImpl``)."""
+        """Send to the next queue; on failure to another broker (``sendDefaultImpl``)."""
         started_us = self._instance.runtime.clock.monotonic_us()
         info = await self.publish_info(outgoing.topic)
         tries = 1 + self._config.retry_times_when_send_failed
@@ -131,7 +131,7 @@ class DefaultMQProducerImpl:
         return await self._try(outgoing, choose, tries, self._is_worth_a_retry, started_us, timeout_ms)
 
     async def send_async(self, outgoing: Outgoing, queue: MessageQueue | None, timeout_ms: int) -> SendResult:
-        """As ``send``, for asynchronous sends: a refusal is final, only silence is tried again."""
+        """Send as ``send`` does, for asynchronous sends: a refusal is final, and only a timeout is retried."""
         started_us = self._instance.runtime.clock.monotonic_us()
         info = await self.publish_info(outgoing.topic)
         tries = 1 + self._config.retry_times_when_send_async_failed
@@ -139,17 +139,17 @@ class DefaultMQProducerImpl:
         if queue is None:
             choose = partial(self.fault_strategy.select_one_message_queue, info)
         else:
-            # RocketMQ tries again at the same broker, whose queue it is.
+            # RocketMQ retries at the same broker, whose queue it is.
             choose = lambda _: queue  # noqa: E731  # a function for this one line would say no more
         return await self._try(outgoing, choose, tries, _got_no_reply, started_us, timeout_ms)
 
     async def send_to(self, outgoing: Outgoing, queue: MessageQueue, timeout_ms: int) -> SendResult:
-        """Send to this queue and no other, once."""
+        """Send to this queue only, with one attempt."""
         await self.publish_info(outgoing.topic)
         return await self.kernel.send(outgoing, queue, timeout_ms)
 
     async def send_oneway(self, outgoing: Outgoing, queue: MessageQueue | None) -> None:
-        """Send and do not wait for a reply. One try."""
+        """Send without a reply, with one attempt."""
         info = await self.publish_info(outgoing.topic)
         chosen = queue or self.fault_strategy.select_one_message_queue(info, None)
         try:
@@ -159,7 +159,9 @@ class DefaultMQProducerImpl:
             raise
 
     async def select(self, message: Message, selector: MessageQueueSelector, argument: object) -> MessageQueue:
-        """The queue that the user's ``selector`` chooses. Raises :class:`IllegalClientArgument` if it is none."""
+        """Return the queue that the user's ``selector`` chooses. Raises :class:`IllegalClientArgument` if it is
+        invalid.
+        """
         info = await self.publish_info(message.topic)
         queue: object = selector(info.message_queues, message, argument)
         if queue not in info.message_queues:
@@ -178,7 +180,7 @@ class DefaultMQProducerImpl:
         started_us: int,
         timeout_ms: int,
     ) -> SendResult:
-        """Try until it succeeds, is refused for good, or tries or time run out. The time covers all tries."""
+        """Retry until success, a final refusal, or the end of attempts or time. The timeout covers all attempts."""
         clock = self._instance.runtime.clock
         attempts: list[tuple[str, MQClientError]] = []
         not_quite_ok: SendResult | None = None
@@ -205,7 +207,7 @@ class DefaultMQProducerImpl:
         raise _failure(outgoing, attempts, (clock.monotonic_us() - started_us) // 1000, timeout_ms)
 
     async def _judged(self, outgoing: Outgoing, queue: MessageQueue, timeout_ms: int) -> SendResult:
-        """One try, and how it went is noted for the choice of the next queues."""
+        """Make one attempt and record its outcome for the choice of the next queues."""
         clock = self._instance.runtime.clock
         begun_us = clock.monotonic_us()
         failed = True
@@ -221,7 +223,7 @@ class DefaultMQProducerImpl:
             self.fault_strategy.update_fault_item(queue.broker_name, latency_ms, isolation=failed)
 
     def _is_worth_a_retry(self, error: MQClientError) -> bool:
-        """After silence always; after a refusal when another broker may accept."""
+        """Return whether to retry: after a timeout always; after a refusal if another broker may accept."""
         return not isinstance(error, MQBrokerError) or error.code in self._config.retry_response_codes
 
 
@@ -232,7 +234,7 @@ def _got_no_reply(error: MQClientError) -> bool:
 def _failure(
     outgoing: Outgoing, attempts: list[tuple[str, MQClientError]], elapsed_ms: int, timeout_ms: int
 ) -> MQClientError:
-    """What to raise after the last try: a single refusal as it is, else all attempts together."""
+    """Return the error after the last attempt: a single refusal as it is, else all attempts together."""
     if len(attempts) == 1 and isinstance(attempts[0][1], MQBrokerError):
         return attempts[0][1]
     if not attempts:

@@ -1,7 +1,7 @@
-"""Which brokers were slow or failed, and until when they are better avoided (RocketMQ: ``LatencyFaultToleranceImpl``).
+"""The brokers that were slow or failed, and how long to avoid them (RocketMQ: ``LatencyFaultToleranceImpl``).
 
-Different from RocketMQ: times come from the monotonic clock, so that setting the wall clock neither frees nor locks out
-a broker.
+Different from RocketMQ: times come from the monotonic clock, so that setting the wall clock neither re-enables nor
+excludes a broker.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from engine.runtime.port import Clock
 
 @dataclass(slots=True)
 class FaultItem:
-    """What is held against one broker.
+    """The recorded latency of one broker.
 
     :ivar current_latency_ms: how long its last send took.
-    :ivar available_from_ms: on the monotonic clock; from then on it counts as any other broker (``startTimestamp``).
+    :ivar available_from_ms: on the monotonic clock; from then on it is available again (``startTimestamp``).
     """
 
     broker_name: str
@@ -25,33 +25,33 @@ class FaultItem:
 
 
 class LatencyFaultTolerance:
-    """One entry per broker name that was ever sent to; a client knows few brokers, so nothing is thrown out."""
+    """A table with one entry per broker name that was ever used; a client knows few brokers, so no entry is removed."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        #: broker name -> the last judgement (``faultItemTable``).
+        #: broker name -> its last entry (``faultItemTable``).
         self.fault_items: dict[str, FaultItem] = {}
-        #: Which of the better half is taken next (``whichItemWorst``).
+        #: The rotation among the better half (``whichItemWorst``).
         self._turn = 0
 
     def update_fault_item(self, broker_name: str, current_latency_ms: int, not_available_duration_ms: int) -> None:
-        """Note how a send went; the newest judgement replaces the one before, be it better or worse."""
+        """Record the outcome of a send; the newest entry replaces the previous one, whether better or worse."""
         available_from_ms = self._now_ms() + not_available_duration_ms
         self.fault_items[broker_name] = FaultItem(broker_name, current_latency_ms, available_from_ms)
 
     def is_available(self, broker_name: str) -> bool:
-        """Whether nothing is held against the broker now."""
+        """Return whether the broker is available now."""
         item = self.fault_items.get(broker_name)
         return item is None or item.available_from_ms <= self._now_ms()
 
     def remove(self, broker_name: str) -> None:
-        """Forget the broker: it serves the topic no more."""
+        """Remove a broker that no longer serves the topic."""
         self.fault_items.pop(broker_name, None)
 
     def pick_one_at_least(self) -> str | None:
-        """A broker to use when all are to be avoided: those of the better half take turns. None: no broker is known.
+        """Return a broker to use if all are to be avoided, in rotation among the better half. None: no broker is known.
 
-        Better is who is available, then who was faster, then who may be used earlier.
+        Brokers are ordered by availability, then by latency, then by the time at which they become available.
         """
         if not self.fault_items:
             return None

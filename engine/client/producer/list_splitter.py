@@ -1,9 +1,10 @@
-"""Cuts a list of messages into batches that client and broker accept (``ListSplitter`` of RocketMQ's batch example)::
+"""A splitter of message lists into batches that client and broker accept (``ListSplitter`` of RocketMQ's batch
+example)::
 
 for batch in ListSplitter(messages):
     await producer.send_batch(batch)
 
-A message that is too large by itself goes alone: sending that batch is refused, and says so, and all others still go.
+A message that is too large becomes its own batch: that batch is refused with an error, but all others can be sent.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from engine.protocol.message.message import Message
 from engine.protocol.message.record_layout import FIXED_SIZE_BYTES
 
-#: What producers and brokers accept at most per request (``maxMessageSize`` of each), 4 MiB.
+#: The maximum size of a request for producers and brokers (``maxMessageSize`` of each), 4 MiB.
 DEFAULT_SIZE_LIMIT_BYTES = 4_194_304
-#: What producer and broker add to every stored message of a batch: the UNIQ_KEY, WAIT and CLUSTER properties. A
-#: generous figure; the cluster's name is not known here.
+#: The size that producer and broker add to every stored message of a batch: the UNIQ_KEY, WAIT and CLUSTER properties.
+#: A generous estimate, because the cluster's name is not known here.
 _ADDED_PROPERTIES_BYTES = 160
 
 
@@ -26,7 +27,7 @@ def stored_size(message: Message) -> int:
     Brokers up to 4.9.3 refuse a batch whose stored sizes add up to more than ``maxMessageSize``. Producers and all
     brokers compare the body of the request, in which a message takes less room: 22 bytes of lengths, and no topic.
 
-    The splitter in RocketMQ's documents counts topic, body, properties and 20 bytes. That is less than what travels: it
+    The splitter in RocketMQ's documents counts topic, body, properties and 20 bytes. That is less than is sent: it
     leaves out separators and the UNIQ_KEY, which the client adds later. With a limit of 4 MiB RocketMQ's own client
     refuses its batches of messages up to about 10 kB.
     """
@@ -35,10 +36,10 @@ def stored_size(message: Message) -> int:
 
 
 class ListSplitter:
-    """Iterates over sublists, in order, whose size stays within the limit; a single message may be beyond it.
+    """An iterable of sublists, in order, whose size stays within the limit; a single message may exceed it.
 
-    :param messages: what is to be sent.
-    :param size_limit_bytes: the most that the stored sizes of one sublist may add up to.
+    :param messages: the messages to send.
+    :param size_limit_bytes: the maximum total of the stored sizes in one sublist.
     """
 
     def __init__(self, messages: Sequence[Message], size_limit_bytes: int = DEFAULT_SIZE_LIMIT_BYTES) -> None:
@@ -46,7 +47,7 @@ class ListSplitter:
         self._size_limit_bytes = size_limit_bytes
 
     def __iter__(self) -> Iterator[list[Message]]:
-        """The sublists. None is empty, and together they are the whole list."""
+        """Yield the sublists. None of them is empty, and together they are the whole list."""
         batch: list[Message] = []
         batch_bytes = 0
         for message in self._messages:

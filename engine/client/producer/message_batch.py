@@ -1,8 +1,8 @@
 """Many messages in one request (RocketMQ: ``MessageBatch``, and ``DefaultMQProducer.batch`` for the checks).
 
 Every refusal names the message by its number, from 0, and the rule it breaks; then nothing of the batch has left the
-client. RocketMQ lets a transactional message slip into a batch and stores it as an ordinary one, at once visible;
-here it is refused.
+client. RocketMQ accepts a transactional message in a batch and stores it as an ordinary one, immediately visible; here
+it is refused.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def check_batch_messages(messages: Sequence[Message], max_message_size: int) -> 
 
 
 def check_batch_size(body_bytes: int, message_count: int, max_message_size: int) -> None:
-    """Raise :class:`IllegalClientArgument` when the body that carries the whole batch is too large."""
+    """Raise :class:`IllegalClientArgument` if the body of the whole batch is too large."""
     if body_bytes <= max_message_size:
         return
     allowed = f"{body_bytes} bytes; allowed: at most {max_message_size} (max_message_size)"
@@ -65,7 +65,7 @@ def check_batch_size(body_bytes: int, message_count: int, max_message_size: int)
 
 
 class MessageBatch:
-    """A checked batch: what the broker treats as one request.
+    """A checked batch, which the broker treats as one request.
 
     :ivar properties: the properties of the request as a whole.
     """
@@ -80,5 +80,5 @@ class MessageBatch:
 
     @property
     def unique_id(self) -> str:
-        """The ids of all messages, joined by commas, as RocketMQ reports a batch."""
+        """Return the ids of all messages, joined by commas, as RocketMQ reports a batch."""
         return ",".join(message.unique_id or "" for message in self.messages)

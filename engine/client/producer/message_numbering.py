@@ -1,11 +1,11 @@
-"""Numbers the messages of one producer, and keeps book of what became of the numbers. GlassMQ's own.
+"""Sequence numbers for the messages of one producer, and a record of their outcomes. Not in RocketMQ.
 
-The number is given when a message is about to leave: after all checks, before its first try. It counts per producer and
-*topic*, not per queue: a retry may go to another queue, and a number of the first queue would then be missing there
-for ever. All tries carry the same number, so that a message which was stored twice is seen twice under one number. A
+The number is assigned just before sending: after all checks, before the first attempt. Numbers are per producer and
+*topic*, not per queue: a retry may go to another queue, and the number would then be missing in the first queue
+forever. All attempts carry the same number, so that a message which was stored twice is found twice under one number. A
 message that the application sends again, because it failed, keeps its number as it keeps its unique id.
 
-What that means for a reader: the numbers in one queue ascend with gaps; without gaps they are over all queues together.
+For readers: the numbers in one queue ascend with gaps; over all queues together there are no gaps.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _Result = TypeVar("_Result")
 
 
 class MessageNumbering:
-    """The numbers of one life of one producer.
+    """The numbers of one run of one producer.
 
-    :ivar producer_id: goes into each message, see :mod:`engine.protocol.message.numbering_ledger`.
+    :ivar producer_id: the id in each message (:mod:`engine.protocol.message.numbering_ledger`).
     """
 
     def __init__(self, producer_id: str) -> None:
@@ -38,7 +38,7 @@ class MessageNumbering:
         self._topics: dict[str, _TopicNumbers] = {}
 
     def number(self, topic: str, properties: Sequence[dict[str, str]]) -> list[int]:
-        """Number the messages of one send: the next numbers go into their ``properties``."""
+        """Number the messages of one send: the next numbers are written into their ``properties``."""
         numbers_of_topic = self._topics.setdefault(topic, _TopicNumbers())
         numbers = []
         for of_message in properties:
@@ -54,7 +54,7 @@ class MessageNumbering:
         return numbers
 
     async def note(self, topic: str, numbers: Sequence[int], sending: Awaitable[_Result]) -> _Result:
-        """What ``sending`` returns or raises; how it ended is noted for ``numbers``."""
+        """Await ``sending`` and record its outcome for ``numbers``."""
         of_topic = self._topics[topic]
         of_topic.begun(numbers)
         is_known = False
@@ -75,16 +75,16 @@ class MessageNumbering:
         return result
 
     def is_not_stored(self, topic: str, numbers: Sequence[int]) -> None:
-        """These were given and went nowhere, or were rolled back."""
+        """Record numbers whose messages were not stored, or were rolled back."""
         self._topics[topic].unknown.discard(numbers)
         self._topics[topic].refused.add(numbers)
 
     def is_unknown(self, topic: str, numbers: Sequence[int]) -> None:
-        """Nobody can tell what will become of these."""
+        """Record numbers with an unknown outcome."""
         self._topics[topic].unknown.add(numbers)
 
     def ledgers(self) -> Iterator[NumberingLedger]:
-        """One per topic, as things are now; what is under way counts as unknown."""
+        """Yield one ledger per topic with the current state; sends in progress count as unknown."""
         for topic, numbers in self._topics.items():
             yield numbers.ledger(self.producer_id, topic)
 
@@ -94,7 +94,7 @@ class _TopicNumbers:
         self.next = 0
         self.refused = NumberRanges()
         self.unknown = NumberRanges()
-        #: Numbers of messages that the application sends once more.
+        #: Numbers of messages that the application sends again.
         self.sent_again: dict[int, None] = {}
         self._under_way: dict[int, None] = {}
 
@@ -107,7 +107,7 @@ class _TopicNumbers:
             self.sent_again.pop(number, None)
 
     def acknowledged(self, numbers: Sequence[int]) -> None:
-        """What failed before is stored now."""
+        """Record numbers that failed before and are stored now."""
         again = [number for number in numbers if number in self.sent_again]
         self.refused.discard(again)
         self.unknown.discard(again)
@@ -122,9 +122,9 @@ class _TopicNumbers:
 
 
 class NumberRanges:
-    """A set of numbers that mostly follow each other, of at most ``LEDGER_RANGES_MAX`` ranges.
+    """A set of mostly consecutive numbers, with at most ``LEDGER_RANGES_MAX`` ranges.
 
-    :ivar is_complete: False since a number found no room.
+    :ivar is_complete: False once a number did not fit.
     """
 
     def __init__(self, ranges: Sequence[NumberRange] = ()) -> None:
@@ -132,7 +132,7 @@ class NumberRanges:
         self._ranges = list(ranges)
 
     def ranges(self) -> tuple[NumberRange, ...]:
-        """Ascending, with a gap between any two."""
+        """Return the ranges, ascending, with a gap between any two."""
         self._merge()
         return tuple(self._ranges)
 
@@ -143,12 +143,12 @@ class NumberRanges:
                 self._ranges[-1] = (self._ranges[-1][0], number)
             else:
                 self._ranges.append((number, number))
-        # Twice the room, so that the sorting is rare.
+        # Twice the size, so that sorting is rare.
         if len(self._ranges) > 2 * LEDGER_RANGES_MAX:
             self._merge()
 
     def discard(self, numbers: Sequence[int]) -> None:
-        """Take ``numbers`` out, where they are in it."""
+        """Remove those of ``numbers`` that are in the set."""
         if numbers:
             self._merge()
         for number in numbers:

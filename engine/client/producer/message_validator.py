@@ -1,4 +1,4 @@
-"""What a producer refuses to send (RocketMQ: ``Validators``). Nothing refused here reaches the network."""
+"""The checks of messages before a send (RocketMQ: ``Validators``). A refused message is not sent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def check_topic_to_send(topic: str) -> None:
 def check_message(message: Message, max_message_size: int, own_properties: Collection[str] = ()) -> None:
     """Raise :class:`IllegalClientArgument` naming what is wrong with ``message``.
 
-    :param own_properties: reserved names that this kind of sending has written itself, besides the usual ones.
+    :param own_properties: reserved names that this kind of send has written itself, in addition to the usual ones.
     """
     check_topic_to_send(message.topic)
     if not isinstance(message.body, bytes | bytearray | memoryview):
@@ -45,8 +45,9 @@ def check_message(message: Message, max_message_size: int, own_properties: Colle
 
 
 def check_properties(message: Message, own_properties: Collection[str] = ()) -> None:
-    """Raise :class:`IllegalClientArgument` unless the properties can travel in RocketMQ's property string, and none has
-    a name which only a broker, a consumer or another kind of sending may write.
+    """Raise :class:`IllegalClientArgument` unless the properties are valid in RocketMQ's property string.
+
+    None may have a name that only a broker, a consumer or another kind of send may write.
     """
     for name, value in message.properties.items():
         if name in RESERVED_PROPERTIES and name not in PRODUCER_PROPERTIES and name not in own_properties:

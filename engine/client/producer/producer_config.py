@@ -1,4 +1,4 @@
-"""Settings of a producer (RocketMQ: ``DefaultMQProducer``); the defaults are those of version 4.9.8 unless said."""
+"""Settings of a producer (RocketMQ: ``DefaultMQProducer``); the defaults are those of version 4.9.8 unless stated."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from engine.protocol.message.numbering_ledger import NUMBERING_LEDGER_TOPIC
 from engine.protocol.names import TRACE_TOPIC
 from engine.protocol.response_code import ResponseCode
 
-#: DefaultMQProducer.retryResponseCodes: refusals after which another broker may accept. SYSTEM_BUSY is not among them:
-#: a busy cluster does not need the same message once more.
+#: DefaultMQProducer.retryResponseCodes: refusals after which another broker may accept. SYSTEM_BUSY is not included: a
+#: busy cluster does not need the same message again.
 RETRY_RESPONSE_CODES: tuple[int, ...] = (
     ResponseCode.TOPIC_NOT_EXIST,
     ResponseCode.SERVICE_NOT_AVAILABLE,
@@ -28,28 +28,29 @@ class ProducerConfig:
     """Settings of one producer; durations in milliseconds, sizes in bytes.
 
     :param send_msg_timeout_ms: for one send with all its retries.
-    :param retry_times_when_send_failed: further tries of a synchronous send that chooses its queue itself.
-    :param retry_times_when_send_async_failed: the same of an asynchronous send, after silence only.
-    :param retry_another_broker_when_not_store_ok: also try again when the message is stored but not flushed or
-        replicated in time. It may then be stored twice.
+    :param retry_times_when_send_failed: retries of a synchronous send that chooses its queue itself.
+    :param retry_times_when_send_async_failed: the same for an asynchronous send, after a timeout only.
+    :param retry_another_broker_when_not_store_ok: also retry if the message is stored but not flushed or replicated in
+        time. It may then be stored twice.
     :param compress_msg_body_over_howmuch: bodies of at least this many bytes are compressed.
-    :param default_topic_queue_nums: how many queues a topic gets that the first message creates.
+    :param default_topic_queue_nums: the number of queues of a topic that the first message creates.
     :param async_sends_in_flight_max: asynchronous sends that run at a time; further ones wait. RocketMQ 5's
         ``backPressureForAsyncSendNum``; version 4.9 bounds only by 65535 open calls.
-    :param async_sends_in_flight_max_bytes: how many bytes of bodies those hold together. RocketMQ 5's
+    :param async_sends_in_flight_max_bytes: the total size of their bodies. RocketMQ 5's
         ``backPressureForAsyncSendSize``.
-    :param async_sends_waiting_max: how many may wait for that; further ones are refused. RocketMQ queues 50,000.
-    :param async_sends_waiting_max_bytes: how many bytes of bodies those hold together; one alone may hold more. Ours:
-        as much again as may be under way.
+    :param async_sends_waiting_max: how many asynchronous sends may wait; further ones are refused. RocketMQ queues
+        50,000.
+    :param async_sends_waiting_max_bytes: the total size of their bodies; a single one may be larger. Not in RocketMQ:
+        the default equals the limit for sends in flight.
     :param requests_waiting_max: how many requests may wait for their replies; further ones are refused. RocketMQ has no
         bound.
     :param send_latency_fault_enable: avoid brokers that were slow or failed, for as long as the next two say.
-    :param latency_max_ms: ascending; a send that took so long costs what stands beside it in the next one.
-    :param not_available_duration_ms: see :mod:`engine.client.producer.mq_fault_strategy`.
-    :param enable_msg_trace: tell the trace topic of every message sent, see :mod:`engine.client.trace`.
-    :param customized_trace_topic: where to.
-    :param number_messages: give each message a number, see :mod:`engine.client.producer.message_numbering`.
-    :param numbering_ledger_topic: where the producer tells at its shutdown how many numbers it gave; "" tells nobody.
+    :param latency_max_ms: ascending; a send that took this long excludes its broker for the entry in the next setting.
+    :param not_available_duration_ms: exclusion times (:mod:`engine.client.producer.mq_fault_strategy`).
+    :param enable_msg_trace: record every sent message in the trace topic (:mod:`engine.client.trace`).
+    :param customized_trace_topic: the trace topic.
+    :param number_messages: number each message (:mod:`engine.client.producer.message_numbering`).
+    :param numbering_ledger_topic: the topic of the numbering ledger, sent at shutdown; "" sends none.
     """
 
     send_msg_timeout_ms: int = 3_000

@@ -1,4 +1,4 @@
-"""Answers a request (RocketMQ: ``MessageUtil``)::
+"""Replies to requests (RocketMQ: ``MessageUtil``)::
 
 async def listen(messages, context):
     for request in messages:
@@ -20,36 +20,36 @@ from engine.protocol.message.message_properties import (
 )
 from engine.protocol.names import reply_topic
 
-#: What a message must carry to be answered; the broker adds the cluster.
+#: The properties that a message needs to be answered; the broker adds the cluster.
 _NEEDED = (PROPERTY_CLUSTER, PROPERTY_CORRELATION_ID, PROPERTY_REPLY_TO_CLIENT)
 
 
 def is_request(message: MessageExt) -> bool:
-    """Whether somebody waits for a reply to ``message``."""
+    """Return whether a client waits for a reply to ``message``."""
     return all(name in message.properties for name in _NEEDED)
 
 
 def reply_to_client(message: MessageExt) -> str | None:
-    """The client id of whoever waits for the reply to ``message``."""
+    """Return the client id of the requester that waits for the reply to ``message``."""
     return message.properties.get(PROPERTY_REPLY_TO_CLIENT)
 
 
 def is_expired(request: MessageExt, now_ms: int) -> bool:
-    """Whether nobody waits for the reply to ``request`` any more: its timeout (``TTL``) is over.
+    """Return whether the timeout (``TTL``) of ``request`` is over, so that no client waits for its reply any more.
 
-    A responder that works at its own pace asks this first, and acknowledges without work. It compares its own clock
-    with that of the requester. False for what is no request, or names no timeout.
+    A responder can check this first and acknowledge without work. It compares its own clock with that of the requester.
+    False for a message that is not a request, or has no timeout.
     """
     ttl = request.properties.get(PROPERTY_TTL, "")
     return is_request(request) and ttl.isascii() and ttl.isdigit() and request.born_timestamp + int(ttl) <= now_ms
 
 
 def create_reply_message(request: MessageExt, body: bytes) -> Message:
-    """A message with which to answer ``request``; send it with any producer.
+    """Create the reply to ``request``; send it with any producer.
 
-    Sending it fails with code 1 when the requester is gone. It is sent to any broker of the cluster, and the requester
-    must have a connection to that one: a refusal is therefore tried again at another broker.
-    Raises :class:`IllegalClientArgument` naming what ``request`` lacks.
+    Sending it fails with code 1 if the requester is gone. It is sent to any broker of the cluster, and the requester
+    must have a connection to that one: a refusal is therefore retried at another broker. Raises
+    :class:`IllegalClientArgument` naming what ``request`` lacks.
     """
     for name in _NEEDED:
         if name not in request.properties:

@@ -9,17 +9,17 @@ from engine.client.foundation.errors import MQClientError, RequestTimedOut, TooM
 from engine.protocol.message.message import MessageExt
 from engine.runtime.port import Clock
 
-#: RequestFutureHolder.startScheduledTask: when expired requests are first looked for, and how often.
+#: RequestFutureHolder.startScheduledTask: the delay of the first scan for expired requests, and its interval.
 FIRST_SCAN_AFTER_MS = 3_000
 SCAN_INTERVAL_MS = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RequestResponseFuture:
-    """One request.
+    """A request that waits for its reply.
 
-    :ivar expires_us: on the monotonic clock.
-    :ivar response: done with the reply, or with what went wrong.
+    :ivar expires_us: the expiry time on the monotonic clock.
+    :ivar response: done with the reply, or with the error.
     """
 
     correlation_id: str
@@ -29,17 +29,17 @@ class RequestResponseFuture:
     response: asyncio.Future[MessageExt] = field(default_factory=lambda: asyncio.get_running_loop().create_future())
 
     def put_response(self, message: MessageExt) -> None:
-        """The reply is here."""
+        """Complete the request with its reply."""
         if not self.response.done():
             self.response.set_result(message)
 
     def fail(self, error: MQClientError) -> None:
-        """There will be no reply."""
+        """Complete the request with an error."""
         if not self.response.done():
             self.response.set_exception(error)
 
     def timed_out(self) -> RequestTimedOut:
-        """What to raise when the time is over."""
+        """Return the error of an expired request."""
         return RequestTimedOut(
             f"the request {self.correlation_id} to topic {self.topic!r} was sent, but no reply came within "
             f"{self.timeout_ms} ms; is there a consumer that replies?"
@@ -47,9 +47,9 @@ class RequestResponseFuture:
 
 
 class RequestFutureTable:
-    """Correlation id -> request.
+    """A table: correlation id -> request.
 
-    :param waiting_max: most requests at a time.
+    :param waiting_max: the maximum number of requests.
     """
 
     def __init__(self, clock: Clock, waiting_max: int) -> None:
@@ -61,7 +61,7 @@ class RequestFutureTable:
         return len(self._table)
 
     def put(self, correlation_id: str, topic: str, timeout_ms: int) -> RequestResponseFuture:
-        """A request is about to be sent. Raises :class:`TooManyPendingRequests`."""
+        """Add a request that is about to be sent. Raises :class:`TooManyPendingRequests`."""
         if len(self._table) >= self._waiting_max:
             raise TooManyPendingRequests(
                 f"{len(self._table)} requests wait for their replies; allowed: {self._waiting_max} "
@@ -73,18 +73,18 @@ class RequestFutureTable:
         return request
 
     def take(self, correlation_id: str | None) -> RequestResponseFuture | None:
-        """The request with that id, which leaves the table; None: nobody waits for it any more."""
+        """Remove the request with that id and return it; None if it no longer waits."""
         return None if correlation_id is None else self._table.pop(correlation_id, None)
 
     def scan_expired_requests(self) -> None:
-        """Let every request fail whose time is over."""
+        """Fail every expired request."""
         now_us = self._clock.monotonic_us()
         for request in [request for request in self._table.values() if request.expires_us <= now_us]:
             del self._table[request.correlation_id]
             request.fail(request.timed_out())
 
     def fail_all(self, error: MQClientError) -> None:
-        """The client shuts down: nobody will get a reply."""
+        """Fail all requests, because the client shuts down."""
         table, self._table = self._table, {}
         for request in table.values():
             request.fail(error)

@@ -1,14 +1,14 @@
-"""Sends a message and waits for the reply to it (RocketMQ: ``DefaultMQProducerImpl.request``, and the part of
+"""Requests: messages sent with a wait for the reply (RocketMQ: ``DefaultMQProducerImpl.request``, and the part of
 ``ClientRemotingProcessor`` that takes replies)::
 
     request ── CORRELATION_ID, REPLY_TO_CLIENT, TTL ──> topic ──> one consumer of the responding group
     reply   <── 326 to the connection of REPLY_TO_CLIENT <── broker <── 325 ── the same consumer
 
-It is a call over topics: the responder may be any member of a group, may be away for a while, and may get the request
-twice. The requester is not so free: the reply is handed to it while it is connected, or lost.
+It is a remote call over topics: the responder may be any member of a group, may be offline for a while, and may receive
+the request twice. The requester must stay connected: otherwise the reply is lost.
 
-Different from RocketMQ: an asynchronous request calls back once. There, the callback is also called as soon as the
-request is *sent*, with no message (``executeRequestCallback`` in ``onSuccess`` of the send).
+Different from RocketMQ: an asynchronous request calls back once. In RocketMQ the callback is also called as soon as the
+request is *sent*, without a message (``executeRequestCallback`` in ``onSuccess`` of the send).
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ from engine.runtime.future_waits import all_ended, shield
 
 _log = logging.getLogger("glassmq.client")
 
-#: Called with the reply and None, or with None and what went wrong; a plain or a coroutine function.
+#: A callback for the reply and None, or None and the error; a plain or a coroutine function.
 RequestCallback = Callable[[MessageExt | None, Exception | None], Any]
-#: Sends the request within the milliseconds that are left.
+#: Sends the request within the remaining milliseconds.
 SendRequest = Callable[[int], Awaitable[SendResult]]
 
 
 class Requester:
     """The requests of one producer.
 
-    :param find_route: learns the route of a topic, raising :class:`MQClientError` when there is none.
-    :param waiting_max: see :class:`~engine.client.producer.request_future_table.RequestFutureTable`.
+    :param find_route: requests the route of a topic, raising :class:`MQClientError` if it has no route.
+    :param waiting_max: the maximum number of waiting requests.
     """
 
     def __init__(
@@ -76,11 +76,11 @@ class Requester:
 
     @property
     def waiting(self) -> int:
-        """How many requests have no reply yet."""
+        """Return how many requests have no reply yet."""
         return len(self._table)
 
     def mark(self, message: Message, timeout_ms: int) -> str:
-        """Make ``message`` a request (``prepareSendRequest``). Returns its correlation id, a random UUID."""
+        """Turn ``message`` into a request (``prepareSendRequest``). Return its correlation id, a random UUID."""
         digits = f"{self._correlation_ids.getrandbits(128):032x}"
         variant = "89ab"[int(digits[16], 16) % 4]
         correlation_id = f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
@@ -92,9 +92,8 @@ class Requester:
     async def request(self, correlation_id: str, topic: str, send: SendRequest, timeout_ms: int) -> MessageExt:
         """Send, and wait for the reply.
 
-        Raises :class:`~engine.client.foundation.errors.RequestTimedOut` when none comes within ``timeout_ms``, sending
-        included;
-        :class:`~engine.client.foundation.errors.TooManyPendingRequests`; and what the send raises.
+        Raises :class:`~engine.client.foundation.errors.RequestTimedOut` if none arrives within ``timeout_ms``,
+        including the send; :class:`~engine.client.foundation.errors.TooManyPendingRequests`; and what the send raises.
         """
         pending = self._table.put(correlation_id, topic, timeout_ms)
         try:
@@ -110,14 +109,14 @@ class Requester:
     def request_async(
         self, correlation_id: str, topic: str, send: SendRequest, callback: RequestCallback, timeout_ms: int
     ) -> None:
-        """As ``request``; ``callback`` is called once with how it ended.
+        """Send as ``request`` does; ``callback`` is called once with the outcome.
 
-        That no reply came is found out by a scan once a second, so up to a second late, as in RocketMQ.
-        Raises :class:`~engine.client.foundation.errors.TooManyPendingRequests`.
+        A missing reply is detected by a scan once a second, so up to a second late, as in RocketMQ. Raises
+        :class:`~engine.client.foundation.errors.TooManyPendingRequests`.
         """
         pending = self._table.put(correlation_id, topic, timeout_ms)
         if not self._scans:
-            # RocketMQ scans from the start of the first producer on, requests or none.
+            # RocketMQ scans from the start of the first producer on, even without requests.
             self._scans = True
             scan = self._table.scan_expired_requests
             self._instance.background.every(SCAN_INTERVAL_MS, scan, "request scan", FIRST_SCAN_AFTER_MS)
@@ -126,9 +125,9 @@ class Requester:
         task.add_done_callback(lambda done: self._tasks.pop(done, None))
 
     def fail_all(self) -> None:
-        """The producer shuts down: let all requests fail."""
+        """Fail all requests, because the producer shuts down."""
         error = ClientNotRunning("the producer was shut down before the reply came")
-        error.outcome_is_known = False  # it may have been sent, and be answered to nobody
+        error.outcome_is_known = False  # it may have been sent, and its reply will be discarded
         self._table.fail_all(error)
 
     async def finish(self) -> None:
@@ -141,7 +140,7 @@ class Requester:
         try:
             await self._send(pending, send)
             reply = await pending.response
-        except Exception as error:  # a selector of the user may raise anything
+        except Exception as error:  # a user's selector may raise anything
             failure = error
         self._table.take(pending.correlation_id)
         try:
@@ -160,7 +159,7 @@ class Requester:
                 )
             await send(left_ms)
         except MQClientError:
-            # The reply may be here although the broker's answer to the send got lost.
+            # The reply may have arrived although the broker's reply to the send got lost.
             if not pending.response.done():
                 raise
 
@@ -168,7 +167,7 @@ class Requester:
         return (pending.expires_us - self._instance.runtime.clock.monotonic_us()) // 1_000
 
     async def _make_reachable(self, topic: str) -> None:
-        """Brokers find the requester by the client id of its heartbeat: those of ``topic`` must have one.
+        """Send a heartbeat to the brokers of ``topic``, which find the requester by its client id.
 
         RocketMQ sends it only when the topic's route is unknown: a request right after the first send, or after a
         broker's restart, gets no reply there.
@@ -186,7 +185,7 @@ class Requester:
     # --- replies ---------------------------------------------------------------------------------------------------
 
     def push_reply_message_to_client(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
-        """Code 326: a reply. It is confirmed also when nobody waits for it any more, as in RocketMQ."""
+        """Handle a reply (code 326). It is confirmed even if no request waits for it any more, as in RocketMQ."""
         try:
             reply = self._read(request)
         except ProtocolError as error:

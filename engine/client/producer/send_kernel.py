@@ -1,9 +1,9 @@
-"""One try to send to one queue (RocketMQ: ``DefaultMQProducerImpl.sendKernelImpl``, ``CommunicationMode``).
+"""One attempt to send to one queue (RocketMQ: ``DefaultMQProducerImpl.sendKernelImpl``, ``CommunicationMode``).
 
-What stays the same over all tries of a message, above all the compressed body, is an :class:`Outgoing`.
+Everything that all attempts of a message share, above all the compressed body, is in :class:`Outgoing`.
 
-The request code says what is sent: 310 a message, 320 a batch, 325 the reply to a request (property MSG_TYPE=reply),
-which the broker hands to the client that waits for it.
+The request code shows what is sent: 310 a message, 320 a batch, 325 the reply to a request (property MSG_TYPE=reply),
+which the broker forwards to the waiting client.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from engine.protocol.system_flags import TRANSACTION_PREPARED_TYPE
 
 @dataclass(frozen=True, slots=True)
 class Outgoing:
-    """A message or batch in the form in which it goes out, whichever queue is chosen."""
+    """A message or batch in its encoded form, independent of the queue."""
 
     topic: str
     body: bytes
@@ -51,9 +51,9 @@ class Outgoing:
 
 
 def outgoing_message(message: Message, config: ProducerConfig) -> Outgoing:
-    """``message``, which has its unique id, ready to go: its body compressed if it is long.
+    """Encode ``message``, which has its unique id, and compress its body if it is long.
 
-    The body is compressed even where that makes it longer, as RocketMQ does; the message itself is not changed.
+    The body is compressed even if that makes it longer, as in RocketMQ; the message itself is not changed.
     """
     sys_flag = 0
     body = bytes(message.body)
@@ -68,9 +68,9 @@ def outgoing_message(message: Message, config: ProducerConfig) -> Outgoing:
 
 
 class SendKernel:
-    """Builds the request for one queue, sends it and reads the reply.
+    """A sender that builds the request for one queue, sends it and reads the reply.
 
-    :ivar hooks: called around every try.
+    :ivar hooks: called around every attempt.
     """
 
     def __init__(self, instance: MQClientInstance, producer_group: str, config: ProducerConfig) -> None:
@@ -80,7 +80,9 @@ class SendKernel:
         self._config = config
 
     async def send(self, outgoing: Outgoing, queue: MessageQueue, timeout_ms: int) -> SendResult:
-        """Raises :class:`~engine.client.foundation.errors.MQClientError`; ``MQBrokerError`` when the broker refused."""
+        """Send to a queue. Raises :class:`~engine.client.foundation.errors.MQClientError`, ``MQBrokerError`` for a
+        refusal.
+        """
         address = self._instance.route_table.master_address(queue.broker_name)
         if not self.hooks.are_any:
             return await self._exchange(outgoing, queue, address, timeout_ms)
@@ -96,7 +98,7 @@ class SendKernel:
         return context.result
 
     async def send_oneway(self, outgoing: Outgoing, queue: MessageQueue) -> None:
-        """Send without a reply. Raises when no connection can be made."""
+        """Send without a reply. Raises if no connection can be made."""
         address = self._instance.route_table.master_address(queue.broker_name)
         command = self._command(outgoing, queue, oneway=True)
         context = self._context(outgoing, queue, address) if self.hooks.are_any else None
@@ -134,7 +136,7 @@ class SendKernel:
         reconsume_times = 0
         max_reconsume_times = None
         if is_retry_topic(outgoing.topic):
-            # A consumer that gives a message back by sending it; the broker wants these two in the header.
+            # A consumer sends a message back this way; the broker needs these two fields in the header.
             rest = dict(properties)
             reconsume_times = int(rest.pop(PROPERTY_RECONSUME_TIME, "0"))
             limit = rest.pop(PROPERTY_MAX_RECONSUME_TIMES, None)

@@ -1,13 +1,13 @@
-"""Sends messages that are delivered if, and only if, a local transaction is committed (RocketMQ:
+"""The producer of messages that are delivered if, and only if, a local transaction is committed (RocketMQ:
 ``TransactionMQProducer``, ``DefaultMQProducerImpl.sendMessageInTransaction``)::
 
     1 send the half message, and wait              stored, but no consumer sees it
-    2 call ``execute_local_transaction``           only when 1 ended with SEND_OK; else: roll back
+    2 call ``execute_local_transaction``           only if 1 ended with SEND_OK; else: roll back
     3 END_TRANSACTION: commit, rollback, unknown   oneway: may be lost
-    . CHECK_TRANSACTION_STATE from the broker      for those of whom it does not know
+    . CHECK_TRANSACTION_STATE from the broker      for transactions without a decision
       call ``check_local_transaction``, and 3
 
-What consumers get is consistent with the local transaction in the end, not at once; and a message may come twice.
+Consumers are eventually, not immediately, consistent with the local transaction; and a message may be delivered twice.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ from engine.runtime.step import step
 
 _log = logging.getLogger("glassmq.client")
 
-#: ``checkThreadPoolMinSize``: how many checks are answered at a time.
+#: ``checkThreadPoolMinSize``: how many checks are answered in parallel.
 CHECK_WORKERS = 1
-#: ``checkRequestHoldMax``: how many may wait for that. The broker asks again about those that are left out.
+#: ``checkRequestHoldMax``: how many checks may wait. The broker repeats those that are dropped.
 CHECK_REQUEST_HOLD_MAX = 2_000
 
 
@@ -54,8 +54,10 @@ _OWN_PROPERTIES = (PROPERTY_TRANSACTION_PREPARED, PROPERTY_PRODUCER_GROUP)
 
 @dataclass(frozen=True, slots=True)
 class TransactionSendResult:
-    """:ivar send_result: where the half message lies.
-    :ivar local_transaction_state: what the broker was told of the local transaction.
+    """The result of sending a transactional message.
+
+    :ivar send_result: the position of the half message.
+    :ivar local_transaction_state: the state that was reported to the broker.
     """
 
     send_result: SendResult
@@ -64,7 +66,7 @@ class TransactionSendResult:
 
 @dataclass(frozen=True, slots=True)
 class _Check:
-    """A question of the broker at ``address``."""
+    """A check from the broker at ``address``."""
 
     address: str
     header: CheckTransactionStateRequestHeader
@@ -72,12 +74,12 @@ class _Check:
 
 
 class TransactionMQProducer(DefaultMQProducer):
-    """A producer with a transaction listener; it sends other messages too.
+    """A producer with a transaction listener; it can also send other messages.
 
     :param transaction_listener: may be set later, but before ``start``.
 
     The other parameters are those of :class:`DefaultMQProducer`. All members of a group must be able to answer for each
-    other: the broker asks any of them.
+    other, because the broker asks any of them.
     """
 
     def __init__(
@@ -93,12 +95,13 @@ class TransactionMQProducer(DefaultMQProducer):
         self._checks: asyncio.Queue[_Check] = asyncio.Queue(CHECK_REQUEST_HOLD_MAX)
 
     async def start(self) -> None:
-        """As :meth:`DefaultMQProducer.start`. Raises :class:`IllegalClientArgument` without a listener."""
+        """Start as :meth:`DefaultMQProducer.start` does. Raises :class:`IllegalClientArgument` without a listener."""
         if self.transaction_listener is None:
             raise IllegalClientArgument("a TransactionMQProducer needs a transaction_listener")
         self.instance.remoting_client.register_processor(RequestCode.CHECK_TRANSACTION_STATE, self._check_received)
-        # A member that has sent nothing yet, after a restart for one, must be there to be asked: it heartbeats to the
-        # brokers whose address it knows. RocketMQ gives every producer this route, for the same effect.
+        # A member that has sent nothing yet, for example after a restart, must be reachable for checks: it sends
+        # heartbeats to the brokers whose address it knows. RocketMQ gives every producer this route, for the same
+        # effect.
         self._impl.keep_route(AUTO_CREATE_TOPIC_KEY_TOPIC)
         await super().start()
         for number in range(CHECK_WORKERS):
@@ -107,10 +110,10 @@ class TransactionMQProducer(DefaultMQProducer):
     async def send_message_in_transaction(
         self, message: Message, argument: object = None, timeout_ms: int | None = None
     ) -> TransactionSendResult:
-        """Send ``message`` as a half message, do the local transaction, tell the broker how that ended.
+        """Send ``message`` as a half message, run the local transaction, and report its outcome to the broker.
 
-        ``argument`` is handed to the listener. Raises what :meth:`DefaultMQProducer.send` raises; then the local
-        transaction was not begun. What goes wrong later does not raise: the broker will ask.
+        ``argument`` is passed to the listener. Raises what :meth:`DefaultMQProducer.send` raises; then the local
+        transaction was not started. Later errors do not raise, because the broker will ask.
         """
         listener = self.transaction_listener
         if listener is None:
@@ -127,7 +130,7 @@ class TransactionMQProducer(DefaultMQProducer):
             await step("executes the local transaction")
             state, problem = await self._ask(listener.execute_local_transaction, message, argument)
         else:
-            # The half message may vanish in a crash: nothing may be built upon it.
+            # The half message may vanish in a crash, so the transaction must not rely on it.
             state = LocalTransactionState.ROLLBACK_MESSAGE
         self._note_number(message, state)
         await step("ends the transaction")
@@ -135,7 +138,7 @@ class TransactionMQProducer(DefaultMQProducer):
         return TransactionSendResult(result, state)
 
     def _note_number(self, message: Message, state: LocalTransactionState) -> None:
-        """A number that no consumer will see, or perhaps none, is no loss."""
+        """Record a number that no consumer will see, or perhaps none, so that it does not count as a loss."""
         if self.numbering is None or state is LocalTransactionState.COMMIT_MESSAGE:
             return
         numbers = self.numbering.number(message.topic, [message.properties])
@@ -145,7 +148,7 @@ class TransactionMQProducer(DefaultMQProducer):
             self.numbering.is_unknown(message.topic, numbers)
 
     async def _ask(self, function: Any, *arguments: object) -> tuple[LocalTransactionState, str]:
-        """What the listener says, and what went wrong in it."""
+        """Return the listener's answer, and its error, if any."""
         try:
             answer = await self.instance.runtime.call_listener(function, *arguments)
         except (Exception, asyncio.CancelledError) as error:
@@ -168,7 +171,7 @@ class TransactionMQProducer(DefaultMQProducer):
             _, commit_log_offset = decode_offset_message_id(result.offset_message_id)
             address = self.instance.route_table.master_address(result.message_queue.broker_name)
         except (ProtocolError, MQClientError) as error:
-            _log.warning("the broker is not told of %s, it will ask: %s", result.message_id, error)
+            _log.warning("the outcome of %s is not reported, the broker will ask: %s", result.message_id, error)
             return
         header = EndTransactionRequestHeader(
             self.group,
@@ -205,23 +208,23 @@ class TransactionMQProducer(DefaultMQProducer):
             )
 
     async def _end(self, address: str, header: EndTransactionRequestHeader, problem: str) -> None:
-        """Tell the broker; it will ask again when this is lost."""
+        """Report the outcome to the broker, which will ask again if this is lost."""
         command = RemotingCommand.request(RequestCode.END_TRANSACTION, header, oneway=True)
         command.remark = problem or None
         try:
             await self.instance.api.send_oneway(address, command, f"end the transaction of {header.msg_id}")
         except MQClientError as error:
-            _log.warning("the broker is not told of %s, it will ask: %s", header.msg_id, error)
+            _log.warning("the outcome of %s is not reported, the broker will ask: %s", header.msg_id, error)
 
     # ------------------------------------------------------------------------------ checks
 
     def _check_received(self, channel: Channel, request: RemotingCommand) -> None:
-        """Code 39: put the question into the queue of the workers."""
+        """Queue a check (code 39) for the workers."""
         header = CheckTransactionStateRequestHeader.decode(request.ext_fields)
         try:
             message = decode_stored_message(request.body, decompress=True)
         except MalformedMessage as error:
-            # No answer is better than a guess: the broker asks again, and puts the message aside in the end.
+            # No answer is better than a guess: the broker asks again, and finally moves the message aside.
             _log.warning("broker %s asks about a message that cannot be read: %s", channel.remote_address, error)
             return
         group = message.properties.get(PROPERTY_PRODUCER_GROUP)

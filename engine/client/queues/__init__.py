@@ -1,1 +1,1 @@
-"""The queues that a consumer holds: messages pulled, locks, offsets, rebalance."""
+"""The queues of a consumer: pulled messages, locks, offsets, rebalance."""

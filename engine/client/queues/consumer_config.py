@@ -15,11 +15,11 @@ from engine.protocol.enums import ConsumeFromWhere, MessageModel
 from engine.protocol.names import TRACE_TOPIC
 
 MINUTE_MS = 60_000
-#: DefaultMQPushConsumerImpl.getMaxReconsumeTimes: what -1 stands for.
+#: DefaultMQPushConsumerImpl.getMaxReconsumeTimes: the meaning of -1.
 DEFAULT_MAX_RECONSUME_TIMES = 16
-#: ConsumeMessageOrderlyService.getMaxReconsumeTimes: the same for an orderly listener. In effect: for ever.
+#: ConsumeMessageOrderlyService.getMaxReconsumeTimes: the same for an orderly listener. In effect: forever.
 UNLIMITED_RECONSUME_TIMES = 0x7FFF_FFFF
-#: ``pullThresholdForTopic``, ``pullThresholdSizeForTopic``: only the limits per queue count.
+#: ``pullThresholdForTopic``, ``pullThresholdSizeForTopic``: only the limits per queue apply.
 NO_LIMIT_PER_TOPIC = -1
 
 
@@ -29,40 +29,40 @@ class PushConsumerConfig:
 
     :param consume_timestamp_ms: for CONSUME_FROM_TIMESTAMP, ms since 1970; None: half an hour before the start.
     :param consume_thread_min: how many listener calls run at a time. ``update_core_pool_size`` changes it later.
-    :param consume_thread_max: only a bound of that. RocketMQ's pool has a queue without bound, so it never grows beyond
-        ``consume_thread_min``: a larger ``consume_thread_max`` alone makes nothing faster.
+    :param consume_thread_max: only a bound of that. RocketMQ's pool has an unbounded queue, so it never grows beyond
+        ``consume_thread_min``: a larger ``consume_thread_max`` alone has no effect.
     :param consume_message_batch_max_size: most messages per listener call, 1 to 1024.
-    :param pull_batch_size: most messages per pull, 1 to 1024; a broker gives at most 32 in any case.
+    :param pull_batch_size: most messages per pull, 1 to 1024; a broker sends at most 32 in any case.
     :param pull_threshold_for_queue: pulling a queue pauses while more messages of it wait here.
     :param pull_threshold_size_for_queue_mib: the same for the size of their bodies.
     :param pull_threshold_for_topic, pull_threshold_size_for_topic_mib: the same for all queues of this consumer
         together: each gets an equal share in place of the limits above; -1: only those count.
-    :param consume_concurrently_max_span: the same for the distance between its first and last waiting offset.
+    :param consume_concurrently_max_span: the same for the distance between a queue's first and last waiting offset.
     :param post_subscription_when_pull: send the expression with each pull instead of with heartbeats only.
     :param pull_announced_version: pull with the subscriptions of the last heartbeat, which the brokers know. False:
         with the newest ones, as RocketMQ does: after a rebalance a pull that overtakes the heartbeat, or whose
         heartbeat was lost, is refused with code 25 and tried again a second later.
     :param max_reconsume_times: deliveries after the first before a message goes to the dead-letter topic; -1: 16, but
         without limit for an orderly listener: there the message blocks its queue until it is consumed.
-    :param consume_timeout_ms: a listener that holds a message for longer loses it to a later delivery.
+    :param consume_timeout_ms: a message that a listener holds for longer is delivered again later.
     :param await_termination_when_shutdown_ms: how long a shutdown waits for running listeners. RocketMQ's default is 0,
         which loses their results: those messages are delivered again.
-    :param enable_msg_trace: tell the trace topic of every delivery, see :mod:`engine.client.trace`.
-    :param customized_trace_topic: where to.
+    :param enable_msg_trace: record every delivery in the trace topic (:mod:`engine.client.trace`).
+    :param customized_trace_topic: the trace topic.
 
     Only for orderly listeners:
 
-    :param suspend_current_queue_time_ms: how long a queue rests after a message that could not be consumed.
-    :param max_time_consume_continuously_ms: a worker leaves a queue after so long, so that others get their turn.
-    :param consume_again_shortly_ms: how soon a worker comes back to it then, or after a lock was got again.
+    :param suspend_current_queue_time_ms: how long a queue pauses after a message that could not be consumed.
+    :param max_time_consume_continuously_ms: a worker leaves a queue after this time, so that others get their turn.
+    :param consume_again_shortly_ms: how soon a worker returns to it then, or after a lock was acquired again.
     :param rebalance_lock_interval_ms: how often the broker locks of all queues are renewed (``lockAll``).
-    :param lock_max_live_time_ms: how long a broker lock is trusted that was not renewed; less than the broker's lease.
-    :param lock_timeout_ms: how long to wait for the broker's answer to a lock request.
+    :param lock_max_live_time_ms: how long a broker lock is trusted without renewal; less than the broker's lease.
+    :param lock_timeout_ms: how long to wait for the broker's reply to a lock request.
     :param try_lock_delay_ms: how soon a worker that found the queue not locked tries to lock it.
-    :param lock_refused_delay_ms: how long it leaves the queue alone when somebody else holds the lock.
-    :param consume_lock_wait_ms: how long a rebalance waits for a running listener before it gives a queue up. If that
-        is not enough the next rebalance tries again.
-    :param unlock_delay_ms: how long the broker lock of a queue given up is kept while messages of it are cached here.
+    :param lock_refused_delay_ms: how long it leaves the queue alone if another client has the lock.
+    :param consume_lock_wait_ms: how long a rebalance waits for a running listener before it releases a queue. If that
+        is not enough, the next rebalance tries again.
+    :param unlock_delay_ms: how long the broker lock of a released queue is kept while messages of it are cached here.
     """
 
     message_model: MessageModel = MessageModel.CLUSTERING
@@ -120,12 +120,12 @@ class PushConsumerConfig:
 
     @property
     def max_reconsume_times_or_default(self) -> int:
-        """``max_reconsume_times``, or 16 when that is -1."""
+        """Return ``max_reconsume_times``, or 16 for -1."""
         return DEFAULT_MAX_RECONSUME_TIMES if self.max_reconsume_times == -1 else self.max_reconsume_times
 
     @property
     def max_reconsume_times_orderly(self) -> int:
-        """``max_reconsume_times``, or "without limit" when that is -1."""
+        """Return ``max_reconsume_times``, or "without limit" for -1."""
         return UNLIMITED_RECONSUME_TIMES if self.max_reconsume_times == -1 else self.max_reconsume_times
 
 

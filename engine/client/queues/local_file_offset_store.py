@@ -1,11 +1,11 @@
-"""Progress kept in a file of this machine, as broadcasting consumers do (RocketMQ: ``LocalFileOffsetStore``).
+"""The progress store of broadcasting consumers, in a local file (RocketMQ: ``LocalFileOffsetStore``).
 
 The file ``<client id>/<group>/offsets.json`` has RocketMQ's own format, with queues as keys of the JSON object; the
-version before is next to it as ``.bak`` and is read when the file itself cannot be.
+previous version is kept as ``.bak`` and is read if the file itself is unreadable.
 
-The file is read at the start and only written from then on: what counts while the consumer runs is in memory, so that a
-file that cannot be written costs nothing before the next start. RocketMQ reads the file whenever it takes a queue over,
-writes only the queues that it holds at that moment, and begins a queue again and again at an old offset when the file
+The file is read at the start and only written from then on: while the consumer runs it uses the offsets in memory, so
+that a file that cannot be written has no effect before the next start. RocketMQ reads the file whenever it acquires a
+queue, writes only the queues that it owns at that moment, and repeatedly begins a queue at an old offset if the file
 cannot be written.
 """
 
@@ -33,8 +33,8 @@ class OffsetFileUnreadable(MQClientError):
 class LocalFileOffsetStore(OffsetTable):
     """Implements :class:`~engine.client.queues.offset_store.OffsetStore`.
 
-    :param disk: the node's disk; its folder plays the part of ``~/.rocketmq_offsets``.
-    :ivar failure: why the file could not be written the last time; None: it was written.
+    :param disk: the node's disk; its folder takes the place of ``~/.rocketmq_offsets``.
+    :ivar failure: why the last write of the file failed; None: it succeeded.
     """
 
     def __init__(self, disk: Disk, client_id: str, group: str) -> None:
@@ -42,29 +42,28 @@ class LocalFileOffsetStore(OffsetTable):
         self._disk = disk
         self.path = f"{client_id}/{group}/offsets.json"
         self.failure: str | None = None
-        #: The file's last good content: what the next write leaves as the backup.
+        #: The file's last good content, which the next write keeps as the backup.
         self._written: bytes | None = None
-        #: What the file held that cannot be read: it is kept next to it, as ``.damaged``, before the first write.
+        #: Unreadable content of the file: it is kept next to it, as ``.damaged``, before the first write.
         self._damaged: bytes | None = None
-        #: What the file holds, or will hold as soon as it can be written. No queue is ever removed: a queue that is
-        #: given up for a moment, or whose broker is away, goes on where it was.
+        #: The content of the file now, or as soon as it can be written. No queue is ever removed: a queue that is
+        #: released for a moment, or whose broker is offline, continues at its offset.
         self._kept: dict[MessageQueue, int] = {}
 
     async def load(self) -> None:
-        """Read the file, or its backup. Raises :class:`OffsetFileUnreadable` when both are broken."""
+        """Read the file, or its backup. Raises :class:`OffsetFileUnreadable` if both are damaged."""
         self._kept = self._read()
         for queue, offset in self._kept.items():
             self.update_offset(queue, offset, increase_only=False)
 
     async def read_offset_from_store(self, queue: MessageQueue) -> int | None:
-        """See :class:`~engine.client.queues.offset_store.OffsetStore`."""
         offset = self._kept.get(queue)
         if offset is not None:
             self.update_offset(queue, offset, increase_only=False)
         return offset
 
     async def persist_all(self, queues: Iterable[MessageQueue]) -> None:
-        """Write the file with the offsets of ``queues``; those of others stay as they are."""
+        """Write the file with the offsets of ``queues``; those of other queues stay as they are."""
         await step("reads the offsets to persist")
         self._keep(queues)
 
@@ -124,7 +123,7 @@ class LocalFileOffsetStore(OffsetTable):
 
 
 def _offsets_in(content: bytes) -> dict[MessageQueue, int]:
-    """Raises :class:`MalformedBody`, also where there is no table: that would be taken for no progress."""
+    """Parse the offsets. Raises :class:`MalformedBody`, also for a missing table, which would mean no progress."""
     table = loads_json_object(content, "the file", values_max=None).get("offsetTable")
     if table is None:
         raise MalformedBody("field 'offsetTable' is missing; message queues with offsets are expected")

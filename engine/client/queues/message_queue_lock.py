@@ -1,8 +1,8 @@
-"""One lock per queue of this consumer (RocketMQ: ``MessageQueueLock``).
+"""The local locks of a consumer, one per queue (RocketMQ: ``MessageQueueLock``).
 
 A worker holds it from the moment it begins with a queue to the end of its slice, so that the workers of one process
-never consume the same queue side by side. It belongs to the *queue*: it stays the same when the queue is given up and
-taken over again, while every ``ProcessQueue`` has a consume lock of its own.
+never consume the same queue in parallel. It belongs to the *queue*: it stays the same when the queue is released and
+acquired again, while every ``ProcessQueue`` has its own consume lock.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ LOCK_NAME = "message queue lock"
 
 
 class MessageQueueLock:
-    """Makes each lock when it is first asked for, and keeps it: as many as there are queues of subscribed topics."""
+    """A table of locks, created on first use and kept: as many as there are queues of subscribed topics."""
 
     def __init__(self) -> None:
         self._locks: dict[MessageQueue, EngineLock] = {}
@@ -26,7 +26,7 @@ class MessageQueueLock:
 
     @property
     def enabled(self) -> bool:
-        """False: the locks let everybody in. A switch for lessons."""
+        """False: the locks exclude no worker. A switch for lessons."""
         return self._enabled
 
     @enabled.setter
@@ -37,11 +37,11 @@ class MessageQueueLock:
 
     @property
     def locks(self) -> Mapping[MessageQueue, EngineLock]:
-        """Those made so far. For reading."""
+        """Return the locks created so far. For reading."""
         return MappingProxyType(self._locks)
 
     def fetch_lock(self, queue: MessageQueue) -> EngineLock:
-        """The lock of ``queue`` (``fetchLockObject``)."""
+        """Return the lock of ``queue`` (``fetchLockObject``)."""
         lock = self._locks.get(queue)
         if lock is None:
             lock = self._locks[queue] = EngineLock(LOCK_NAME, self._enabled)

@@ -1,4 +1,4 @@
-"""The red-black tree that a process queue really holds, as nested JSON: the page draws these very nodes."""
+"""The actual red-black tree of a process queue, as nested JSON that the page draws."""
 
 from __future__ import annotations
 
@@ -8,15 +8,14 @@ from engine.client.foundation.red_black_tree import RedBlackNode, RedBlackTree
 from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_properties import KEY_SEPARATOR, PROPERTY_KEYS
 
-#: Characters of a message's key.
+#: The maximum length of a message's key.
 KEY_MAX = 100
 
 
 def message_tree(tree: RedBlackTree[MessageExt], most_nodes: int) -> dict[str, Any] | None:
-    """The root: ``{offset, key, red, left, right}``, or None for an empty tree.
+    """Return the root: ``{offset, key, red, left, right}``, or None for an empty tree.
 
-    Of a tree of more than ``most_nodes`` nodes the lower levels are left out: a node then has ``cut``, the number of
-    levels above being what fits.
+    The lower levels of a tree with more than ``most_nodes`` nodes are left out: a node at the cut then has ``cut``.
     """
     levels = 64 if len(tree) <= most_nodes else max(1, (most_nodes + 1).bit_length() - 1)
     return _node(tree, tree.root, levels)

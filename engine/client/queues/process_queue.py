@@ -1,11 +1,12 @@
-"""What a push consumer holds of one queue (RocketMQ: ``ProcessQueue``).
+"""The state of one queue in a push consumer (RocketMQ: ``ProcessQueue``).
 
-Messages wait in ``msg_tree_map``, sorted by queue offset. A concurrent consumer leaves them there while they are being
-consumed and takes them out afterwards; the progress it may commit is the smallest offset still in the tree. An orderly
+Messages wait in ``msg_tree_map``, sorted by queue offset. A concurrent consumer leaves them there during consumption
+and removes them afterwards; the progress that it may commit is the smallest offset still in the tree. An orderly
 consumer moves them to ``consuming_msg_orderly_tree_map`` meanwhile, and back when it failed.
 
-Every method here is one critical section of RocketMQ's ``treeMapLock``: it does not await, so nothing can come between
-its lines. What RocketMQ leaves open between two of them, callers leave open too, with a ``step`` before each call.
+Every method here is one critical section of RocketMQ's ``treeMapLock``: it does not await, so nothing can run between
+its lines. Where other threads can run between two of RocketMQ's critical sections, callers have a ``step`` before each
+call.
 """
 
 from __future__ import annotations
@@ -18,9 +19,9 @@ from engine.client.queues.queue_hold import HOLD_TRANSITIONS, Hold, HoldEvent
 from engine.protocol.message.message import MessageExt
 from engine.runtime.engine_lock import EngineLock
 
-#: rocketmq.client.rebalance.lockMaxLiveTime: how long the client trusts a broker lock that was not renewed.
+#: rocketmq.client.rebalance.lockMaxLiveTime: how long the client trusts a broker lock without renewal.
 REBALANCE_LOCK_MAX_LIVE_TIME_MS = 30_000
-#: rocketmq.client.pull.pullMaxIdleTime: a queue not pulled for so long is rebuilt by the next rebalance.
+#: rocketmq.client.pull.pullMaxIdleTime: the next rebalance rebuilds a queue that was not pulled for this long.
 PULL_MAX_IDLE_TIME_MS = 120_000
 
 
@@ -28,8 +29,8 @@ class ProcessQueue:
     """The messages of one queue that were pulled and not yet consumed.
 
     :param now_ms: the node's wall clock.
-    :param consume_lock: held around the listener of an orderly consumer and while the queue is given up; default: one
-        of its own.
+    :param consume_lock: held around the listener of an orderly consumer and while the queue is released; default: its
+        own.
     """
 
     __slots__ = (
@@ -68,42 +69,42 @@ class ProcessQueue:
         self.pull_max_idle_time_ms = pull_max_idle_time_ms
         #: Pulled messages by queue offset.
         self.msg_tree_map: RedBlackTree[MessageExt] = RedBlackTree()
-        #: Messages that an orderly listener has in hand, by queue offset.
+        #: Messages in progress in an orderly listener, by queue offset.
         self.consuming_msg_orderly_tree_map: RedBlackTree[MessageExt] = RedBlackTree()
-        #: How many messages the two trees hold.
+        #: The number of messages in the two trees.
         self.msg_count = 0
-        #: How many bytes their bodies have.
+        #: The size of their bodies in bytes.
         self.msg_size = 0
         #: The greatest offset ever put.
         self.queue_offset_max = 0
-        #: Why it was not pulled when it was looked at last ("count", "size", "span"); None: it was.
+        #: Why it was not pulled at the last check ("count", "size", "span"); None: it was.
         self.flow_control: str | None = None
-        #: How often each of these held a pull back.
+        #: How many times each of these held a pull back.
         self.flow_control_times: dict[str, int] = {}
-        #: Queue offsets of messages in a concurrent listener's hands that are being given back to the broker, or were
-        #: -> whether that succeeded.
+        #: Queue offsets of messages in a concurrent listener that are being sent back to the broker, or were -> whether
+        #: that succeeded.
         self.given_back: dict[int, asyncio.Future[bool]] = {}
-        #: Whose the queue and its lock are; changed by :meth:`hold_lock`, :meth:`lose_lock` and :meth:`drop`.
+        #: The owner of the queue and of its lock; changed by :meth:`hold_lock`, :meth:`lose_lock` and :meth:`drop`.
         self.hold = Hold.UNLOCKED
-        #: The queue was given up: nothing may be consumed, committed or pulled through this object any more. This and
-        #: the next follow from ``hold``; they are asked several times per message.
+        #: The queue was released: nothing may be consumed, committed or pulled through this object any more. This and
+        #: the next follow from ``hold``; they are read several times per message.
         self.dropped = False
-        #: An orderly consumer holds the broker's lock, as of ``last_lock_timestamp``.
+        #: An orderly consumer has the broker's lock, as of ``last_lock_timestamp``.
         self.locked = False
-        #: A chain of orderly consume requests is under way; ``put_messages`` need not start another.
+        #: A chain of orderly consume requests is running; ``put_messages`` need not start another.
         self.consuming = False
         now = now_ms()
         self.last_lock_timestamp = now
         self.last_pull_timestamp = now
         self.last_consume_timestamp = now
-        #: How often giving the queue up had to be postponed because the listener was running.
+        #: How many times releasing the queue was postponed because the listener was running.
         self.try_unlock_times = 0
         self.consume_lock = consume_lock or EngineLock("process queue consume lock")
 
     # --- what pulling does -----------------------------------------------------------------------------------------
 
     def put_messages(self, messages: Sequence[MessageExt]) -> bool:
-        """Add pulled messages. Returns True when an orderly consume chain must be started."""
+        """Add pulled messages. Return True if an orderly consume chain must be started."""
         for message in messages:
             if self.msg_tree_map.put(message.queue_offset, message) is None:
                 self.msg_count += 1
@@ -116,31 +117,31 @@ class ProcessQueue:
 
     @property
     def max_span(self) -> int:
-        """Distance between the smallest and the greatest waiting offset."""
+        """Return the distance between the smallest and the greatest waiting offset."""
         first, last = self.msg_tree_map.first_key(), self.msg_tree_map.last_key()
         return 0 if first is None or last is None else last - first
 
     @property
     def is_pull_expired(self) -> bool:
-        """True when nobody has pulled for so long that the pull must have been lost."""
+        """Return True if the last pull is so old that it must have been lost."""
         return self._now_ms() - self.last_pull_timestamp > self.pull_max_idle_time_ms
 
     @property
     def is_lock_expired(self) -> bool:
-        """True when the broker lock was not renewed in time, so that another client may have it by now."""
+        """Return True if the broker lock was not renewed in time, so that another client may have it by now."""
         return self._now_ms() - self.last_lock_timestamp > self.lock_max_live_time_ms
 
     def hold_lock(self) -> None:
-        """The broker has just granted or renewed the lock."""
+        """Note that the broker has just granted or renewed the lock."""
         self._move(HoldEvent.GRANTED)
         self.last_lock_timestamp = self._now_ms()
 
     def lose_lock(self) -> None:
-        """The broker has refused to renew the lock, or has it back."""
+        """Note that the broker has refused to renew the lock, or that it was released."""
         self._move(HoldEvent.LOST)
 
     def drop(self) -> None:
-        """Give the queue up."""
+        """Release the queue."""
         self._move(HoldEvent.GIVEN_UP)
 
     def _move(self, event: HoldEvent) -> None:
@@ -150,10 +151,10 @@ class ProcessQueue:
     # --- what a concurrent consumer does ---------------------------------------------------------------------------
 
     def remove_messages(self, messages: Iterable[MessageExt]) -> int:
-        """Take consumed messages out. Returns the offset to commit, or -1 when there was nothing to take.
+        """Remove consumed messages. Return the offset to commit, or -1 if there was nothing to remove.
 
         That is the smallest offset still waiting: a slow message holds the progress back although later ones are
-        done already, and after a crash those are consumed once more.
+        finished, and after a crash those are consumed again.
         """
         self.last_consume_timestamp = self._now_ms()
         if not len(self.msg_tree_map):
@@ -167,7 +168,7 @@ class ProcessQueue:
         return self.queue_offset_max + 1 if first is None else first
 
     def first_expired_message(self, consume_timeout_ms: int) -> MessageExt | None:
-        """The message that holds the progress back, when its listener has run for longer than allowed."""
+        """Return the message that holds the progress back if its listener has run for too long."""
         message = self.msg_tree_map.first_value()
         if message is None:
             return None
@@ -177,7 +178,7 @@ class ProcessQueue:
         return message
 
     def remove_if_first(self, message: MessageExt) -> int:
-        """As ``remove_messages``, if ``message`` still is the first one; else -1."""
+        """Remove ``message`` as ``remove_messages`` does if it still is the first one; else return -1."""
         if self.msg_tree_map.first_value() is message:
             return self.remove_messages((message,))
         return -1
@@ -187,7 +188,7 @@ class ProcessQueue:
     def take_messages(self, batch_size: int) -> list[MessageExt]:
         """Move up to ``batch_size`` messages with the smallest offsets to the consuming tree and return them.
 
-        When there are none, the consume chain ends: the next ``put_messages`` starts a new one.
+        Without any, the consume chain ends: the next ``put_messages`` starts a new one.
         """
         self.last_consume_timestamp = self._now_ms()
         taken: list[MessageExt] = []
@@ -199,7 +200,7 @@ class ProcessQueue:
         return taken
 
     def commit(self) -> int:
-        """Forget the messages in hand: they are consumed. Returns the offset to commit, or -1 when there are none.
+        """Remove the consumed messages in progress. Return the offset to commit, or -1 without such messages.
 
         RocketMQ 4.9.8 throws ``NoSuchElementException`` for the latter.
         """
@@ -210,7 +211,7 @@ class ProcessQueue:
         return -1 if last is None else last + 1
 
     def rollback(self) -> None:
-        """Put all messages in hand back: they wait again. Those that cannot be read have been put aside for good."""
+        """Put all messages in progress back, so that they wait again. Unreadable ones were moved aside for good."""
         for offset, message in self.consuming_msg_orderly_tree_map.items():
             if message.unreadable is None:
                 self.msg_tree_map.put(offset, message)
@@ -220,7 +221,7 @@ class ProcessQueue:
         self.consuming_msg_orderly_tree_map.clear()
 
     def make_message_to_consume_again(self, messages: Iterable[MessageExt]) -> None:
-        """Put these messages, which the listener failed to consume, back: they wait again."""
+        """Put these messages, which the listener failed to consume, back, so that they wait again."""
         for message in messages:
             self.consuming_msg_orderly_tree_map.remove(message.queue_offset)
             self.msg_tree_map.put(message.queue_offset, message)
@@ -229,11 +230,11 @@ class ProcessQueue:
 
     @property
     def has_waiting_messages(self) -> bool:
-        """True while ``msg_tree_map`` holds anything (RocketMQ: ``hasTempMessage``)."""
+        """Return True while ``msg_tree_map`` contains anything (RocketMQ: ``hasTempMessage``)."""
         return len(self.msg_tree_map) > 0
 
     def clear(self) -> None:
-        """Forget all messages."""
+        """Remove all messages."""
         self.msg_tree_map.clear()
         self.consuming_msg_orderly_tree_map.clear()
         self.msg_count = 0

@@ -1,19 +1,19 @@
-"""When a push consumer stops pulling a queue for a while (RocketMQ: the first checks of ``pullMessage``).
+"""Flow control of a push consumer's pulls (RocketMQ: the first checks of ``pullMessage``).
 
-What was pulled lies in the consumer's memory until its listener is done with it. Three limits keep that memory, and
-what is consumed twice after a crash, in bounds. They are looked at before each pull, in this order:
+Pulled messages are in the consumer's memory until its listener is done with them. Three limits bound that memory, and
+the number of messages consumed twice after a crash. They are checked before each pull, in this order:
 
     count   more than ``pullThresholdForQueue`` messages of the queue wait here
     size    more than ``pullThresholdSizeForQueue`` whole MiB of bodies do
-    span    more than ``consumeConcurrentlyMaxSpan`` lies between the first and the last of them: one slow message
+    span    more than ``consumeConcurrentlyMaxSpan`` is between the first and the last of them: one slow message
             holds the progress back while later ones are done. Not for an orderly listener, which takes one by one.
 
-What a pull brings is taken whole, so a queue may hold up to ``pullBatchSize`` messages more than the limit says. The
-pull is tried again after 50 ms; nothing is told to the broker, where the rest simply waits.
+The result of a pull is added as a whole, so a queue may have up to ``pullBatchSize`` messages more than the limit. The
+pull is tried again after 50 ms; the broker is not informed, and the remaining messages simply wait there.
 
 ``pullThresholdForTopic`` and ``pullThresholdSizeForTopic`` are limits of the whole consumer: each time its queues
-change they are divided by their number, and the share replaces the limit per queue. As in RocketMQ that is the number
-of all queues that it owns, those of other topics and of its retry topic among them.
+change they are divided by the number of queues, and the share replaces the limit per queue. As in RocketMQ that is the
+number of all queues that it owns, including those of other topics and of its retry topic.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MIB = 1 << 20
 
 
 class FlowControlReason(StrEnum):
-    """Why a queue is not pulled at present; see the module."""
+    """The reason for which a queue is not pulled at present."""
 
     COUNT = "count"
     SIZE = "size"
@@ -35,11 +35,11 @@ class FlowControlReason(StrEnum):
 
 
 class PullFlowControl:
-    """The limits of one consumer, and how often they held a pull back.
+    """The limits of one consumer, and how many times they held a pull back.
 
-    :ivar threshold_for_queue, threshold_size_for_queue_mib: the limits per queue that count at present.
-    :ivar queue_flow_control_times: pulls put off because of number or size (RocketMQ: ``queueFlowControlTimes``).
-    :ivar queue_max_span_flow_control_times: because of the span (``queueMaxSpanFlowControlTimes``).
+    :ivar threshold_for_queue, threshold_size_for_queue_mib: the current limits per queue.
+    :ivar queue_flow_control_times: pulls postponed because of number or size (RocketMQ: ``queueFlowControlTimes``).
+    :ivar queue_max_span_flow_control_times: pulls postponed because of the span (``queueMaxSpanFlowControlTimes``).
     """
 
     def __init__(self, config: PushConsumerConfig) -> None:
@@ -50,7 +50,9 @@ class PullFlowControl:
         self.queue_max_span_flow_control_times = 0
 
     def check(self, process_queue: ProcessQueue, *, is_orderly: bool) -> FlowControlReason | None:
-        """Why the queue must not be pulled now, None: it may. Notes the answer in the process queue, and counts."""
+        """Return why the queue must not be pulled now; None: it may. Records the result in the process queue, and
+        counts.
+        """
         reason = self._reason(process_queue, is_orderly)
         if reason is not None:
             times = process_queue.flow_control_times
@@ -72,7 +74,7 @@ class PullFlowControl:
         return None
 
     def share_among(self, queue_count: int) -> None:
-        """The consumer owns ``queue_count`` queues now: divide the limits per topic (``messageQueueChanged``).
+        """Divide the limits per topic, because the consumer owns ``queue_count`` queues now (``messageQueueChanged``).
 
         Without any queue everything stays as it is.
         """

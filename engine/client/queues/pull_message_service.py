@@ -1,7 +1,7 @@
-"""Hands out pull requests, one after the other (RocketMQ: ``PullMessageService``).
+"""The service that runs pull requests, one after the other (RocketMQ: ``PullMessageService``).
 
-Each owned queue has one pull request, which goes round: taken from here, sent to the broker, put back when the answer
-has come. That bounds the queue here by the number of owned queues.
+Each owned queue has one pull request, which circulates: taken from here, sent to the broker, and put back when the
+reply has arrived. That bounds the waiting requests by the number of owned queues.
 """
 
 from __future__ import annotations
@@ -18,18 +18,21 @@ _log = logging.getLogger("glassmq.client")
 
 
 class PullMessageService:
-    """:param pull_message: begins one pull; does not wait for the broker."""
+    """The queue of pull requests.
+
+    :param pull_message: starts one pull; does not wait for the broker.
+    """
 
     def __init__(self, pull_message: Callable[[PullRequest], Awaitable[None]]) -> None:
         self._pull_message = pull_message
         self._pull_requests: asyncio.Queue[PullRequest] = asyncio.Queue()
 
     def start(self, background: BackgroundTasks) -> None:
-        """Begin to hand out."""
+        """Start to run pull requests."""
         background.spawn(self._run(), "pull message service")
 
     def execute_pull_request_immediately(self, pull_request: PullRequest) -> None:
-        """Pull as soon as it is its turn."""
+        """Pull as soon as possible."""
         self._pull_requests.put_nowait(pull_request)
 
     def execute_pull_request_later(self, pull_request: PullRequest, delay_ms: int) -> None:
@@ -44,5 +47,5 @@ class PullMessageService:
                 await self._pull_message(pull_request)
             except Exception:
                 _log.exception(
-                    "pulling %s failed; the next rebalance will take it over anew", pull_request.message_queue
+                    "pulling %s failed; the next rebalance will acquire it again", pull_request.message_queue
                 )

@@ -1,4 +1,6 @@
-"""Where to pull a queue next (RocketMQ: ``PullRequest``). There is one per ProcessQueue, for ever handed on."""
+"""The state of pulling one queue (RocketMQ: ``PullRequest``). There is one per ProcessQueue, which circulates
+forever.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ from engine.protocol.body.message_queue import MessageQueue
 
 @dataclass(slots=True, eq=False)
 class PullRequest:
-    """One queue's turn to be pulled.
+    """The next pull of one queue.
 
     :ivar previously_locked: an orderly consumer has read the committed offset since it got the broker lock.
-    :ivar failures: how many pulls have failed since the last one that did not.
+    :ivar failures: how many pulls have failed since the last success.
     """
 
     message_queue: MessageQueue

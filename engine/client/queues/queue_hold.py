@@ -1,9 +1,8 @@
-"""Whether a queue is its consumer's still, and whether the broker's lock of it is (RocketMQ: flags of
-``ProcessQueue``).
+"""The ownership of a queue and of its broker lock by a consumer (RocketMQ: flags of ``ProcessQueue``).
 
-A queue that was given up stays locked until its listener has ended, and the broker's answer to a renewal may still come
-for it: so there are four states. A queue that was dropped never comes back; a rebalance that gets the queue again makes
-a new process queue.
+A released queue stays locked until its listener has ended, and the broker's reply to a renewal may still arrive: so
+there are four states. A dropped queue never comes back; a rebalance that acquires the queue again creates a new process
+queue.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from enum import StrEnum
 
 
 class Hold(StrEnum):
-    """How a consumer holds a queue. Concurrent consumers lock none."""
+    """The ownership of a queue by a consumer. Concurrent consumers do not lock queues."""
 
     UNLOCKED = "unlocked"
     LOCKED = "locked"
@@ -22,17 +21,19 @@ class Hold(StrEnum):
 
     @property
     def is_dropped(self) -> bool:
-        """Whether the queue was given up: nothing may be consumed, committed or pulled through its object any more."""
+        """Return whether the queue was released: nothing may be consumed, committed or pulled through its object any
+        more.
+        """
         return self in (Hold.DROPPED, Hold.DROPPED_LOCKED)
 
     @property
     def is_locked(self) -> bool:
-        """Whether the broker gave the lock and was not heard to take it back."""
+        """Return whether the broker granted the lock and is not known to have revoked it."""
         return self in (Hold.LOCKED, Hold.DROPPED_LOCKED)
 
 
 class HoldEvent(StrEnum):
-    """What moves it."""
+    """The events that change the ownership."""
 
     GRANTED = "the broker granted or renewed the lock"
     LOST = "the broker refused the lock, or it was given back"
@@ -48,7 +49,7 @@ HOLD_TRANSITIONS: Mapping[tuple[Hold, HoldEvent], Hold] = {
     (Hold.LOCKED, HoldEvent.GIVEN_UP): Hold.DROPPED_LOCKED,
     (Hold.DROPPED, HoldEvent.GRANTED): Hold.DROPPED_LOCKED,
     (Hold.DROPPED, HoldEvent.LOST): Hold.DROPPED,
-    (Hold.DROPPED, HoldEvent.GIVEN_UP): Hold.DROPPED,  # asked again at every rebalance while its listener runs
+    (Hold.DROPPED, HoldEvent.GIVEN_UP): Hold.DROPPED,  # repeated at every rebalance while its listener runs
     (Hold.DROPPED_LOCKED, HoldEvent.GRANTED): Hold.DROPPED_LOCKED,
     (Hold.DROPPED_LOCKED, HoldEvent.LOST): Hold.DROPPED,
     (Hold.DROPPED_LOCKED, HoldEvent.GIVEN_UP): Hold.DROPPED_LOCKED,

@@ -1,8 +1,9 @@
-"""Which queues are mine, and what changes when that changes (RocketMQ: ``RebalanceImpl``).
+"""Rebalance: the allocation of queues to this consumer and the effects of its changes (RocketMQ: ``RebalanceImpl``).
 
-Every member of a group does this by itself every 20 s, and at once when a broker says that the group has changed. For
-a moment two members may disagree and both own a queue: concurrent consumption then delivers messages twice. Ordered
-consumption may not: there a member first locks a queue at the broker, and leaves alone what another one holds.
+Every member of a group does this by itself every 20 s, and immediately when a broker reports that the group has
+changed. For a moment two members may disagree and both own a queue: concurrent consumption then delivers messages
+twice. Ordered consumption must not: there a member first locks a queue at the broker, and does not consume queues that
+another one has locked.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _log = logging.getLogger("glassmq.client")
 
 
 class RebalanceImpl(ABC):
-    """Owns the table of process queues of one consumer.
+    """The rebalance of one consumer, with its table of process queues.
 
     :ivar is_orderly: the listener wants the messages of a queue one after the other; set before the start.
-    :ivar lock_timeout_ms: how long to wait for a broker that is asked for locks.
+    :ivar lock_timeout_ms: the timeout of lock requests.
     """
 
     is_orderly = False
@@ -51,21 +52,21 @@ class RebalanceImpl(ABC):
         self.process_queue_table: dict[MessageQueue, ProcessQueue] = {}
         #: topic -> its readable queues, sorted (``topicSubscribeInfoTable``).
         self.topic_subscribe_info: dict[str, tuple[MessageQueue, ...]] = {}
-        #: topic -> what is wanted of it (``subscriptionInner``).
+        #: topic -> its subscription (``subscriptionInner``).
         self.subscriptions: dict[str, SubscriptionData] = {}
-        #: The same as brokers know it from the last heartbeat (``pull_announced_version``).
+        #: The same as brokers received it with the last heartbeat (``pull_announced_version``).
         self.subscriptions_at_brokers: dict[str, SubscriptionData] = {}
 
     @property
     def needs_broker_locks(self) -> bool:
-        """Whether a queue must be locked at its broker. A broadcasting consumer shares its queues with nobody.
+        """Return whether a queue must be locked at its broker. A broadcasting consumer does not share its queues.
 
-        RocketMQ 4.9.8 locks for broadcasting consumers too, so that of several only one gets each queue.
+        RocketMQ 4.9.8 also locks for broadcasting consumers, so that only one of them gets each queue.
         """
         return self.is_orderly and self.message_model is MessageModel.CLUSTERING
 
     async def do_rebalance(self) -> None:
-        """Work out which queues are ours; give up and take over accordingly."""
+        """Compute this consumer's queues; release and acquire queues accordingly."""
         for topic in list(self.subscriptions):
             await self._rebalance_by_topic(topic)
         await self._give_up_queues_of_other_topics()
@@ -90,7 +91,7 @@ class RebalanceImpl(ABC):
     # --- the process queue table -----------------------------------------------------------------------------------
 
     async def _update_process_queue_table(self, topic: str, mine: dict[MessageQueue, None]) -> bool:
-        """Make the table hold exactly ``mine`` of ``topic``. Returns whether anything changed."""
+        """Make the table contain exactly ``mine`` of ``topic``. Return whether anything changed."""
         changed = False
         for queue, process_queue in list(self.process_queue_table.items()):
             if queue.topic != topic:
@@ -98,7 +99,7 @@ class RebalanceImpl(ABC):
             if queue not in mine or self._is_half_given_up(process_queue):
                 changed |= await self._give_up(queue, process_queue)
             elif process_queue.is_pull_expired:
-                _log.error("group %s: %s was not pulled for too long; it is taken over anew", self.group, queue)
+                _log.error("group %s: %s was not pulled for too long; it is acquired again", self.group, queue)
                 changed |= await self._give_up(queue, process_queue)
         pull_requests = []
         for queue in mine:
@@ -110,7 +111,10 @@ class RebalanceImpl(ABC):
         return changed or bool(pull_requests)
 
     def _is_half_given_up(self, process_queue: ProcessQueue) -> bool:
-        """The queue is ours again before the listener let go of it. RocketMQ leaves it idle until the pull expires."""
+        """Return whether the queue is assigned again before its listener released it.
+
+        RocketMQ leaves such a queue idle until its pull expires.
+        """
         return self.needs_broker_locks and process_queue.dropped and process_queue.try_unlock_times > 0
 
     async def _give_up(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
@@ -124,14 +128,14 @@ class RebalanceImpl(ABC):
         return True
 
     async def _take_over(self, queue: MessageQueue) -> PullRequest | None:
-        """A pull request for a queue that is newly ours; None when it must wait for the next round."""
+        """Return a pull request for a newly assigned queue; None if it must wait for the next round."""
         if self.needs_broker_locks and not await self.lock(queue):
             _log.info("group %s: %s is locked by somebody else, the next rebalance tries again", self.group, queue)
             return None
         self.remove_dirty_offset(queue)
         process_queue = self.create_process_queue(queue)
         if self.is_orderly:
-            # Here, not after the next request: the lease has been running since the broker's answer.
+            # Here, not after the next request: the lease runs since the broker's reply.
             process_queue.hold_lock()
         try:
             next_offset = await self.compute_pull_from_where(queue)
@@ -145,19 +149,19 @@ class RebalanceImpl(ABC):
         return PullRequest(queue, process_queue, next_offset)
 
     async def _give_up_queues_of_other_topics(self) -> None:
-        """Give up what belongs to topics that are no longer subscribed."""
+        """Release the queues of topics that are no longer subscribed."""
         for queue, process_queue in list(self.process_queue_table.items()):
             if queue.topic not in self.subscriptions:
                 await self._give_up(queue, process_queue)
 
     async def remove_process_queue(self, queue: MessageQueue) -> None:
-        """Give up one queue; the next rebalance takes it over anew if it still is ours."""
+        """Release one queue; the next rebalance acquires it again if it is still assigned."""
         process_queue = self.process_queue_table.get(queue)
         if process_queue is not None:
             await self._give_up(queue, process_queue)
 
     def drop_all(self) -> None:
-        """The consumer ends: nothing more may happen to any queue (``destroy``)."""
+        """Drop all queues, because the consumer ends (``destroy``)."""
         for process_queue in self.process_queue_table.values():
             process_queue.drop()
         self.process_queue_table.clear()
@@ -165,18 +169,20 @@ class RebalanceImpl(ABC):
     # --- broker locks ----------------------------------------------------------------------------------------------
 
     async def lock(self, queue: MessageQueue) -> bool:
-        """Lock one queue at its broker, or renew the lock. Returns whether this client holds it now."""
+        """Lock one queue at its broker, or renew the lock. Return whether this client has it now."""
         await step("locks the queue at the broker")
         return queue in await self._lock_batch(queue.broker_name, (queue,))
 
     async def lock_all(self) -> None:
-        """Renew the locks of all queues; a queue that meanwhile belongs to somebody else is unlocked here."""
+        """Renew the locks of all queues; a queue that another client has meanwhile is unlocked here."""
         await step("reads which queues to lock")
         for broker_name, queues in self._queues_by_broker().items():
             await self._lock_batch(broker_name, queues)
 
     async def _lock_batch(self, broker_name: str, queues: Sequence[MessageQueue]) -> Sequence[MessageQueue]:
-        """Ask one broker and note its answer; without an answer nothing changes. Returns what this client holds."""
+        """Send a lock request to one broker and apply its reply; a failure changes nothing. Return the locked
+        queues.
+        """
         body = LockBatchRequestBody(self.group, self.instance.client_id, tuple(queues))
         try:
             address = self.instance.route_table.master_address(broker_name)
@@ -197,12 +203,12 @@ class RebalanceImpl(ABC):
         return locked
 
     async def unlock(self, queue: MessageQueue) -> None:
-        """Release one queue at its broker, oneway: a lock that stays by mistake runs out by itself."""
+        """Release one queue at its broker, oneway: a lock that stays by mistake expires by itself."""
         await step("unlocks the queue at the broker")
         await self._unlock_batch(queue.broker_name, (queue,), timeout_ms=None)
 
     async def unlock_all(self) -> None:
-        """Release all queues: this consumer ends."""
+        """Release all queues, because this consumer ends."""
         await step("reads which queues to unlock")
         for broker_name, queues in self._queues_by_broker().items():
             await self._unlock_batch(broker_name, queues, self.lock_timeout_ms)
@@ -219,7 +225,7 @@ class RebalanceImpl(ABC):
             _log.warning("group %s: %s", self.group, error)
 
     def _queues_by_broker(self) -> dict[str, list[MessageQueue]]:
-        """Queues held at present, by broker. Those being given up too: their listener may still run."""
+        """Return the owned queues by broker, including those being released, whose listener may still run."""
         queues: dict[str, list[MessageQueue]] = {}
         for queue in self.process_queue_table:
             queues.setdefault(queue.broker_name, []).append(queue)
@@ -228,7 +234,7 @@ class RebalanceImpl(ABC):
     # --- after a change --------------------------------------------------------------------------------------------
 
     async def _announce_change(self, topic: str) -> None:
-        """Raise the subscription's version and tell all brokers at once (``messageQueueChanged``)."""
+        """Raise the subscription's version and send it to all brokers immediately (``messageQueueChanged``)."""
         await step("raises the version of the subscription")
         subscription = self.subscriptions.get(topic)
         if subscription is not None:
@@ -241,27 +247,27 @@ class RebalanceImpl(ABC):
 
     @abstractmethod
     def create_process_queue(self, queue: MessageQueue) -> ProcessQueue:
-        """A new, empty process queue."""
+        """Create a new, empty process queue."""
 
     @abstractmethod
     async def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
-        """``process_queue`` was dropped: keep its progress. False: it cannot be let go yet, ask again next time."""
+        """Store the progress of a dropped ``process_queue``. False: it cannot be released yet, try again next time."""
 
     @abstractmethod
     def queues_changed(self) -> None:
-        """The process queue table holds other queues than before."""
+        """Handle a change of the process queue table."""
 
     @abstractmethod
     def remove_dirty_offset(self, queue: MessageQueue) -> None:
-        """Forget progress noted when the queue was ours before."""
+        """Remove progress from when the queue was owned before."""
 
     @abstractmethod
     async def compute_pull_from_where(self, queue: MessageQueue) -> int:
-        """The offset to begin with. Raises :class:`MQClientError` when it cannot be found out now."""
+        """Return the offset to begin with. Raises :class:`MQClientError` if it cannot be determined now."""
 
     @abstractmethod
     def dispatch_pull_requests(self, pull_requests: Sequence[PullRequest]) -> None:
-        """Begin to pull the queues that were taken over."""
+        """Start to pull the acquired queues."""
 
 
 def _ids(queues: Sequence[MessageQueue]) -> str:

@@ -1,4 +1,4 @@
-"""Rebalance of a push consumer: where to begin, what to keep (``RebalancePushImpl``, ``ConsumeFromWhere``)."""
+"""The rebalance of a push consumer: start offsets and stored progress (``RebalancePushImpl``, ``ConsumeFromWhere``)."""
 
 from __future__ import annotations
 
@@ -24,13 +24,14 @@ _log = logging.getLogger("glassmq.client")
 #: Part of step labels, so it does not name the queue.
 CONSUME_LOCK_NAME = "process queue consume lock"
 
-#: CONSUME_FROM_TIMESTAMP without a timestamp: this long before the consumer was made.
+#: CONSUME_FROM_TIMESTAMP without a timestamp: this long before the consumer was created.
 DEFAULT_CONSUME_TIMESTAMP_AGE_MS = 30 * 60_000
 
 
 class RebalancePushImpl(RebalanceImpl):
-    """:param dispatch: hands a pull request to the pull message service.
+    """The rebalance of a push consumer.
 
+    :param dispatch: passes a pull request to the pull message service.
     :ivar flow_control: gets its limits from the number of queues.
     """
 
@@ -47,7 +48,7 @@ class RebalancePushImpl(RebalanceImpl):
         self.lock_timeout_ms = config.lock_timeout_ms
         self.flow_control = PullFlowControl(config)
         self._consume_lock_enabled = True
-        #: Queues given up whose broker lock is kept for a while.
+        #: Released queues whose broker lock is kept for a while.
         self._unlocks_to_come: dict[MessageQueue, None] = {}
         self._offset_store = offset_store
         self._dispatch = dispatch
@@ -57,7 +58,7 @@ class RebalancePushImpl(RebalanceImpl):
 
     @property
     def consume_lock_enabled(self) -> bool:
-        """False: the consume locks of all process queues let everybody in. A switch for lessons."""
+        """False: the consume locks of all process queues exclude no one. A switch for lessons."""
         return self._consume_lock_enabled
 
     @consume_lock_enabled.setter
@@ -67,7 +68,6 @@ class RebalancePushImpl(RebalanceImpl):
             process_queue.consume_lock.enabled = enabled
 
     def create_process_queue(self, queue: MessageQueue) -> ProcessQueue:
-        """See :class:`RebalanceImpl`."""
         return ProcessQueue(
             self.instance.runtime.clock.now_ms,
             EngineLock(CONSUME_LOCK_NAME, self._consume_lock_enabled),
@@ -76,9 +76,9 @@ class RebalancePushImpl(RebalanceImpl):
         )
 
     async def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
-        """Store the progress for whoever gets the queue next, and let them have it. See :class:`RebalanceImpl`.
+        """Store the progress for the next owner of the queue, and release the queue.
 
-        What a listener is just consuming does not count as progress any more: the next owner gets it again.
+        Messages in a running listener do not count as progress any more: the next owner receives them again.
         """
         await self._offset_store.persist(queue)
         self._offset_store.remove_offset(queue)
@@ -94,7 +94,7 @@ class RebalancePushImpl(RebalanceImpl):
         return False
 
     async def _unlock_delay(self, queue: MessageQueue, process_queue: ProcessQueue) -> None:
-        """Unlock now, or some time later when messages are cached here (``unlockDelay``)."""
+        """Unlock now, or after a delay if messages are cached here (``unlockDelay``)."""
         await step("looks for cached messages before unlocking")
         if not process_queue.has_waiting_messages:
             await self.unlock(queue)
@@ -107,22 +107,23 @@ class RebalancePushImpl(RebalanceImpl):
         await asyncio.sleep(self._config.unlock_delay_ms / 1_000)
         await step("checks whether the queue is ours again")
         self._unlocks_to_come.pop(queue, None)
-        # RocketMQ unlocks all the same, and gives away a queue that this client has taken over again meanwhile.
+        # RocketMQ unlocks nevertheless, and releases a queue that this client has acquired again meanwhile.
         if queue not in self.process_queue_table:
             await self.unlock(queue)
 
     async def unlock_all(self) -> None:
-        """See :class:`RebalanceImpl`. RocketMQ leaves locks that are kept for a while to run out."""
+        """Release all locks. RocketMQ leaves locks that are kept for a while to expire."""
         await super().unlock_all()
         for queue in [queue for queue in self._unlocks_to_come if queue not in self.process_queue_table]:
             await self.unlock(queue)
         self._unlocks_to_come.clear()
 
     async def force_unlock(self, queue: MessageQueue) -> None:
-        """Give one queue up at once, whether or not its listener runs, and let the next rebalance take it over anew.
+        """Release one queue immediately, whether or not its listener runs, and let the next rebalance acquire it again.
 
-        For lessons: a new process queue then stands beside a listener that still has messages of the old one. RocketMQ
-        comes to this by ``removeProcessQueue``, which forgets a queue even when the wait for its consume lock failed.
+        For lessons: a new process queue then exists next to a listener that still has messages of the old one. In
+        RocketMQ this happens by ``removeProcessQueue``, which removes a queue even if the wait for its consume lock
+        failed.
         """
         process_queue = self.process_queue_table.pop(queue, None)
         if process_queue is None:
@@ -134,22 +135,19 @@ class RebalancePushImpl(RebalanceImpl):
         self.instance.rebalance_immediately()
 
     def queues_changed(self) -> None:
-        """See :class:`RebalanceImpl`."""
         self.flow_control.share_among(len(self.process_queue_table))
 
     def remove_dirty_offset(self, queue: MessageQueue) -> None:
-        """See :class:`RebalanceImpl`."""
         self._offset_store.remove_offset(queue)
 
     async def compute_pull_from_where(self, queue: MessageQueue) -> int:
-        """The group's progress; without one, what ``consume_from_where`` says. See :class:`RebalanceImpl`.
+        """Return the group's progress; without one, the offset of ``consume_from_where``.
 
-        ``consume_from_where`` counts only for a group that has never stored an offset for the queue. And even then the
-        broker may answer 0 instead of "none", when the queue still holds its very first message in memory.
+        ``consume_from_where`` only applies to a group that has never stored an offset for the queue. Even then the
+        broker may answer 0 instead of "none", if the queue still has its very first message in memory.
 
-        Where the group begins is stored before anything is consumed: the end of a queue moves, and whoever gets the
-        queue next would begin at a later one. RocketMQ stores nothing before the first progress, and skips what came
-        in between.
+        The start is stored before anything is consumed: the end of a queue moves, and the next owner would begin at a
+        later one. RocketMQ stores nothing before the first progress, and skips messages that arrived in between.
         """
         offset = await self._offset_store.read_offset_from_store(queue)
         if offset is None:
@@ -159,10 +157,10 @@ class RebalancePushImpl(RebalanceImpl):
         return offset
 
     async def _first_offset(self, queue: MessageQueue) -> int:
-        """What ``consume_from_where`` means for the queue now.
+        """Return the offset of ``consume_from_where`` for the queue now.
 
-        A retry topic is read from its beginning: what is stored there was given back by this very group. RocketMQ
-        begins at its end with CONSUME_FROM_TIMESTAMP, and skips what was given back before.
+        A retry topic is read from its beginning, because its messages were sent back by this group. RocketMQ begins at
+        its end with CONSUME_FROM_TIMESTAMP, and skips messages sent back before.
         """
         if is_retry_topic(queue.topic):
             return 0
@@ -174,10 +172,9 @@ class RebalancePushImpl(RebalanceImpl):
                 assert self._consume_timestamp_ms is not None, "set when this was made"
                 return await self.instance.consumer_api.search_offset(address, queue, self._consume_timestamp_ms)
             case _:
-                # The deprecated values mean this one too.
+                # The deprecated values also mean this one.
                 return await self.instance.consumer_api.max_offset(address, queue)
 
     def dispatch_pull_requests(self, pull_requests: Sequence[PullRequest]) -> None:
-        """See :class:`RebalanceImpl`."""
         for pull_request in pull_requests:
             self._dispatch(pull_request)

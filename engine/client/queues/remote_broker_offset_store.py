@@ -1,4 +1,4 @@
-"""Progress kept by the brokers, as clustering consumers do (RocketMQ: ``RemoteBrokerOffsetStore``)."""
+"""The progress store of clustering consumers, at the brokers (RocketMQ: ``RemoteBrokerOffsetStore``)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _log = logging.getLogger("glassmq.client")
 class RemoteBrokerOffsetStore(OffsetTable):
     """Implements :class:`~engine.client.queues.offset_store.OffsetStore`.
 
-    Progress is noted in memory after each listener call and sent every few seconds: after a crash up to that much is
-    consumed again.
+    Progress is set in memory after each listener call and sent every few seconds: after a crash that much is consumed
+    again.
     """
 
     def __init__(self, instance: MQClientInstance, group: str) -> None:
@@ -27,10 +27,10 @@ class RemoteBrokerOffsetStore(OffsetTable):
         self._group = group
 
     async def load(self) -> None:
-        """Nothing: offsets are read when a queue is assigned."""
+        """Do nothing: offsets are read when a queue is assigned."""
 
     async def read_offset_from_store(self, queue: MessageQueue) -> int | None:
-        """Ask the broker. See :class:`~engine.client.queues.offset_store.OffsetStore`."""
+        """Request the progress from the broker."""
         address = await self._address(queue)
         try:
             offset = await self._instance.consumer_api.query_consumer_offset(address, self._group, queue)
@@ -40,7 +40,7 @@ class RemoteBrokerOffsetStore(OffsetTable):
         return offset
 
     async def persist_all(self, queues: Iterable[MessageQueue]) -> None:
-        """Tell the brokers; oneway. See :class:`~engine.client.queues.offset_store.OffsetStore`."""
+        """Send the progress to the brokers, oneway."""
         ours = dict.fromkeys(queues)
         for queue in list(self.offsets()):
             if queue in ours:
@@ -49,7 +49,7 @@ class RemoteBrokerOffsetStore(OffsetTable):
                 self.remove_offset(queue)
 
     async def persist(self, queue: MessageQueue) -> None:
-        """Tell the broker; oneway. See :class:`~engine.client.queues.offset_store.OffsetStore`."""
+        """Send the progress of one queue to its broker, oneway."""
         await step("reads the offset to persist")
         offset = self.offset_in_memory(queue)
         if offset is None:

@@ -1,14 +1,14 @@
-"""Collects notes and sends them, many together (RocketMQ: ``AsyncTraceDispatcher``)::
+"""The dispatcher that collects trace records and sends them in batches (RocketMQ: ``AsyncTraceDispatcher``)::
 
     hook ── append ──> queue of 1,024 notes ── worker ──> segment ── 0.5 s old, or 118,000 bytes ──> trace topic
                 │
                 └─ full: the note is dropped, and counted
 
-Tracing never slows the traced client down and never fails it: when the trace topic cannot be reached, notes are lost.
-An inner producer of its own sends them, which is not traced itself.
+Tracing never delays the traced client and never makes it fail: if the trace topic cannot be reached, records are lost.
+A separate inner producer sends them, which is not traced itself.
 
-RocketMQ 4.9.8 also has a batch size of 100 notes, which nothing reads. Different from it: a segment is measured in
-bytes, not in characters, and so are its keys; there, some 1,000 short notes, or keys in Chinese, can make a message
+RocketMQ 4.9.8 also has a batch size of 100 records, which is unused. Different from it: a segment is measured in bytes,
+not in characters, and so are its keys; in RocketMQ, some 1,000 short records, or keys in Chinese, can make a message
 that is too large to send.
 """
 
@@ -31,20 +31,20 @@ from engine.runtime.port import Clock
 
 _log = logging.getLogger("glassmq.client")
 
-#: AsyncTraceDispatcher: traceContextQueue, waitTimeThresholdMil, maxMsgSize, and what a segment stays below it.
+#: AsyncTraceDispatcher: traceContextQueue, waitTimeThresholdMil, maxMsgSize, and how far a segment stays below it.
 CONTEXT_QUEUE_MAX = 1_024
 WAIT_TIME_THRESHOLD_MS = 500
 TRACE_MESSAGE_MAX_BYTES = 128_000
 SEGMENT_MAX_BYTES = TRACE_MESSAGE_MAX_BYTES - 10_000
-#: For one trace message, and how many may be under way: as many as RocketMQ's executor has threads.
+#: The timeout of one trace message, and how many may be in flight: as many as RocketMQ's executor has threads.
 TRACE_SEND_TIMEOUT_MS = 5_000
 TRACE_SENDS_IN_FLIGHT_MAX = 20
-#: The keys of a segment's messages share the properties with a few others of the producer.
+#: The maximum size of a segment's keys, which share the properties with a few others of the producer.
 _KEYS_MAX_BYTES = PROPERTIES_MAX_BYTES - 1_000
 
 
 class TraceProducer(Protocol):
-    """What is needed of the inner producer."""
+    """The interface of the inner producer."""
 
     async def start(self) -> None: ...
 
@@ -54,7 +54,7 @@ class TraceProducer(Protocol):
 
 
 class _Segment:
-    """Notes that go into one message (``TraceDataSegment``)."""
+    """Trace records that go into one message (``TraceDataSegment``)."""
 
     def __init__(self) -> None:
         self.records: list[bytes] = []
@@ -74,19 +74,19 @@ class _Segment:
         self.size += len(record)
         for key in keys:
             size = len(key.encode()) + 1
-            # A word that does not fit is not found by; the note itself is there under the others.
+            # A word that does not fit is not indexed; the record itself can be found by the others.
             if key not in self.keys and self.keys_size + size <= _KEYS_MAX_BYTES:
                 self.keys[key] = None
                 self.keys_size += size
 
 
 class AsyncTraceDispatcher:
-    """The notes of one client.
+    """A dispatcher for the trace records of one client.
 
     :param producer: the inner producer, not started.
-    :param topic: where the notes go.
-    :ivar appended: notes taken so far; ``discarded``: those refused because too many waited.
-    :ivar sent: notes that a broker has; ``lost``: those whose message was not acknowledged.
+    :param topic: the trace topic.
+    :ivar appended: records accepted so far; ``discarded``: those refused because too many waited.
+    :ivar sent: records that a broker has; ``lost``: those whose message was not acknowledged.
     """
 
     def __init__(self, clock: Clock, producer: TraceProducer, topic: str) -> None:
@@ -100,12 +100,12 @@ class AsyncTraceDispatcher:
         self._background = BackgroundTasks("trace dispatcher")
 
     async def start(self) -> None:
-        """Begin."""
+        """Start the dispatcher."""
         await self._producer.start()
         self._background.spawn(self._work(), "trace worker")
 
     def append(self, context: TraceContext) -> bool:
-        """Take a note; False when it is dropped."""
+        """Add a record; return False if it is dropped."""
         if len(self._contexts) >= CONTEXT_QUEUE_MAX:
             self.discarded += 1
             _log.info("%d trace notes wait: one more is dropped, %d in all", CONTEXT_QUEUE_MAX, self.discarded)
@@ -116,7 +116,7 @@ class AsyncTraceDispatcher:
         return True
 
     async def shutdown(self) -> None:
-        """Send what there is, wait for the answers, end."""
+        """Send the remaining records, wait for the replies, and end."""
         try:
             await self._background.stop()
             await self._fill_segments()
@@ -133,7 +133,7 @@ class AsyncTraceDispatcher:
                 await self._send_segment()
 
     async def _wait(self) -> None:
-        """Until there is a note, or the segment is old enough."""
+        """Wait until there is a record, or the segment is old enough."""
         if not self._segment.records:
             await self._arrived.wait()
             return
@@ -157,7 +157,7 @@ class AsyncTraceDispatcher:
                 await self._send_segment()
 
     async def _send_segment(self) -> None:
-        """Hand the segment to the inner producer, as soon as that has room."""
+        """Pass the segment to the inner producer, as soon as that has room."""
         segment, self._segment = self._segment, _Segment()
         if not segment.records:
             return

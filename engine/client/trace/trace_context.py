@@ -1,4 +1,4 @@
-"""One note of a trace (RocketMQ: ``TraceContext``, ``TraceBean``)."""
+"""One trace record (RocketMQ: ``TraceContext``, ``TraceBean``)."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from enum import IntEnum, StrEnum
 
 
 class TraceType(StrEnum):
-    """What was done."""
+    """The kinds of trace records."""
 
     PUB = "Pub"
-    #: The listener is about to be called; SUB_AFTER: it has ended. Both name the same ``request_id``.
+    #: The listener is about to be called; SUB_AFTER: it has ended. Both have the same ``request_id``.
     SUB_BEFORE = "SubBefore"
     SUB_AFTER = "SubAfter"
     END_TRANSACTION = "EndTransaction"
 
 
 class MessageType(IntEnum):
-    """RocketMQ's ordinals, which travel."""
+    """The kinds of messages; the ordinals are RocketMQ's, as on the wire."""
 
     NORMAL_MSG = 0
     TRANS_MSG_HALF = 1
@@ -25,19 +25,20 @@ class MessageType(IntEnum):
     DELAY_MSG = 3
 
 
-#: ``context_code`` of a delivery that an idempotent listener has acknowledged without working: none of RocketMQ's.
+#: ``context_code`` of a delivery that an idempotent listener has acknowledged without processing: not one of
+#: RocketMQ's.
 SWALLOWED_CODE = 100
 
 
 @dataclass(frozen=True, slots=True)
 class TraceBean:
-    """The message that a note is about. What a kind of note does not say keeps its default.
+    """The message of a trace record. Fields that a kind of record does not have keep their defaults.
 
-    :ivar tags: None, as ``keys``: the message has none. On the wire that is the word "null", as Java prints it.
+    :ivar tags: None, like ``keys``, if the message has none. On the wire that is the word "null", as Java prints it.
     :ivar keys: words separated by spaces.
     :ivar store_host: ``"ip:port"`` of the broker.
     :ivar body_length: bytes, as sent.
-    :ivar is_swallowed: written as :data:`SWALLOWED_CODE`, where the call has succeeded.
+    :ivar is_swallowed: written as :data:`SWALLOWED_CODE`, if the call has succeeded.
     """
 
     message_id: str
@@ -57,11 +58,11 @@ class TraceBean:
 
 @dataclass(frozen=True, slots=True)
 class TraceContext:
-    """One note.
+    """One trace record.
 
-    :ivar timestamp_ms: when it began; of SUB_AFTER, when it ended.
-    :ivar cost_ms: how long it took; of a delivery, divided by the number of its messages.
-    :ivar request_id: one listener call.
+    :ivar timestamp_ms: when it began; for SUB_AFTER, when it ended.
+    :ivar cost_ms: how long it took; for a delivery, divided by the number of its messages.
+    :ivar request_id: identifies one listener call.
     :ivar context_code: how the call ended: the ordinal of ``ConsumeReturnType``.
     """
 

@@ -1,4 +1,4 @@
-r"""How notes travel in the body of a trace message (RocketMQ: ``TraceDataEncoder``).
+r"""The encoding of trace records in the body of a trace message (RocketMQ: ``TraceDataEncoder``).
 
 Fields end with ``\x01``, a record with ``\x02``; everything is text::
 
@@ -8,7 +8,7 @@ Fields end with ``\x01``, a record with ``\x02``; everything is text::
     EndTransaction type time region group topic msgId tags keys storeHost msgType transactionId state fromCheck
 
 Times and costs are in milliseconds, ``msgType`` and ``contextCode`` are ordinals, booleans ``true`` and ``false``, and
-what is missing is ``null``. A delivery of several messages is one record per message.
+missing values are ``null``. A delivery of several messages is one record per message.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ FIELD_SEPARATOR = "\x02"
 
 
 def encode_trace_context(context: TraceContext) -> str:
-    """The records of ``context``."""
+    """Encode the records of ``context``."""
     return "".join(_record(context, bean) for bean in _beans_told(context))
 
 
 def trace_keys(context: TraceContext) -> list[str]:
-    """Under what the trace message is to be found: ids and keys of the messages."""
+    """Return the keys of the trace message: ids and keys of the messages."""
     words: dict[str, None] = {}
     for bean in context.beans:
         words[bean.message_id] = None
@@ -67,14 +67,14 @@ def _text(value: object) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    # A separator in a key would cut the record; RocketMQ writes it all the same, and cannot read it then.
+    # A separator in a key would break the record; RocketMQ writes it nevertheless, and cannot read it then.
     return str(value).replace(CONTENT_SEPARATOR, " ").replace(FIELD_SEPARATOR, " ")
 
 
 def decode_trace_data(text: str) -> list[TraceContext]:
-    """The notes in the body of a trace message. Raises :class:`MalformedBody` naming the record.
+    """Decode the records in the body of a trace message. Raises :class:`MalformedBody` naming the record.
 
-    Records of kinds that nobody knows are skipped; older clients wrote some fields fewer, later ones one more.
+    Records of unknown kinds are skipped; older clients wrote some fields fewer, later ones one more.
     """
     return list(_decoded(text))
 

@@ -1,10 +1,10 @@
-"""The hooks that write notes (RocketMQ: ``SendMessageTraceHookImpl``, ``ConsumeMessageTraceHookImpl``,
+"""The hooks that write trace records (RocketMQ: ``SendMessageTraceHookImpl``, ``ConsumeMessageTraceHookImpl``,
 ``EndTransactionTraceHookImpl``).
 
-What RocketMQ's do not note, these do not note either: a try to send that failed, a oneway send, a message to the trace
-topic itself, and anything at all where the broker, or the message, says TRACE_ON=false.
+Like RocketMQ's, they do not record a failed send attempt, a oneway send, a message to the trace topic itself, or
+anything for which the broker or the message has TRACE_ON=false.
 
-Different from RocketMQ: of an asynchronous send each try is noted by itself, with the time that it took.
+Different from RocketMQ: each attempt of an asynchronous send is recorded separately, with its duration.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from engine.protocol.message.message_properties import (
 )
 from engine.runtime.port import Clock
 
-#: A delivery of more messages is told in several notes, so that none becomes too large to send.
+#: A delivery of more messages is recorded in several records, so that none becomes too large to send.
 BEANS_PER_NOTE_MAX = 100
 
 
@@ -42,7 +42,7 @@ def _keys_and_tags(properties: Mapping[str, str]) -> tuple[str | None, str | Non
 
 
 class SendMessageTraceHook:
-    """Notes what was sent and where it went."""
+    """A hook that records sent messages and their positions."""
 
     hook_name = "SendMessageTraceHook"
 
@@ -51,12 +51,12 @@ class SendMessageTraceHook:
         self._clock = clock
 
     def send_message_before(self, context: SendMessageContext) -> None:
-        """Remember when the try began."""
+        """Remember when the attempt began."""
         if not context.topic.startswith(self._dispatcher.topic):
             context.trace_context = self._clock.now_ms()
 
     def send_message_after(self, context: SendMessageContext) -> None:
-        """Note a try that a broker has answered."""
+        """Record an attempt that a broker has answered."""
         begun_ms, result = context.trace_context, context.result
         if not isinstance(begun_ms, int) or result is None or not result.trace_on:
             return
@@ -92,7 +92,7 @@ def _message_type(properties: Mapping[str, str]) -> MessageType:
 
 
 class EndTransactionTraceHook:
-    """Notes what the broker is told of a local transaction."""
+    """A hook that records the reported outcome of a local transaction."""
 
     hook_name = "EndTransactionTraceHook"
 
@@ -101,7 +101,6 @@ class EndTransactionTraceHook:
         self._clock = clock
 
     def end_transaction(self, context: EndTransactionContext) -> None:
-        """See :class:`~engine.client.callbacks.send_message_hook.EndTransactionHook`."""
         if context.topic.startswith(self._dispatcher.topic):
             return
         keys, tags = _keys_and_tags(context.properties)
@@ -125,7 +124,7 @@ class EndTransactionTraceHook:
 
 @dataclass(frozen=True, slots=True)
 class _Delivery:
-    """The notes that were written before a listener call, and what they are about."""
+    """The records that were written before a listener call, and their subjects."""
 
     contexts: tuple[TraceContext, ...]
     messages: Sequence[MessageExt]
@@ -133,9 +132,9 @@ class _Delivery:
 
 
 class ConsumeMessageTraceHook:
-    """Notes every delivery twice: before and after the listener call.
+    """A hook that records every delivery twice: before and after the listener call.
 
-    :param request_ids: where the ids come from that join the two.
+    :param request_ids: the source of the ids that join the two.
     """
 
     hook_name = "ConsumeMessageTraceHook"
@@ -146,7 +145,7 @@ class ConsumeMessageTraceHook:
         self._request_ids = request_ids
 
     def consume_message_before(self, context: ConsumeMessageContext) -> None:
-        """The first note of a delivery."""
+        """Write the first record of a delivery."""
         messages = [message for message in context.messages if message.properties.get(PROPERTY_TRACE_ON) != "false"]
         if not messages:
             return
@@ -168,7 +167,7 @@ class ConsumeMessageTraceHook:
         context.trace_context = _Delivery(contexts, messages, now_ms)
 
     def consume_message_after(self, context: ConsumeMessageContext) -> None:
-        """The second note."""
+        """Write the second record."""
         delivery = context.trace_context
         if not isinstance(delivery, _Delivery):
             return

@@ -1,4 +1,4 @@
-"""Puts tracing into a client that wants it (RocketMQ: the constructors of ``DefaultMQProducer`` and
+"""The installation of tracing in a client (RocketMQ: the constructors of ``DefaultMQProducer`` and
 ``DefaultMQPushConsumer`` with ``enableMsgTrace``).
 """
 
@@ -27,14 +27,14 @@ _NOT_INHERITED = ("name_server_addresses", "instance_name", "tls")
 
 
 class TraceDispatcherType(StrEnum):
-    """Whose notes they are (``TraceDispatcher.Type``)."""
+    """The kind of the traced client (``TraceDispatcher.Type``)."""
 
     PRODUCE = "PRODUCE"
     CONSUME = "CONSUME"
 
 
 def trace_group(group: str, kind: TraceDispatcherType) -> str:
-    """The group of the inner producer of ``group``'s client. RocketMQ appends a number that counts in the process."""
+    """Return the group of the inner producer for ``group``'s client. RocketMQ appends a per-process counter."""
     return f"{TRACE_GROUP_PREFIX}-{group}-{kind}"[:GROUP_MAX_LENGTH]
 
 
@@ -46,9 +46,9 @@ def make_trace_dispatcher(
     kind: TraceDispatcherType,
     topic: str,
 ) -> AsyncTraceDispatcher:
-    """A dispatcher, not started, whose inner producer is as ``client_config`` says: intervals, access key.
+    """Create a dispatcher, not started, whose inner producer has the intervals and access key of ``client_config``.
 
-    It shares the ``runtime``, and with it what that encrypts.
+    It shares the ``runtime`` with its encryption.
 
     :param make_producer: the class ``DefaultMQProducer``; this module must not import what imports it.
     """

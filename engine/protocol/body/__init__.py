@@ -1,1 +1,1 @@
-"""What the bodies of frames say."""
+"""The bodies of frames."""

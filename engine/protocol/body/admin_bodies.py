@@ -1,7 +1,7 @@
 """JSON bodies that only tools ask for (RocketMQ: package ``common.protocol.body``, ``common.admin``).
 
-Some of RocketMQ's classes print getters that are no fields (``QueueTimeSpan`` prints every time as text too); what
-they add can be computed from what is here, and no reader needs it, so it is left out.
+Some of RocketMQ's classes also print getters that are not fields (``QueueTimeSpan`` prints every time as text, too).
+They can be computed from the fields here and no reader needs them, so they are left out.
 """
 
 from __future__ import annotations
@@ -20,37 +20,39 @@ OffsetTable = Mapping[MessageQueue, int]
 
 @dataclass(frozen=True, slots=True)
 class ResetOffsetBodyForC(JsonBody):
-    """What a C++ client is sent with code 220: a list, because it cannot read objects as keys."""
+    """The body that a C++ client receives with code 220: a list, because it cannot read objects as keys."""
 
     offset_table: OffsetTable
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire."""
+        """Return the JSON object of the wire."""
         rows = [queue.to_dict() | {"offset": offset} for queue, offset in sorted(self.offset_table.items())]
         return {"offsetTable": rows}
 
 
 @dataclass(frozen=True, slots=True)
 class GetConsumerStatusBody(JsonBody, what="a consumer status"):
-    """The reply of 221 has ``message_queue_table`` (a member's offsets), that of 223 ``consumer_table`` (by client)."""
+    """The replies of codes 221 and 223: 221 fills ``message_queue_table`` (one member's offsets), 223
+    ``consumer_table`` (offsets by client).
+    """
 
     message_queue_table: OffsetTable
     consumer_table: Mapping[str, OffsetTable]
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire."""
+        """Return the JSON object of the wire."""
         clients = {client_id: object_key_map(offsets) for client_id, offsets in self.consumer_table.items()}
         return {"consumerTable": clients, "messageQueueTable": object_key_map(self.message_queue_table)}
 
     @classmethod
     def from_dict(cls, value: object) -> GetConsumerStatusBody:
-        """Read the reply of 221. Raises ``MalformedBody``."""
+        """Read the reply of code 221. Raises ``MalformedBody``."""
         return cls(offsets_of(as_object(value).get("messageQueueTable"), "messageQueueTable"), {})
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerInfo(JsonBody, wire_names={"last_update_ms": "lastUpdateTimestamp", "remote_ip": "remoteIP"}):
-    """One connected producer; ``last_update_ms`` is its last heartbeat."""
+    """A connected producer. ``last_update_ms`` is the time of its last heartbeat."""
 
     client_id: str
     remote_ip: str
@@ -61,7 +63,7 @@ class ProducerInfo(JsonBody, wire_names={"last_update_ms": "lastUpdateTimestamp"
 
 @dataclass(frozen=True, slots=True)
 class ProducerTableInfo(JsonBody):
-    """The reply of 328: producer group -> its members."""
+    """The reply of code 328: producer group -> its members."""
 
     data: Mapping[str, Sequence[ProducerInfo]]
 
@@ -77,8 +79,10 @@ class QueueTimeSpan(
         "delay_time_ms": "delayTime",
     },
 ):
-    """One queue in the reply of 303. Store times in ms, -1 where there is no message: of the oldest message, of the
-    newest, of the last one consumed (of the oldest when none was); ``delay_time_ms``: the age of the next to consume.
+    """One queue in the reply of code 303, with store times in ms, -1 where there is no message.
+
+    The times are those of the oldest message, of the newest, and of the last one consumed (of the oldest if none was).
+    ``delay_time_ms`` is the age of the next message to consume.
     """
 
     queue: MessageQueue
@@ -90,10 +94,10 @@ class QueueTimeSpan(
 
 @dataclass(frozen=True, slots=True)
 class ConsumeQueueData(JsonBody, wire_names={"commit_log_offset": "physicOffset", "size_bytes": "physicSize"}):
-    """One entry of a consume queue in the reply of 321; ``size_bytes`` and ``commit_log_offset`` of its message.
+    """One consume-queue entry in the reply of code 321, with ``size_bytes`` and ``commit_log_offset`` of its message.
 
-    The rest is of an entry that points into the consume-queue extension: its unit as JSON, its bit map as text, whether
-    the group may want the message by them, and what is wrong with the address.
+    The other fields apply to an entry that points into the consume-queue extension: its unit as JSON, its bit map as
+    text, whether they let the group's filter match the message, and what is wrong with the address.
     """
 
     commit_log_offset: int
@@ -107,7 +111,7 @@ class ConsumeQueueData(JsonBody, wire_names={"commit_log_offset": "physicOffset"
 
 @dataclass(frozen=True, slots=True)
 class QueryConsumeQueueResponseBody(JsonBody):
-    """The reply of 321. ``filter_data`` is text for people; None when no group was named."""
+    """The reply of code 321. ``filter_data`` is text for people; None if no group was named."""
 
     subscription_data: SubscriptionData | None
     filter_data: str | None
@@ -118,7 +122,7 @@ class QueryConsumeQueueResponseBody(JsonBody):
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatsItem(JsonBody, wire_names={"average_per_time": "avgpt"}):
-    """What a counter did in one span: its sum, its rate per second, and how much it grew per request."""
+    """The values of one counter in one time span: its sum, its rate per second, and its average growth per request."""
 
     sum: int
     tps: float
@@ -127,7 +131,7 @@ class BrokerStatsItem(JsonBody, wire_names={"average_per_time": "avgpt"}):
 
 @dataclass(frozen=True, slots=True)
 class BrokerStatsData(JsonBody, wire_names={"minute": "statsMinute", "hour": "statsHour", "day": "statsDay"}):
-    """The reply of 315: the last minute, hour and day."""
+    """The reply of code 315: a counter's last minute, hour and day."""
 
     minute: BrokerStatsItem
     hour: BrokerStatsItem
@@ -136,13 +140,13 @@ class BrokerStatsData(JsonBody, wire_names={"minute": "statsMinute", "hour": "st
 
 @dataclass(frozen=True, slots=True)
 class ConsumeStatsList(JsonBody):
-    """The reply of 317: per group, its topics."""
+    """The reply of code 317: consume statistics per group and topic."""
 
     groups: Mapping[str, Sequence[ConsumeStats]]
     broker_addr: str
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire: RocketMQ sends a list of maps with one group each."""
+        """Return the JSON object of the wire: RocketMQ sends a list of maps with one group each."""
         return {
             "brokerAddr": self.broker_addr,
             "consumeStatsList": [{name: [one.to_dict() for one in stats]} for name, stats in self.groups.items()],

@@ -19,7 +19,7 @@ from engine.protocol.json_form.json_text import ObjectKeyMap
 
 @dataclass(frozen=True, slots=True)
 class LockBatchRequestBody(JsonBody, what="a lock request", items_max={"mq_set": 65_536}, is_unchangeable=True):
-    """LOCK_BATCH_MQ and UNLOCK_BATCH_MQ: which client of which group wants which queues."""
+    """The body of LOCK_BATCH_MQ and UNLOCK_BATCH_MQ: a client, its group and the queues to lock or unlock."""
 
     consumer_group: str
     client_id: str
@@ -37,14 +37,14 @@ class LockBatchResponseBody(
 
 @dataclass(frozen=True, slots=True)
 class GetConsumerListByGroupResponseBody(JsonBody, what="a consumer list", is_unchangeable=True):
-    """The client ids of a group's members that are connected."""
+    """The client ids of a group's connected members."""
 
     consumer_id_list: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class CheckClientRequestBody(JsonBody, what="a client check"):
-    """CHECK_CLIENT_CONFIG: may this client use this subscription?"""
+    """The body of CHECK_CLIENT_CONFIG, which asks whether a client may use a subscription."""
 
     client_id: str
     group: str
@@ -52,7 +52,7 @@ class CheckClientRequestBody(JsonBody, what="a client check"):
 
     @classmethod
     def from_dict(cls, value: object) -> CheckClientRequestBody:
-        """Read the JSON object of the wire: without ids too. Raises :class:`MalformedBody`."""
+        """Read the JSON object of the wire; the ids may be missing. Raises :class:`MalformedBody`."""
         fields = as_object(value)
         subscription = SubscriptionData.from_dict(get_object(fields, "subscriptionData"))
         return cls(get_text(fields, "clientId", ""), get_text(fields, "group", ""), subscription)
@@ -68,7 +68,7 @@ class TopicConfigSerializeWrapper(JsonBody):
 
 @dataclass(slots=True)
 class RegisterBrokerBody(JsonBody, what="a broker registration"):
-    """What a broker tells the name server: its topics."""
+    """The body with which a broker registers at the name server: its topics."""
 
     topic_config_serialize_wrapper: TopicConfigSerializeWrapper
     filter_server_list: tuple[str, ...] = field(default=(), init=False)
@@ -76,13 +76,13 @@ class RegisterBrokerBody(JsonBody, what="a broker registration"):
 
 @dataclass(slots=True)
 class ClusterInfo(JsonBody, what="a cluster description"):
-    """The reply of code 106: all brokers, and which cluster has which."""
+    """The reply of code 106: all brokers, and the brokers of each cluster."""
 
     broker_addr_table: dict[str, BrokerData]
     cluster_addr_table: dict[str, list[str]]
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire: a cluster's brokers are sorted, in whichever order they came."""
+        """Return the JSON object of the wire, with each cluster's brokers sorted."""
         clusters = {name: sorted(brokers) for name, brokers in self.cluster_addr_table.items()}
         return JsonBody.to_dict(self) | {"clusterAddrTable": clusters}
 
@@ -101,7 +101,7 @@ class ClusterInfo(JsonBody, what="a cluster description"):
 
 @dataclass(frozen=True, slots=True)
 class TopicList(JsonBody, what="a topic list"):
-    """The reply of code 206."""
+    """The topic names in the reply of code 206."""
 
     topic_list: tuple[str, ...]
     broker_addr: str | None = None
@@ -119,7 +119,7 @@ class ClientConnection(JsonBody):
 
 @dataclass(slots=True)
 class ConsumerConnection(JsonBody):
-    """The reply of code 203."""
+    """A group's members in the reply of code 203."""
 
     connection_set: list[ClientConnection]
     subscription_table: dict[str, SubscriptionData]
@@ -130,14 +130,14 @@ class ConsumerConnection(JsonBody):
 
 @dataclass(slots=True)
 class ProducerConnection(JsonBody):
-    """The reply of code 204."""
+    """A group's producers in the reply of code 204."""
 
     connection_set: list[ClientConnection]
 
 
 @dataclass(frozen=True, slots=True)
 class TopicOffset(JsonBody):
-    """One queue in the reply of code 202; ``last_update_timestamp`` in ms, 0 when empty."""
+    """One queue in the reply of code 202. ``last_update_timestamp`` is in ms, 0 if the queue is empty."""
 
     min_offset: int
     max_offset: int
@@ -146,14 +146,14 @@ class TopicOffset(JsonBody):
 
 @dataclass(slots=True)
 class TopicStatsTable(JsonBody):
-    """The reply of code 202."""
+    """The reply of code 202: offsets of each queue of a topic."""
 
     offset_table: dict[MessageQueue, TopicOffset]
 
 
 @dataclass(frozen=True, slots=True)
 class OffsetWrapper(JsonBody):
-    """One queue in the reply of code 208; ``last_timestamp``: store time (ms) of the last consumed message."""
+    """One queue in the reply of code 208. ``last_timestamp`` is the store time (ms) of the last consumed message."""
 
     broker_offset: int
     consumer_offset: int
@@ -162,14 +162,16 @@ class OffsetWrapper(JsonBody):
 
 @dataclass(frozen=True, slots=True)
 class AwaitedOffsetWrapper(OffsetWrapper):
-    """The same of a queue that was reset and that no member has taken up yet. RocketMQ's tools ignore the field."""
+    """A queue in the reply of code 208 whose reset offset no member has taken up yet. RocketMQ's tools ignore the
+    field.
+    """
 
     reset_awaited: bool = True
 
 
 @dataclass(slots=True)
 class ConsumeStats(JsonBody):
-    """The reply of code 208. ``message_model`` is said of a group that broadcasts; RocketMQ's tools ignore it."""
+    """The reply of code 208. ``message_model`` is only set for a broadcasting group; RocketMQ's tools ignore it."""
 
     offset_table: dict[MessageQueue, OffsetWrapper]
     consume_tps: float
@@ -177,13 +179,13 @@ class ConsumeStats(JsonBody):
 
     @property
     def total_diff(self) -> int:
-        """Messages of all queues that are not consumed yet."""
+        """Return the number of messages in all queues that are not consumed yet."""
         return sum(offset.broker_offset - offset.consumer_offset for offset in self.offset_table.values())
 
 
 @dataclass(slots=True)
 class KVTable(JsonBody):
-    """Names and values as text: the reply of code 28."""
+    """Names and values as text, in the reply of code 28."""
 
     table: dict[str, str]
 
@@ -201,7 +203,9 @@ class ResetOffsetBody(JsonBody, what="a reset body"):
 
 
 def offsets_of(value: object, what: str) -> dict[MessageQueue, int]:
-    """Offsets by queue, out of a map with queues as JSON keys. Raises :class:`MalformedBody` that names ``what``."""
+    """Return the offsets by queue of a map with queues as JSON keys. Raises :class:`MalformedBody` that names
+    ``what``.
+    """
     if value is None or value == {}:
         return {}
     if not isinstance(value, ObjectKeyMap):

@@ -1,4 +1,6 @@
-"""What a client tells every broker each 30 s (RocketMQ: ``HeartbeatData``, ``ConsumerData``, ``ProducerData``)."""
+"""The heartbeat that a client sends to every broker every 30 s (RocketMQ: ``HeartbeatData``, ``ConsumerData``,
+``ProducerData``).
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _MAX_GROUPS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class ConsumerData(JsonBody, wire_names={"subscriptions": "subscriptionDataSet"}, items_max={"subscriptions": 10_000}):
-    """One consumer group of the client."""
+    """One of the client's consumer groups."""
 
     group_name: str
     consume_type: ConsumeType = ConsumeType.CONSUME_PASSIVELY
@@ -33,7 +35,7 @@ class HeartbeatData(JsonBody, what="a heartbeat", is_unchangeable=True):
     consumers: tuple[ConsumerData, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """The JSON object of the wire."""
+        """Return the JSON object of the wire."""
         return {
             "clientID": self.client_id,
             "consumerDataSet": [consumer.to_dict() for consumer in self.consumers],

@@ -1,13 +1,13 @@
 """JSON objects of the wire as dataclasses (RocketMQ: ``RemotingSerializable``).
 
 A body is a dataclass derived from :class:`JsonBody`. A field's wire name is its own name in camelCase unless
-``wire_names`` says otherwise. Its value decides how it is written: bodies as objects, tuples and lists as arrays, maps
-as maps, those by body with objects as keys; None is left out, as fastjson does. Its annotation decides
-how it is read: ``str``, ``int``, ``bool``, a ``StrEnum``, a body, ``tuple[..., ...]`` and ``dict[str, ...]`` of bodies
-or texts. A field with a default may be missing then, and one that is not in ``__init__`` is not looked at.
+``wire_names`` says otherwise. The value decides how a field is written: bodies as objects, tuples and lists as arrays,
+maps as maps, and maps with bodies as keys with objects as keys; None is left out, as fastjson does. The annotation
+decides how a field is read: ``str``, ``int``, ``bool``, a ``StrEnum``, a body, ``tuple[..., ...]`` and ``dict[str,
+...]`` of bodies or texts. A field with a default may be missing, and a field that is not in ``__init__`` is not read.
 
 Clients send the same heartbeat again and again, and a search of the lab starts the same cluster thousands of times. So
-equal bytes of a body that nobody can change are read once: all who read them get the same object.
+equal bytes of an immutable body are parsed once, and all readers share the object.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ from engine.protocol.json_form.json_text import ObjectKeyMap, dumps_json, loads_
 
 _Reader = Callable[[Mapping[str, Any]], Any]
 _SCALARS: Mapping[Any, Callable[..., Any]] = {str: get_text, int: get_integer, bool: get_boolean}
-#: What is written as it is.
+#: Types whose values are written unchanged.
 _PLAIN = (str, int, bool, float)
-#: How many unchangeable bodies are remembered with their bytes, and how long these may be: half a mebibyte of bytes.
+#: How many immutable bodies are cached by their bytes, and the maximum size of these: half a mebibyte in all.
 _REMEMBERED_MAX: Final = 256
 _REMEMBERED_BYTES_MAX: Final = 2_048
 
 
 class JsonBody:
-    """Base of all bodies. What a class says of itself behind its base:
+    """The base of all bodies. A subclass passes these options in its class statement:
 
     :param what: what a body is called in an error.
-    :param wire_names: those that are not simply the attribute in camelCase.
-    :param items_max: of arrays that may not have as many items as others.
-    :param is_unchangeable: it is frozen, and so is all that is in it.
+    :param wire_names: wire names that are not simply the attribute in camelCase.
+    :param items_max: limits of arrays that may have fewer items than others.
+    :param is_unchangeable: the body and all that it contains are frozen.
     """
 
     __slots__ = ()
@@ -63,14 +63,14 @@ class JsonBody:
         items_max: Mapping[str, int] | None = None,
         is_unchangeable: bool = False,
     ) -> None:
-        # Called again, without arguments, when @dataclass(slots=True) makes the class anew.
+        # Called again, without arguments, when @dataclass(slots=True) creates the class a second time.
         cls._what = what or cls._what
         cls._wire_names = wire_names or cls._wire_names
         cls._items_max = items_max or cls._items_max
         cls._is_unchangeable = is_unchangeable or cls._is_unchangeable
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON object of the wire."""
+        """Return the JSON object of the wire."""
         plain, others = _writers_of.get(type(self)) or _writer(type(self))
         fields = {wire_name: getattr(self, name) for wire_name, name in plain}
         for wire_name, name, write in others:
@@ -80,7 +80,7 @@ class JsonBody:
         return fields
 
     def to_json(self) -> bytes:
-        """The body."""
+        """Encode the body as JSON."""
         return dumps_json(self.to_dict())
 
     @classmethod
@@ -104,13 +104,15 @@ def _remembered(read: Callable[[object], JsonBody], what: str, body: bytes) -> J
 
 # --- writing ---------------------------------------------------------------------------------------------------------
 
-#: Wire name and attribute of the fields that are written as they are; and of the others, with how they are written.
+#: Wire name and attribute of the fields that are written unchanged; and of the others, with their writers.
 _Writer = tuple[list[tuple[str, str]], list[tuple[str, str, Callable[[Any], object]]]]
 _writers_of: dict[type[JsonBody], _Writer] = {}
 
 
 def _writer(kind: type[JsonBody]) -> _Writer:
-    """How a body of ``kind`` is written, worked out when the first one is. Other threads see it when it is whole."""
+    """Return how a body of ``kind`` is written, computed on first use. Other threads see it only when it is
+    complete.
+    """
     hints = get_type_hints(kind)
     plain: list[tuple[str, str]] = []
     others: list[tuple[str, str, Callable[[Any], object]]] = []
@@ -145,7 +147,7 @@ def _written(value: object) -> object:
 
 
 def object_key_map(table: Mapping[Any, object]) -> ObjectKeyMap:
-    """A map by body (a queue), with objects as JSON keys."""
+    """Return a map with bodies (queues) as keys as one with objects as JSON keys."""
     return ObjectKeyMap([(key.to_dict(), _written(item)) for key, item in sorted(table.items())])
 
 
@@ -155,7 +157,7 @@ _readers_of: dict[type[JsonBody], list[_Reader]] = {}
 
 
 def _readers(kind: type[JsonBody]) -> list[_Reader]:
-    """How each field of ``kind`` is read, worked out when the first one is."""
+    """Return how each field of ``kind`` is read, computed on first use."""
     hints = get_type_hints(kind)
     readers = [_reader(kind, field, hints[field.name]) for field in _fields(kind) if field.init]
     return _readers_of.setdefault(kind, readers)
@@ -186,7 +188,7 @@ def _item_reader(annotation: Any) -> Callable[[object], Any]:
 
 
 def _get_constant(fields: Mapping[str, Any], kind: type[StrEnum], name: str, default: Any) -> StrEnum:
-    """Java clients send the name of a constant, C++ clients its number."""
+    """Read an enumeration constant: Java clients send its name, C++ clients its number."""
     number = fields.get(name)
     if isinstance(number, int) and 0 <= number < len(kind):
         return tuple(kind)[number]

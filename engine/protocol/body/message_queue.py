@@ -10,7 +10,7 @@ from engine.protocol.errors import MalformedBody
 
 @dataclass(frozen=True, slots=True, order=True)
 class MessageQueue(JsonBody):
-    """Ordered as RocketMQ orders it: topic, broker name, queue id. Rebalancing depends on that order."""
+    """A message queue, ordered as in RocketMQ: topic, broker name, queue id. Rebalancing depends on that order."""
 
     topic: str
     broker_name: str

@@ -1,7 +1,7 @@
-"""What is asked of brokers and name servers: the request, and how its reply is read (RocketMQ: ``MQClientAPIImpl``).
+"""Requests to brokers and name servers, and how their replies are read (RocketMQ: ``MQClientAPIImpl``).
 
-Clients, tools and Spark's tasks ask the same things over connections of different kinds. They have their requests and
-their reading of replies from here; what they bring themselves is the waiting, and what a refusal is called.
+Clients, tools and Spark's tasks send the same requests over different kinds of connections. They share this module;
+each adds how it waits for a reply and how it reports a refusal.
 """
 
 from __future__ import annotations
@@ -42,23 +42,24 @@ _END_OF_TIME_MS = 2**63 - 1
 
 
 class QueueOfTopic(Protocol):
-    """A queue, however the one who asks writes it down."""
+    """A queue in any representation that has a topic and a queue id."""
 
     @property
     def topic(self) -> str:
-        """Its topic."""
+        """The topic of the queue."""
 
     @property
     def queue_id(self) -> int:
-        """Its number on its broker."""
+        """The number of the queue on its broker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[_T]):
-    """
-    :ivar what: what the node is asked to do: the end of the sentence "cannot ...".
-    :ivar read: what a reply with the code SUCCESS says. Raises :class:`~engine.protocol.errors.ProtocolError`.
-    :ivar flags: fields beside those of the header.
+    """One request with the code, the header and how its reply is read.
+
+    :ivar what: what the node is asked to do; it completes the sentence "cannot ...".
+    :ivar read: reads a reply with the code SUCCESS. Raises :class:`~engine.protocol.errors.ProtocolError`.
+    :ivar flags: additional fields next to those of the header.
     """
 
     code: RequestCode
@@ -68,7 +69,7 @@ class Question(Generic[_T]):
     flags: dict[str, str] = field(default_factory=dict)
 
     def request(self) -> RemotingCommand:
-        """A new request."""
+        """Create a new request."""
         command = RemotingCommand.request(self.code, self.header)
         command.ext_fields.update(self.flags)
         return command
@@ -79,7 +80,7 @@ def _offset(reply: RemotingCommand) -> int:
 
 
 def _nothing(reply: RemotingCommand) -> None:
-    """That it came is all that matters."""
+    """Read nothing: only the arrival of the reply matters."""
 
 
 def _body(reply: RemotingCommand) -> bytes:
@@ -90,7 +91,7 @@ def _body(reply: RemotingCommand) -> bytes:
 
 
 def topic_route(topic: str) -> Question[TopicRouteData]:
-    """Which brokers have the topic; TOPIC_NOT_EXIST: none is known (code 105)."""
+    """Ask which brokers have the topic (code 105). TOPIC_NOT_EXIST: no broker with it is known."""
     header = GetRouteInfoRequestHeader(topic, accept_standard_json_only=True)
     what = f"tell the route of topic {topic!r}"
     return Question(
@@ -99,13 +100,13 @@ def topic_route(topic: str) -> Question[TopicRouteData]:
 
 
 def cluster_info() -> Question[ClusterInfo]:
-    """All brokers, and which cluster has which (code 106)."""
+    """Ask for all brokers, and the brokers of each cluster (code 106)."""
     code = RequestCode.GET_BROKER_CLUSTER_INFO
     return Question(code, None, "list the brokers", lambda reply: ClusterInfo.from_json(reply.body))
 
 
 def topic_names() -> Question[tuple[str, ...]]:
-    """All topics (code 206)."""
+    """Ask for the names of all topics (code 206)."""
     code = RequestCode.GET_ALL_TOPIC_LIST_FROM_NAMESERVER
     return Question(code, None, "list the topics", lambda reply: TopicList.from_json(reply.body).topic_list)
 
@@ -114,12 +115,12 @@ def topic_names() -> Question[tuple[str, ...]]:
 
 
 def max_offset(queue: QueueOfTopic) -> Question[int]:
-    """The offset that the next message of the queue will get (code 30)."""
+    """Ask for the offset that the queue's next message will get (code 30)."""
     return _queue_question(RequestCode.GET_MAX_OFFSET, queue)
 
 
 def min_offset(queue: QueueOfTopic) -> Question[int]:
-    """The offset of the queue's oldest message (code 31)."""
+    """Ask for the offset of the queue's oldest message (code 31)."""
     return _queue_question(RequestCode.GET_MIN_OFFSET, queue)
 
 
@@ -128,14 +129,14 @@ def _queue_question(code: RequestCode, queue: QueueOfTopic) -> Question[int]:
 
 
 def offset_at(queue: QueueOfTopic, timestamp_ms: int) -> Question[int]:
-    """The offset of the message stored at a time, or of the nearest one, earlier or later (code 29)."""
+    """Ask for the offset of the message stored at a time, or of the nearest one, earlier or later (code 29)."""
     header = SearchOffsetRequestHeader(queue.topic, queue.queue_id, timestamp_ms)
     what = f"find the offset of {queue} at {timestamp_ms} ms"
     return Question(RequestCode.SEARCH_OFFSET_BY_TIMESTAMP, header, what, _offset)
 
 
 def earliest_store_time(queue: QueueOfTopic) -> Question[int]:
-    """When the queue's oldest message was stored, ms; -1 when there is none (code 32)."""
+    """Ask when the queue's oldest message was stored, ms; -1 if the queue is empty (code 32)."""
     return Question(
         RequestCode.GET_EARLIEST_MSG_STORETIME,
         QueueRequestHeader(queue.topic, queue.queue_id),
@@ -148,7 +149,7 @@ def earliest_store_time(queue: QueueOfTopic) -> Question[int]:
 
 
 def group_members(group: str) -> Question[tuple[str, ...]]:
-    """Client ids of the group's connected members (code 38)."""
+    """Ask for the client ids of the group's connected members (code 38)."""
     return Question(
         RequestCode.GET_CONSUMER_LIST_BY_GROUP,
         GetConsumerListByGroupRequestHeader(group),
@@ -158,7 +159,7 @@ def group_members(group: str) -> Question[tuple[str, ...]]:
 
 
 def group_offset(group: str, queue: QueueOfTopic) -> Question[int]:
-    """The group's committed offset; QUERY_NOT_FOUND: it has none (code 14). Any name will do: no group need exist."""
+    """Ask for the group's committed offset (code 14); QUERY_NOT_FOUND if it has none. The group need not exist."""
     header = QueryConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id)
     return Question(
         RequestCode.QUERY_CONSUMER_OFFSET, header, f"tell the offset of group {group!r} in {queue}", _offset
@@ -184,12 +185,12 @@ def look(
     tags: tuple[str, ...] = (),
     max_bytes: int | None = None,
 ) -> Question[bytes]:
-    """Messages of a queue from ``offset`` on, as they are stored (code 11), without a trace in the broker.
+    """Ask for messages of a queue from ``offset`` on, as they are stored (code 11), without side effects on the broker.
 
-    The pull commits no offset, waits for nothing, and brings its subscription along: no member joins a group, and
-    nobody's progress moves.
+    The pull commits no offset, does not wait, and carries its subscription: no member joins a group, and no group's
+    progress changes.
 
-    :param tags: only messages with these (and others of the same hash); empty: all.
+    :param tags: only messages with these (and others with the same hash); empty: all.
     """
     header = PullMessageRequestHeader(
         consumer_group=group,
@@ -208,23 +209,23 @@ def look(
 
 
 def place_of(queue: QueueOfTopic, offset: int) -> Question[int | None]:
-    """Where in the commit log the message of that offset lies, for :func:`message_at` (code 321); None: nowhere.
+    """Ask for the commit-log offset of a message, for :func:`message_at` (code 321); None if it has none.
 
-    Unlike a pull this is no delivery: no statistics count it.
+    Unlike a pull this is not a delivery: no statistics count it.
     """
     header = QueryConsumeQueueRequestHeader(queue.topic, queue.queue_id, offset, 1)
     return Question(RequestCode.QUERY_CONSUME_QUEUE, header, f"look into {queue}", _first_place)
 
 
 def _first_place(reply: RemotingCommand) -> int | None:
-    if not reply.body:  # RocketMQ's way to say that there is none
+    if not reply.body:  # RocketMQ's way to report an absent entry
         return None
     entries = get_list(loads_json_object(reply.body, "entries of a queue"), "queueData", as_object)
     return get_integer(entries[0], "physicOffset") if entries else None
 
 
 def messages_called(topic: str, name: str, count: int, *, is_unique_id: bool = False) -> Question[bytes]:
-    """Messages with this key, or with this unique id, as they are stored (code 12)."""
+    """Ask for messages with this key, or with this unique id, as they are stored (code 12)."""
     header = QueryMessageRequestHeader(
         topic=topic, key=name, max_num=count, begin_timestamp=0, end_timestamp=_END_OF_TIME_MS
     )
@@ -233,6 +234,6 @@ def messages_called(topic: str, name: str, count: int, *, is_unique_id: bool = F
 
 
 def message_at(commit_log_offset: int) -> Question[bytes]:
-    """The message that lies there, as it is stored (code 33)."""
+    """Ask for the message at a commit-log offset, as it is stored (code 33)."""
     header = ViewMessageRequestHeader(offset=commit_log_offset)
     return Question(RequestCode.VIEW_MESSAGE_BY_ID, header, "view a message", _body)

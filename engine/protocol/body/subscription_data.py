@@ -1,4 +1,4 @@
-"""What a group wants of a topic (RocketMQ: ``SubscriptionData``, ``FilterAPI``, ``MessageSelector``)."""
+"""A consumer group's subscription to a topic (RocketMQ: ``SubscriptionData``, ``FilterAPI``, ``MessageSelector``)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from engine.protocol.json_form.json_fields import as_object, as_text, get_boolea
 #: The expression that takes every message.
 SUBSCRIBE_ALL = "*"
 _TAG_SEPARATOR = "||"
-#: Tags of one subscription. RocketMQ has no bound; a frame has room for millions, which would take seconds to read.
+#: The maximum number of tags in a subscription. RocketMQ has no bound; a frame has room for millions, which would take
+#: seconds to read.
 MAX_TAGS = 10_000
 
 
@@ -35,18 +36,20 @@ class SubscriptionData(JsonBody):
     class_filter_mode: bool = False
 
     def matches_tags_code(self, tags_code: int) -> bool:
-        """The broker's quick test on a consume-queue entry; may let a tag with the same hash through."""
+        """Return whether a consume-queue entry may match: the broker's quick test, which lets tags with the same hash
+        pass.
+        """
         return not self.code_set or tags_code in self.code_set
 
     def matches_tag(self, tag: str | None) -> bool:
-        """The client's exact test."""
+        """Return whether a tag matches exactly: the client's test."""
         return not self.tags_set or tag in self.tags_set
 
     @classmethod
     def from_dict(cls, value: object) -> SubscriptionData:
         """Read the JSON object of the wire. Raises :class:`MalformedBody`.
 
-        Tags and codes are worked out anew from the expression: C++ clients send wrong hash codes (``[0, 0]``).
+        Tags and codes are computed again from the expression: C++ clients send wrong hash codes (``[0, 0]``).
         """
         fields = as_object(value)
         return build_subscription_data(
@@ -68,7 +71,8 @@ def build_subscription_data(
     class_filter_mode: bool = False,
     listed_tags: tuple[str, ...] = (),
 ) -> SubscriptionData:
-    """The subscription of ``expression``: ``"*"``, null or "" for all, ``"TagA || TagB"``, or an SQL92 condition.
+    """Return the subscription of ``expression``: ``"*"``, null or "" for all, ``"TagA || TagB"``, or an SQL92
+    condition.
 
     Raises :class:`MalformedBody` for an expression without a tag or with more than :data:`MAX_TAGS`.
     """

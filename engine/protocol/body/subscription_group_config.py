@@ -1,4 +1,4 @@
-"""What a broker knows of a consumer group (RocketMQ: ``SubscriptionGroupConfig``)."""
+"""The configuration of a consumer group at a broker (RocketMQ: ``SubscriptionGroupConfig``)."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from engine.protocol.body.json_body import JsonBody
 
 @dataclass(slots=True)
 class SubscriptionGroupConfig(JsonBody):
-    """An entry of ``subscriptionGroup.json`` too. Defaults are RocketMQ's.
+    """A consumer group's configuration, also an entry of ``subscriptionGroup.json``. Defaults are RocketMQ's.
 
-    ``retry_max_times``: redeliveries before a message goes to the dead-letter topic. ``message_model``: added; what the
-    members said last, where it is not clustering. RocketMQ ignores the field in its file and in answers to its tools.
+    ``retry_max_times``: redeliveries before a message goes to the dead-letter topic. ``message_model`` is an addition:
+    the model that the members last reported, if it is not clustering. RocketMQ ignores the field in its file and in
+    replies to its tools.
     """
 
     group_name: str

@@ -1,4 +1,4 @@
-"""What a broker knows of a topic (RocketMQ: ``TopicConfig``)."""
+"""The configuration of a topic at a broker (RocketMQ: ``TopicConfig``)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from engine.protocol.body.json_body import JsonBody
 from engine.protocol.permission import PERM_READ_WRITE
 
-#: Queues of a topic created without saying how many (RocketMQ: ``TopicConfig.defaultReadQueueNums``).
+#: Queues of a topic created without a queue count (RocketMQ: ``TopicConfig.defaultReadQueueNums``).
 DEFAULT_QUEUE_NUMS = 16
 
 
 @dataclass(slots=True)
 class TopicConfig(JsonBody):
-    """An entry of ``topics.json`` too. ``perm``: see ``permission``.
+    """A topic's configuration, also an entry of ``topics.json``. The bits of ``perm`` are in ``permission``.
 
     Producers use ``write_queue_nums`` queues, consumers ``read_queue_nums``.
     """
@@ -28,5 +28,5 @@ class TopicConfig(JsonBody):
 
     @property
     def queue_nums(self) -> int:
-        """How many queues there may be messages in."""
+        """Return the number of queues that can hold messages."""
         return max(self.read_queue_nums, self.write_queue_nums)

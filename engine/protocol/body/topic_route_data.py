@@ -1,4 +1,6 @@
-"""Which brokers hold a topic's queues (RocketMQ: ``TopicRouteData``, ``QueueData``, ``BrokerData``)."""
+"""The route of a topic: the brokers that have its queues (RocketMQ: ``TopicRouteData``, ``QueueData``,
+``BrokerData``).
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from engine.protocol.json_form.json_fields import as_object, get_integer, get_li
 #: The broker id of a master; slaves have greater ones.
 MASTER_ID = 0
 #: How many queues a topic may have, on all brokers together: a client makes an object for each. The widest topic that
-#: RocketMQ makes itself has 1,024 on a broker; its clients take any number, and die of it.
+#: RocketMQ creates itself has 1,024 on a broker; its clients accept any number and run out of memory.
 TOPIC_QUEUES_MAX = 65_536
 
 
@@ -42,7 +44,7 @@ class QueueData(JsonBody):
 
 @dataclass(slots=True)
 class BrokerData(JsonBody):
-    """The addresses behind one broker name: broker id (0 is the master) -> ``"ip:port"``."""
+    """The addresses of one broker name: broker id (0 is the master) -> ``"ip:port"``."""
 
     cluster: str
     broker_name: str
@@ -50,7 +52,7 @@ class BrokerData(JsonBody):
 
     @property
     def master_address(self) -> str | None:
-        """The master's address, or None when only slaves are up."""
+        """Return the master's address, or None when only slaves are up."""
         return self.broker_addrs.get(MASTER_ID)
 
     @classmethod
@@ -67,7 +69,7 @@ class BrokerData(JsonBody):
 
 @dataclass(slots=True)
 class TopicRouteData(JsonBody, what="a topic route"):
-    """The reply of code 105."""
+    """The route of a topic: the reply of code 105."""
 
     queue_datas: list[QueueData] = field(default_factory=list)
     broker_datas: list[BrokerData] = field(default_factory=list)
@@ -90,9 +92,7 @@ class TopicRouteData(JsonBody, what="a topic route"):
 
 
 def check_queue_nums(counts: Iterable[tuple[str, int]]) -> None:
-    """Raise :class:`MalformedBody` unless what is said of each broker name is a number of queues, and a topic may have
-    all of them.
-    """
+    """Raise :class:`MalformedBody` unless each broker name has a valid number of queues, and their sum is allowed."""
     total = 0
     for broker_name, count in counts:
         total += count

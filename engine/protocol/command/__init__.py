@@ -1,1 +1,1 @@
-"""The frame of a request or an answer, and its headers."""
+"""The frame of a request or a response, and its headers."""

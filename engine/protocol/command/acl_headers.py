@@ -1,4 +1,4 @@
-"""Headers of the rules' administration: codes 50 to 53."""
+"""Headers of access-control administration: codes 50 to 53."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from engine.protocol.command.command_header import CommandHeader
 
 
 class CreateAccessConfigRequestHeader(CommandHeader):
-    """UPDATE_AND_CREATE_ACL_CONFIG (50). The last two are lists joined by commas: ``topicA=PUB,topicB=SUB``."""
+    """The header of UPDATE_AND_CREATE_ACL_CONFIG (50). The last two fields are lists joined by commas:
+    ``topicA=PUB,topicB=SUB``.
+    """
 
     access_key: str
     secret_key: str | None = None
@@ -19,13 +21,15 @@ class CreateAccessConfigRequestHeader(CommandHeader):
 
 
 class DeleteAccessConfigRequestHeader(CommandHeader):
-    """DELETE_ACL_CONFIG (51)."""
+    """The header of DELETE_ACL_CONFIG (51)."""
 
     access_key: str
 
 
 class UpdateGlobalWhiteAddrsConfigRequestHeader(CommandHeader):
-    """UPDATE_GLOBAL_WHITE_ADDRS_CONFIG (53): addresses joined by commas, and a file where there are several."""
+    """The header of UPDATE_GLOBAL_WHITE_ADDRS_CONFIG (53): addresses joined by commas, and the file to change if there
+    are several.
+    """
 
     global_white_addrs: str
     acl_file_full_path: str | None = None

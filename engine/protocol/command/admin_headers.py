@@ -6,7 +6,9 @@ from engine.protocol.command.command_header import CommandHeader, Int32, Int64
 
 
 class CreateTopicRequestHeader(CommandHeader):
-    """UPDATE_AND_CREATE_TOPIC (17). ``default_topic`` only names the template; the numbers here decide."""
+    """The header of UPDATE_AND_CREATE_TOPIC (17). ``default_topic`` only names the template; the numbers here
+    decide.
+    """
 
     topic: str
     default_topic: str
@@ -19,59 +21,61 @@ class CreateTopicRequestHeader(CommandHeader):
 
 
 class DeleteTopicRequestHeader(CommandHeader):
-    """DELETE_TOPIC_IN_BROKER (215) and, with ``cluster_name``, DELETE_TOPIC_IN_NAMESRV (216)."""
+    """The header of DELETE_TOPIC_IN_BROKER (215) and, with ``cluster_name``, DELETE_TOPIC_IN_NAMESRV (216)."""
 
     topic: str
     cluster_name: str | None = None
 
 
 class DeleteSubscriptionGroupRequestHeader(CommandHeader):
-    """DELETE_SUBSCRIPTIONGROUP (207), on request with the stored offsets of the group."""
+    """The header of DELETE_SUBSCRIPTIONGROUP (207), which also deletes the stored offsets if requested."""
 
     group_name: str
     remove_offset: bool = False
 
 
 class GetTopicStatsInfoRequestHeader(CommandHeader):
-    """GET_TOPIC_STATS_INFO (202)."""
+    """The header of GET_TOPIC_STATS_INFO (202)."""
 
     topic: str
 
 
 class GetConsumerConnectionListRequestHeader(CommandHeader):
-    """GET_CONSUMER_CONNECTION_LIST (203)."""
+    """The header of GET_CONSUMER_CONNECTION_LIST (203)."""
 
     consumer_group: str
 
 
 class GetProducerConnectionListRequestHeader(CommandHeader):
-    """GET_PRODUCER_CONNECTION_LIST (204)."""
+    """The header of GET_PRODUCER_CONNECTION_LIST (204)."""
 
     producer_group: str
 
 
 class GetConsumeStatsRequestHeader(CommandHeader):
-    """Without ``topic``: all topics that the group subscribes to."""
+    """The header of GET_CONSUME_STATS (208). Without ``topic``: all topics that the group subscribes to."""
 
     consumer_group: str
     topic: str | None = None
 
 
 class QueryTopicConsumeByWhoRequestHeader(CommandHeader):
-    """QUERY_TOPIC_CONSUME_BY_WHO (300): the groups that consume the topic."""
+    """The header of QUERY_TOPIC_CONSUME_BY_WHO (300): the groups that consume the topic."""
 
     topic: str
 
 
 class QueryConsumeTimeSpanRequestHeader(CommandHeader):
-    """QUERY_CONSUME_TIME_SPAN (303): store times of what is there and what the group consumed."""
+    """The header of QUERY_CONSUME_TIME_SPAN (303): store times of a topic's messages and of those that the group
+    consumed.
+    """
 
     topic: str
     group: str
 
 
 class QueryConsumeQueueRequestHeader(CommandHeader):
-    """QUERY_CONSUME_QUEUE (321): ``count`` entries of a consume queue from entry ``index`` on."""
+    """The header of QUERY_CONSUME_QUEUE (321): ``count`` entries of a consume queue from entry ``index`` on."""
 
     topic: str
     queue_id: Int32
@@ -81,13 +85,15 @@ class QueryConsumeQueueRequestHeader(CommandHeader):
 
 
 class GetBrokerConfigResponseHeader(CommandHeader):
-    """``version`` is a DataVersion as JSON text."""
+    """The reply of GET_BROKER_CONFIG; ``version`` is a DataVersion as JSON text."""
 
     version: str
 
 
 class QueryCorrectionOffsetHeader(CommandHeader):
-    """QUERY_CORRECTION_OFFSET (308): ``filter_groups``, joined by commas, are left out of the comparison."""
+    """The header of QUERY_CORRECTION_OFFSET (308): ``filter_groups``, joined by commas, are left out of the
+    comparison.
+    """
 
     compare_group: str
     topic: str
@@ -95,8 +101,8 @@ class QueryCorrectionOffsetHeader(CommandHeader):
 
 
 class CloneGroupOffsetRequestHeader(CommandHeader):
-    """CLONE_GROUP_OFFSET (314). Without ``topic``: all topics of the source group. ``offline``: even topics that the
-    source group's members do not subscribe to.
+    """The header of CLONE_GROUP_OFFSET (314). Without ``topic``: all topics of the source group. ``offline`` includes
+    topics that the source group's members do not subscribe to.
     """
 
     src_group: str
@@ -106,13 +112,15 @@ class CloneGroupOffsetRequestHeader(CommandHeader):
 
 
 class ViewBrokerStatsDataRequestHeader(CommandHeader):
-    """VIEW_BROKER_STATS_DATA (315): one counter, such as TOPIC_PUT_NUMS of a topic."""
+    """The header of VIEW_BROKER_STATS_DATA (315): one counter, such as TOPIC_PUT_NUMS of a topic."""
 
     stats_name: str
     stats_key: str
 
 
 class GetConsumeStatsInBrokerHeader(CommandHeader):
-    """GET_BROKER_CONSUME_STATS (317): of all groups, on request only topics of strict order."""
+    """The header of GET_BROKER_CONSUME_STATS (317): statistics of all groups, limited to ordered topics if
+    requested.
+    """
 
     is_order: bool

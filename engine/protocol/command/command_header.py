@@ -24,16 +24,16 @@ from typing import (
 
 from engine.protocol.command.field_codec import FieldCodec, decode_fields
 
-#: A whole number that must fit a signed 32-bit (64-bit) integer.
+#: An integer that must fit a signed 32-bit (64-bit) integer.
 Int32 = Annotated[int, 32]
 Int64 = Annotated[int, 64]
 
-#: Wire names that are not simply the attribute in camelCase. Some headers spell even these out: ``wire_names={}``.
+#: Wire names that are not simply the attribute in camelCase. Some headers spell out even these: ``wire_names={}``.
 _USUAL_WIRE_NAMES = {"broker_name": "bname", "client_id": "clientID"}
 
 
 def camel_case(name: str) -> str:
-    """``queue_id`` as Java spells it: ``queueId``."""
+    """Return a name as Java spells it: ``queueId`` for ``queue_id``."""
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
 
@@ -57,8 +57,10 @@ def _to_text(value: object) -> str:
 
 
 class _FieldCodecs:
-    """Those of a class that has read nothing yet. A broker knows dozens, of which most clients send few, and to look at
-    the annotations of all takes long at a start. A second thread that comes meanwhile finds the same.
+    """Compute the field codecs of a header class on first use.
+
+    A broker knows dozens of headers, most clients send only a few, and reading all annotations slows down a start. A
+    second thread that computes them at the same time gets the same result.
     """
 
     def __get__(self, header: CommandHeader | None, kind: type[CommandHeader]) -> tuple[FieldCodec, ...]:
@@ -74,10 +76,10 @@ class _FieldCodecs:
 
 @dataclass_transform()
 class CommandHeader:
-    """Base of all custom headers; these are not derived from one another."""
+    """The base of all custom headers; these are not derived from one another."""
 
     field_codecs: ClassVar[tuple[FieldCodec, ...]] = _FieldCodecs()  # type: ignore[assignment]  # until it has its own
-    #: Attribute and wire name of each field.
+    #: The attribute and the wire name of each field.
     _names: ClassVar[tuple[tuple[str, str], ...]]
 
     def __init_subclass__(cls, wire_names: Mapping[str, str] = _USUAL_WIRE_NAMES) -> None:
@@ -93,7 +95,7 @@ class CommandHeader:
         return cls(*decode_fields(cls.field_codecs, ext_fields))
 
     def encode(self) -> dict[str, str]:
-        """The fields that are not None, under their wire names, as Java would write them."""
+        """Return the fields that are not None, under their wire names, as Java would write them."""
         fields: dict[str, str] = {}
         for attribute, wire_name in self._names:
             value = getattr(self, attribute)

@@ -1,4 +1,4 @@
-"""Headers around consumer groups and their offsets: codes 14, 15, 35, 38, 40, 220, 221, 307, 309."""
+"""Headers of consumer groups and their offsets: codes 14, 15, 35, 38, 40, 220, 221, 307, 309."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from engine.protocol.command.command_header import CommandHeader, Int32, Int64
 
 
 class QueryConsumerOffsetRequestHeader(CommandHeader):
-    """QUERY_CONSUMER_OFFSET (14)."""
+    """The header of QUERY_CONSUMER_OFFSET (14)."""
 
     consumer_group: str
     topic: str
@@ -15,7 +15,7 @@ class QueryConsumerOffsetRequestHeader(CommandHeader):
 
 
 class UpdateConsumerOffsetRequestHeader(CommandHeader):
-    """UPDATE_CONSUMER_OFFSET (15). ``commit_offset`` is the next offset to consume."""
+    """The header of UPDATE_CONSUMER_OFFSET (15). ``commit_offset`` is the next offset to consume."""
 
     consumer_group: str
     topic: str
@@ -25,7 +25,7 @@ class UpdateConsumerOffsetRequestHeader(CommandHeader):
 
 
 class UnregisterClientRequestHeader(CommandHeader):
-    """UNREGISTER_CLIENT (35): the client leaves the groups named."""
+    """The header of UNREGISTER_CLIENT (35): the client leaves the named groups."""
 
     client_id: str
     producer_group: str | None = None
@@ -33,19 +33,19 @@ class UnregisterClientRequestHeader(CommandHeader):
 
 
 class GetConsumerListByGroupRequestHeader(CommandHeader):
-    """GET_CONSUMER_LIST_BY_GROUP (38)."""
+    """The header of GET_CONSUMER_LIST_BY_GROUP (38)."""
 
     consumer_group: str
 
 
 class NotifyConsumerIdsChangedRequestHeader(CommandHeader):
-    """NOTIFY_CONSUMER_IDS_CHANGED (40), sent by the broker: rebalance now."""
+    """The header of NOTIFY_CONSUMER_IDS_CHANGED (40), sent by the broker: rebalance now."""
 
     consumer_group: str
 
 
 class ResetOffsetRequestHeader(CommandHeader):
-    """``timestamp`` in ms; -1 means the newest offset."""
+    """The header of resets, codes 220 and 222. ``timestamp`` is in ms; -1 means the newest offset."""
 
     topic: str
     group: str
@@ -54,7 +54,7 @@ class ResetOffsetRequestHeader(CommandHeader):
 
 
 class GetConsumerStatusRequestHeader(CommandHeader):
-    """GET_CONSUMER_STATUS_FROM_CLIENT (221) and the request to the broker behind it (223)."""
+    """The header of GET_CONSUMER_STATUS_FROM_CLIENT (221) and the request to the broker that triggers it (223)."""
 
     topic: str
     group: str
@@ -62,9 +62,10 @@ class GetConsumerStatusRequestHeader(CommandHeader):
 
 
 class GetConsumerRunningInfoRequestHeader(CommandHeader, wire_names={}):
-    """GET_CONSUMER_RUNNING_INFO (307), relayed by the broker to the client.
+    """The header of GET_CONSUMER_RUNNING_INFO (307), relayed by the broker to the client.
 
-    ``insides_enable`` is ours: tell the trees and local locks of each queue too. Other clients do not look at it.
+    ``insides_enable`` is an addition: also report the process queue and the local lock of each queue. Other clients
+    ignore it.
     """
 
     consumer_group: str
@@ -74,7 +75,7 @@ class GetConsumerRunningInfoRequestHeader(CommandHeader, wire_names={}):
 
 
 class ConsumeMessageDirectlyResultRequestHeader(CommandHeader, wire_names={}):
-    """CONSUME_MESSAGE_DIRECTLY (309), relayed by the broker with the message in the body."""
+    """The header of CONSUME_MESSAGE_DIRECTLY (309), relayed by the broker with the message in the body."""
 
     consumer_group: str
     client_id: str | None = None

@@ -1,4 +1,4 @@
-"""Reads the fields of a custom header, which travel as text (RocketMQ: ``decodeCommandCustomHeader``)."""
+"""The reader of a custom header's fields, which travel as text (RocketMQ: ``decodeCommandCustomHeader``)."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any, Final
 from engine.protocol.errors import MalformedHeader
 
 _BOOLEANS: Final = {"true": True, "1": True, "false": False, "0": False, "": False}
-#: They hold every 64-bit number; a longer text would only cost time to parse.
+#: The maximum length of a number's text: every 64-bit number fits, and a longer text would only take time to parse.
 _DIGITS_MAX: Final = 20
 
 
 class FieldCodec:
-    """How one field of a header is read.
+    """The codec of one header field.
 
     :ivar kind: ``str``, ``bool`` or ``int``.
-    :ivar bits: of an ``int``: it must fit a signed integer of so many.
-    :ivar is_mandatory: the field must be there; else it is ``default`` where it is not.
+    :ivar bits: an ``int`` must fit a signed integer of this many bits.
+    :ivar is_mandatory: whether the field must be present; otherwise a missing one is ``default``.
     """
 
     __slots__ = ("bits", "default", "is_mandatory", "kind", "wire_name")
@@ -29,7 +29,7 @@ class FieldCodec:
         self.default = default
 
     def parse(self, text: str) -> str | bool | int:
-        """The field's value. Raises :class:`MalformedHeader` that names it."""
+        """Parse the field's value. Raises :class:`MalformedHeader` that names the field."""
         if self.kind is str:
             return text
         if self.kind is bool:
@@ -38,7 +38,7 @@ class FieldCodec:
 
 
 def decode_fields(codecs: tuple[FieldCodec, ...], ext_fields: dict[str, str]) -> list[Any]:
-    """The values of all fields of ``codecs``, in their order; others are ignored. Raises :class:`MalformedHeader`."""
+    """Return the values of all fields of ``codecs``, in their order; ignore others. Raises :class:`MalformedHeader`."""
     values: list[Any] = []
     for codec in codecs:
         text = ext_fields.get(codec.wire_name)
@@ -63,7 +63,7 @@ def _parse_integer(name: str, text: str, bits: int) -> int:
 
 
 def _parse_boolean(name: str, text: str) -> bool:
-    """Java writes true and false, C++ clients 1 and 0."""
+    """Read a boolean: Java writes true and false, C++ clients 1 and 0."""
     value = _BOOLEANS.get(text.lower())
     if value is None:
         raise MalformedHeader(name, f"must be true, false, 1 or 0, got {text[:40]!r}")

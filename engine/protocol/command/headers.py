@@ -1,4 +1,4 @@
-"""All custom headers in one place. Each lives with its kin; see the modules imported here."""
+"""All custom headers, imported into one module for their users."""
 
 # mypy: implicit-reexport
 # ruff: noqa: F401  (imported to be imported from here)

@@ -6,14 +6,16 @@ from engine.protocol.command.command_header import CommandHeader, Int32, Int64
 
 
 class GetRouteInfoRequestHeader(CommandHeader):
-    """GET_ROUTEINFO_BY_TOPIC (105)."""
+    """The header of GET_ROUTEINFO_BY_TOPIC (105)."""
 
     topic: str
     accept_standard_json_only: bool | None = None
 
 
 class RegisterBrokerRequestHeader(CommandHeader, wire_names={}):
-    """``body_crc32`` is the CRC-32 of the body without its sign bit; 0 is "not given" (older brokers)."""
+    """The header of REGISTER_BROKER (103). ``body_crc32`` is the CRC-32 of the body without its sign bit; 0 is "not
+    given" (older brokers).
+    """
 
     broker_name: str
     broker_addr: str
@@ -25,14 +27,14 @@ class RegisterBrokerRequestHeader(CommandHeader, wire_names={}):
 
 
 class RegisterBrokerResponseHeader(CommandHeader):
-    """The reply of REGISTER_BROKER: where a slave finds its master."""
+    """The reply of REGISTER_BROKER: the address at which a slave finds its master."""
 
     ha_server_addr: str | None = None
     master_addr: str | None = None
 
 
 class UnregisterBrokerRequestHeader(CommandHeader, wire_names={}):
-    """UNREGISTER_BROKER (104)."""
+    """The header of UNREGISTER_BROKER (104)."""
 
     broker_name: str
     broker_addr: str
@@ -41,7 +43,7 @@ class UnregisterBrokerRequestHeader(CommandHeader, wire_names={}):
 
 
 class QueryDataVersionRequestHeader(CommandHeader, wire_names={}):
-    """QUERY_DATA_VERSION (322): does the name server know the broker's newest topics?"""
+    """The header of QUERY_DATA_VERSION (322), which asks whether the name server has the broker's newest topics."""
 
     broker_name: str
     broker_addr: str
@@ -50,19 +52,19 @@ class QueryDataVersionRequestHeader(CommandHeader, wire_names={}):
 
 
 class QueryDataVersionResponseHeader(CommandHeader):
-    """The reply of QUERY_DATA_VERSION; its body is the DataVersion that the name server knows."""
+    """The reply of QUERY_DATA_VERSION; its body is the DataVersion that the name server has."""
 
     changed: bool
 
 
 class GetTopicsByClusterRequestHeader(CommandHeader):
-    """GET_TOPICS_BY_CLUSTER (224)."""
+    """The header of GET_TOPICS_BY_CLUSTER (224)."""
 
     cluster: str
 
 
 class PutKVConfigRequestHeader(CommandHeader):
-    """PUT_KV_CONFIG (100)."""
+    """The header of PUT_KV_CONFIG (100)."""
 
     namespace: str
     key: str
@@ -70,7 +72,7 @@ class PutKVConfigRequestHeader(CommandHeader):
 
 
 class KVConfigRequestHeader(CommandHeader):
-    """GET_KV_CONFIG (101) and DELETE_KV_CONFIG (102)."""
+    """The header of GET_KV_CONFIG (101) and DELETE_KV_CONFIG (102)."""
 
     namespace: str
     key: str
@@ -83,24 +85,24 @@ class GetKVConfigResponseHeader(CommandHeader):
 
 
 class GetKVListByNamespaceRequestHeader(CommandHeader):
-    """GET_KVLIST_BY_NAMESPACE (219)."""
+    """The header of GET_KVLIST_BY_NAMESPACE (219)."""
 
     namespace: str
 
 
 class WritePermOfBrokerRequestHeader(CommandHeader, wire_names={}):
-    """WIPE_WRITE_PERM_OF_BROKER (205) and ADD_WRITE_PERM_OF_BROKER (327)."""
+    """The header of WIPE_WRITE_PERM_OF_BROKER (205) and ADD_WRITE_PERM_OF_BROKER (327)."""
 
     broker_name: str
 
 
 class WipeWritePermOfBrokerResponseHeader(CommandHeader):
-    """How many topics of the broker may not be written any more."""
+    """The reply of WIPE_WRITE_PERM_OF_BROKER: how many of the broker's topics are no longer writable."""
 
     wipe_topic_count: Int32
 
 
 class AddWritePermOfBrokerResponseHeader(CommandHeader):
-    """How many topics of the broker may be read and written now."""
+    """The reply of ADD_WRITE_PERM_OF_BROKER: how many of the broker's topics are readable and writable now."""
 
     add_topic_count: Int32

@@ -1,4 +1,4 @@
-"""Headers of pulling, code 11."""
+"""Headers of PULL_MESSAGE, code 11."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from engine.protocol.command.command_header import CommandHeader, Int32, Int64
 
 
 class PullMessageRequestHeader(CommandHeader):
-    """What a consumer wants: up to ``max_msg_nums`` messages from ``queue_offset`` on.
+    """A consumer's request for up to ``max_msg_nums`` messages from ``queue_offset`` on.
 
     ``max_msg_bytes`` is RocketMQ 5's field: how many bytes of messages the consumer takes at once. RocketMQ 4.9 does
-    not know it; GlassMQ gives so many (1 MiB at most) in place of the 32 messages and 256 KiB that others get.
+    not know it; GlassMQ sends up to that many (1 MiB at most) instead of the 32 messages and 256 KiB that other
+    consumers get.
 
-    ``sys_flag``: see ``system_flags`` (commit offset, suspend, subscription, ...). ``commit_offset`` is the consume
-    progress to store on the way. A suspended pull waits up to ``suspend_timeout_millis`` for a message.
+    The bits of ``sys_flag`` are in ``system_flags`` (commit offset, suspend, subscription, ...). ``commit_offset`` is
+    the consume progress to store with the pull. A suspended pull waits up to ``suspend_timeout_millis`` for a message.
     """
 
     consumer_group: str
@@ -31,7 +32,9 @@ class PullMessageRequestHeader(CommandHeader):
 
 
 class PullMessageResponseHeader(CommandHeader):
-    """Always all four, whatever the code: the Java client unboxes them without looking."""
+    """The reply of PULL_MESSAGE. It always has all four fields, whatever the code: the Java client unboxes them
+    unchecked.
+    """
 
     suggest_which_broker_id: Int64
     next_begin_offset: Int64

@@ -1,4 +1,4 @@
-"""Headers that ask about one queue or look messages up: codes 12, 29, 30, 31, 32, 33."""
+"""Headers that ask about one queue or query messages: codes 12, 29, 30, 31, 32, 33."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from engine.protocol.command.command_header import CommandHeader, Int32, Int64
 
 
 class QueueRequestHeader(CommandHeader):
-    """Common to GET_MAX_OFFSET, GET_MIN_OFFSET and GET_EARLIEST_MSG_STORETIME (three classes in RocketMQ)."""
+    """The header of GET_MAX_OFFSET, GET_MIN_OFFSET and GET_EARLIEST_MSG_STORETIME (three classes in RocketMQ)."""
 
     topic: str
     queue_id: Int32
@@ -14,19 +14,19 @@ class QueueRequestHeader(CommandHeader):
 
 
 class OffsetResponseHeader(CommandHeader):
-    """Common to the replies of GET_MAX_OFFSET, GET_MIN_OFFSET, SEARCH_OFFSET_BY_TIMESTAMP, QUERY_CONSUMER_OFFSET."""
+    """The reply of GET_MAX_OFFSET, GET_MIN_OFFSET, SEARCH_OFFSET_BY_TIMESTAMP and QUERY_CONSUMER_OFFSET."""
 
     offset: Int64
 
 
 class GetEarliestMsgStoretimeResponseHeader(CommandHeader):
-    """``timestamp`` in ms, -1 when the queue is empty."""
+    """The reply of GET_EARLIEST_MSG_STORETIME; ``timestamp`` is in ms, -1 if the queue is empty."""
 
     timestamp: Int64
 
 
 class SearchOffsetRequestHeader(CommandHeader):
-    """SEARCH_OFFSET_BY_TIMESTAMP (29); ``timestamp`` in ms."""
+    """The header of SEARCH_OFFSET_BY_TIMESTAMP (29); ``timestamp`` in ms."""
 
     topic: str
     queue_id: Int32
@@ -35,13 +35,13 @@ class SearchOffsetRequestHeader(CommandHeader):
 
 
 class ViewMessageRequestHeader(CommandHeader):
-    """``offset`` is the physical offset from the message's offset id."""
+    """The header of VIEW_MESSAGE_BY_ID (33); ``offset`` is the physical offset from the message's offset id."""
 
     offset: Int64
 
 
 class QueryMessageRequestHeader(CommandHeader):
-    """Look up by key, or by unique id when the ext field ``_UNIQUE_KEY_QUERY`` is true."""
+    """The header of QUERY_MESSAGE (12) by key, or by unique id if the ext field ``_UNIQUE_KEY_QUERY`` is true."""
 
     topic: str
     key: str
@@ -51,7 +51,9 @@ class QueryMessageRequestHeader(CommandHeader):
 
 
 class QueryMessageResponseHeader(CommandHeader):
-    """How far the index had come: store time (ms) and commit-log offset of its newest entry."""
+    """The reply of QUERY_MESSAGE: the progress of the index as store time (ms) and commit-log offset of its newest
+    entry.
+    """
 
     index_last_update_timestamp: Int64
     index_last_update_phyoffset: Int64

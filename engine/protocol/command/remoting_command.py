@@ -1,4 +1,4 @@
-"""The envelope of everything on the wire (RocketMQ: ``RemotingCommand``, ``RocketMQSerializable``).
+"""The envelope of all traffic on the wire (RocketMQ: ``RemotingCommand``, ``RocketMQSerializable``).
 
 A frame::
 
@@ -10,8 +10,8 @@ The header is JSON (type 0) or, more compactly, binary (type 1, "ROCKETMQ")::
     | int32 m, m bytes of fields: int16 key length, key, int32 value length, value ...
 
 A reply uses the serialize type of its request. Reading is tolerant: C++ and JavaScript clients send numbers and
-booleans where Java sends strings, newlines after the JSON, and properties that are not UTF-8; what fastjson takes for
-JSON is taken (:mod:`engine.protocol.json_form.json_text`).
+booleans where Java sends strings, newlines after the JSON, and properties that are not UTF-8. Everything that fastjson
+accepts as JSON is accepted (:mod:`engine.protocol.json_form.json_text`).
 """
 
 from __future__ import annotations
@@ -38,36 +38,36 @@ _BINARY_HEAD: Final = struct.Struct(">hbhii")
 _INT32: Final = struct.Struct(">i")
 _JSON_TYPE_SHIFT: Final = 24
 _HEADER_LENGTH_MASK: Final = 0x00FF_FFFF
-#: A header carries names and numbers, properties of 32 KiB at most, and perhaps a long subscription. RocketMQ would
-#: take 16 MiB; a million fields would keep the only thread busy for seconds.
+#: The maximum header size. A header carries names, numbers, properties of at most 32 KiB, and perhaps a long
+#: subscription. RocketMQ accepts 16 MiB; a million fields would keep the only thread busy for seconds.
 HEADER_MAX_BYTES: Final = 1024 * 1024
 #: The tolerant parser of JSON takes about 2 us per value: a longer header than this must be standard JSON.
 _TOLERANT_MAX_BYTES: Final = 64 * 1024
 #: Codes above this do not fit the binary header's int16.
 _BINARY_MAX_CODE: Final = 0x7FFF
-#: A remark may quote what the request said: a name of 16 MB, its quotes escaped, would make a header that does not fit
-#: the 24 bits of its length.
+#: The maximum length of a remark. It may quote the request: a name of 16 MB with escaped quotes would make a header
+#: that does not fit the 24 bits of its length.
 _REMARK_MAX_CHARACTERS: Final = 4_096
-#: A number of the envelope in a JSON header that cannot be parsed. In a string its quotes would be escaped.
+#: Matches a number of the envelope in a JSON header that cannot be parsed. In a string its quotes would be escaped.
 _ENVELOPE_NUMBER: Final = re.compile(r'"(opaque|flag)"\s*:\s*"?(-?[0-9]{1,10})\b')
-#: They may be named like numbers of the envelope: a message has a flag, too.
+#: Matches the custom fields, which may have the names of envelope numbers: a message has a flag, too.
 _EXT_FIELDS: Final = re.compile(r'"extFields"\s*:\s*\{[^{}]*\}')
-#: What the values of ``extFields`` usually are; to look at the types of all takes one call.
+#: What the values of ``extFields`` usually are; comparing the types of all takes one call.
 _TEXTS: Final = frozenset({str})
-#: Kept as dicts: an enum's own look-up takes several calls.
+#: Kept as dicts: an enum's own lookup takes several calls.
 _LANGUAGES: Final[dict[object, int]] = {language.name: language for language in LanguageCode}
 _LANGUAGE_NAMES: Final[dict[int, str]] = {language.value: language.name for language in LanguageCode}
 
 
 class SerializeType(IntEnum):
-    """How the header of a command is written."""
+    """The encodings of a command's header."""
 
     JSON = 0
     ROCKETMQ = 1
 
 
 class EncodableHeader(Protocol):
-    """Whatever can be flattened into ``ext_fields``."""
+    """A header that can be flattened into ``ext_fields``."""
 
     def encode(self) -> dict[str, str]: ...
 
@@ -76,8 +76,8 @@ class EncodableHeader(Protocol):
 class RemotingCommand:
     """One request or response.
 
-    ``opaque`` matches a response with its request; each side numbers its own requests. ``ext_fields`` are the fields
-    of the custom header, always strings. ``language`` is what the peer says it is written in.
+    ``opaque`` matches a response with its request; each side numbers its own requests. ``ext_fields`` are the fields of
+    the custom header, always strings. ``language`` is the programming language that the peer reports.
     """
 
     code: int
@@ -102,7 +102,9 @@ class RemotingCommand:
         body: bytes = b"",
         serialize_type: SerializeType = SerializeType.JSON,
     ) -> None:
-        """Written out, as two are made for every message: mypyc compiles no ``__init__`` that a decorator makes."""
+        """Written out because two commands are created per message: mypyc compiles no ``__init__`` that a decorator
+        makes.
+        """
         self.code = code
         self.opaque = opaque
         self.flag = flag
@@ -122,7 +124,9 @@ class RemotingCommand:
         return self.flag & ONEWAY_FLAG != 0
 
     def without_content(self) -> RemotingCommand:
-        """What a reply needs of a request that waits: its fields and its body may be large."""
+        """Return the parts that the reply to a waiting request needs, without the fields and the body, which may be
+        large.
+        """
         return RemotingCommand(
             self.code,
             self.opaque,
@@ -143,7 +147,7 @@ class RemotingCommand:
         oneway: bool = False,
         language: int = LanguageCode.JAVA,
     ) -> RemotingCommand:
-        """A request; the connection gives it its ``opaque`` when it is sent."""
+        """Create a request; the connection assigns its ``opaque`` on sending."""
         return cls(
             code=code,
             flag=ONEWAY_FLAG if oneway else 0,
@@ -155,7 +159,7 @@ class RemotingCommand:
     def reply(
         self, code: int, remark: str | None = None, header: EncodableHeader | None = None, body: bytes = b""
     ) -> RemotingCommand:
-        """The response to this request; a longer ``remark`` than 4,096 characters is cut."""
+        """Create the response to this request; a ``remark`` of more than 4,096 characters is cut."""
         return RemotingCommand(
             code=code,
             opaque=self.opaque,
@@ -168,7 +172,7 @@ class RemotingCommand:
 
 
 def decode_command(frame: bytes) -> RemotingCommand:
-    """The command in ``frame``, which comes without its 4-byte length prefix. Raises :class:`MalformedFrame`."""
+    """Decode the command in ``frame``, which comes without its 4-byte length prefix. Raises :class:`MalformedFrame`."""
     if len(frame) < 4:
         raise MalformedFrame(f"a frame has at least 4 bytes, got {len(frame)}")
     (mark,) = _MARK.unpack_from(frame)
@@ -203,7 +207,7 @@ def _readable_head(header: bytes, is_binary: bool) -> FrameHead | None:
 
 
 def _envelope_numbers(header: bytes) -> dict[str, str]:
-    """``opaque`` and ``flag`` as they stand before or behind the fields of a request."""
+    """Return ``opaque`` and ``flag`` from the text before or after the fields of a request."""
     if len(header) > 2 * _TOLERANT_MAX_BYTES:  # a search through 16 MiB would take seconds
         header = header[:_TOLERANT_MAX_BYTES] + header[-_TOLERANT_MAX_BYTES:]
     text = java_text(header)
@@ -212,7 +216,7 @@ def _envelope_numbers(header: bytes) -> dict[str, str]:
 
 
 def encode_command(command: RemotingCommand) -> bytes:
-    """The whole frame of ``command``, its 4-byte length prefix included."""
+    """Encode the whole frame of ``command``, including its 4-byte length prefix."""
     if command.serialize_type is SerializeType.ROCKETMQ and command.code <= _BINARY_MAX_CODE:
         header = _encode_binary(command)
         mark = 1 << _JSON_TYPE_SHIFT | len(header)
@@ -226,7 +230,7 @@ def encode_command(command: RemotingCommand) -> bytes:
 
 
 def _text(value: object) -> str:
-    """A field's value as Java would have written it."""
+    """Return a field's value as Java would have written it."""
     if value is True:
         return "true"
     if value is False:
@@ -295,7 +299,7 @@ def _language(value: object) -> int:
 
 
 def language_name(code: int) -> str:
-    """The name of a language code, as JSON headers spell it."""
+    """Return the name of a language code, as JSON headers spell it."""
     return _LANGUAGE_NAMES.get(code, "OTHER")
 
 

@@ -1,6 +1,6 @@
-"""Reads the header of a send in its one-letter form (RocketMQ: ``SendMessageRequestHeaderV2``).
+"""The reader of the one-letter form of a send header (RocketMQ: ``SendMessageRequestHeaderV2``).
 
-This runs once per message sent: the common case is read directly, and only a header that fails is read again field by
+It runs once per sent message: the common case is read directly, and only a header that fails is read again field by
 field, for an error that names the field.
 """
 
@@ -10,7 +10,7 @@ from engine.protocol.command.send_message_headers import LONG_NAMES, SendMessage
 
 
 def decode_send_header_v2(ext_fields: dict[str, str]) -> SendMessageRequestHeader:
-    """The header in ``ext_fields``. Raises :class:`~engine.protocol.errors.MalformedHeader`."""
+    """Decode the header in ``ext_fields``. Raises :class:`~engine.protocol.errors.MalformedHeader`."""
     try:
         header = SendMessageRequestHeader(
             ext_fields["a"],
@@ -31,12 +31,14 @@ def decode_send_header_v2(ext_fields: dict[str, str]) -> SendMessageRequestHeade
         if "l" not in ext_fields:
             return header
     except (KeyError, ValueError):
-        pass  # the slow way finds out which field it was
+        pass  # the slow path finds out which field it was
     return SendMessageRequestHeader.decode({LONG_NAMES.get(name, name): value for name, value in ext_fields.items()})
 
 
 def _natural(text: str, bits: int, least: int = 0) -> int:
-    """Raises ``ValueError`` when it is no number of so many bits, from ``least`` on."""
+    """Parse an integer from ``least`` up that fits a signed integer of ``bits`` bits. Raises ``ValueError``
+    otherwise.
+    """
     number = int(text)
     if least <= number < 1 << bits:
         return number

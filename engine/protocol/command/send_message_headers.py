@@ -1,4 +1,4 @@
-"""Headers of sending: codes 10, 310, 320 and 36; of replies to requests: 324, 325 and 326.
+"""Headers of sending (codes 10, 310, 320 and 36) and of replies to requests (324, 325 and 326).
 
 Code 10 spells its fields out; 310 and 320 (``SendMessageRequestHeaderV2``) use one letter each, because the header
 travels with every message: a producerGroup, b topic, c defaultTopic, d defaultTopicQueueNums, e queueId, f sysFlag,
@@ -11,7 +11,7 @@ from engine.protocol.command.command_header import CommandHeader, Int32, Int64
 
 
 class SendMessageRequestHeader(CommandHeader):
-    """What a producer says about the message in the body.
+    """A producer's header for the message in the body.
 
     ``queue_id`` -1 lets the broker choose. ``born_timestamp`` is the client's clock in ms. ``properties`` is the
     property string. ``max_reconsume_times`` comes only with messages sent to a retry topic.
@@ -33,19 +33,21 @@ class SendMessageRequestHeader(CommandHeader):
     broker_name: str | None = None
 
     def encode_v2(self) -> dict[str, str]:
-        """The one-letter form."""
+        """Encode the header in the one-letter form."""
         return {_LETTERS[name]: value for name, value in self.encode().items()}
 
 
 _WIRE_NAMES = [codec.wire_name for codec in SendMessageRequestHeader.field_codecs]
-#: Letters in the order of the class's fields, of which the batch comes one earlier than its letter.
+#: The letters in the order of the class's fields; the batch comes one position before its letter's.
 _LETTERS = dict(zip(_WIRE_NAMES, "abcdefghijkmln", strict=True))
-#: One letter -> the name that it stands for.
+#: One letter -> the name that it replaces.
 LONG_NAMES = {letter: name for name, letter in _LETTERS.items()}
 
 
 class SendMessageResponseHeader(CommandHeader):
-    """Where the message was stored. ``msg_id`` is the offset id; a batch has comma-joined ids and the first offset."""
+    """The position at which a message was stored. ``msg_id`` is the offset id; a batch has comma-joined ids and the
+    first offset.
+    """
 
     msg_id: str
     queue_id: Int32
@@ -54,10 +56,10 @@ class SendMessageResponseHeader(CommandHeader):
 
 
 class ReplyMessageRequestHeader(CommandHeader):
-    """The broker hands a reply to the client that waits for it (code 326); the reply's body is the frame's.
+    """The header with which a broker forwards a reply to the waiting client (code 326); the body is the reply's body.
 
-    As :class:`SendMessageRequestHeader`, and who replied from where and when: hosts are ``"ip:port"``.
-    ``store_timestamp`` is when the broker got the reply, in ms, whether or not it stores it.
+    The fields are those of :class:`SendMessageRequestHeader`, plus the origin and time of the reply: hosts are
+    ``"ip:port"``. ``store_timestamp`` is when the broker received the reply, in ms, whether or not it stores it.
     """
 
     producer_group: str
@@ -77,10 +79,10 @@ class ReplyMessageRequestHeader(CommandHeader):
 
 
 class ConsumerSendMsgBackRequestHeader(CommandHeader):
-    """A consumer gives back a message that it failed to consume (code 36).
+    """The header with which a consumer returns a message that it failed to consume (code 36).
 
-    ``offset`` is the message's place in the commit log; ``delay_level`` 0 lets the broker choose, negative means
-    dead letter at once.
+    ``offset`` is the message's commit-log offset. ``delay_level`` 0 lets the broker choose; a negative one makes the
+    message a dead letter immediately.
     """
 
     offset: Int64

@@ -10,13 +10,13 @@ from typing import Any, Final, TypeVar
 
 from engine.protocol.errors import MalformedBody
 
-#: More items than any list of RocketMQ's has, unless a reader says otherwise.
+#: The maximum number of items in a list, unless a reader sets another; no list of RocketMQ's has as many.
 LIST_ITEMS_MAX: Final = 100_000
 _Item = TypeVar("_Item")
 
 
 def get_text(fields: Mapping[str, Any], name: str, default: str | None = None) -> str:
-    """The string ``name``; ``default`` when absent or null, an error when there is none."""
+    """Return the string ``name``, or ``default`` if absent or null; raise an error if there is no default."""
     value = fields.get(name)
     if value is None:
         if default is None:
@@ -28,7 +28,7 @@ def get_text(fields: Mapping[str, Any], name: str, default: str | None = None) -
 
 
 def get_integer(fields: Mapping[str, Any], name: str, default: int | None = None) -> int:
-    """The signed 64-bit integer ``name``."""
+    """Return the signed 64-bit integer ``name``."""
     value = fields.get(name)
     if value is None:
         if default is None:
@@ -44,7 +44,7 @@ def get_integer(fields: Mapping[str, Any], name: str, default: int | None = None
 
 
 def get_boolean(fields: Mapping[str, Any], name: str, default: bool = False) -> bool:
-    """The boolean ``name``; numbers and the words true and false count too."""
+    """Return the boolean ``name``; numbers and the words true and false are also accepted."""
     value = fields.get(name)
     if value is None:
         return default
@@ -56,7 +56,7 @@ def get_boolean(fields: Mapping[str, Any], name: str, default: bool = False) -> 
 
 
 def get_object(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """The object ``name``; empty when absent or null."""
+    """Return the object ``name``; empty if absent or null."""
     value = fields.get(name)
     if value is None:
         return {}
@@ -68,7 +68,7 @@ def get_object(fields: Mapping[str, Any], name: str) -> dict[str, Any]:
 def get_list(
     fields: Mapping[str, Any], name: str, convert: Callable[[Any], _Item], *, at_most: int = LIST_ITEMS_MAX
 ) -> tuple[_Item, ...]:
-    """The array ``name``, each item through ``convert``; empty when absent or null."""
+    """Return the array ``name``, with each item passed through ``convert``; empty if absent or null."""
     value = fields.get(name)
     if value is None:
         return ()
@@ -80,14 +80,14 @@ def get_list(
 
 
 def as_text(value: object) -> str:
-    """An item that must be a string."""
+    """Return an item that must be a string."""
     if not isinstance(value, str):
         raise MalformedBody(f"a string is expected, got {type(value).__name__}")
     return value
 
 
 def as_object(value: object) -> dict[str, Any]:
-    """An item that must be an object."""
+    """Return an item that must be an object."""
     if not isinstance(value, dict):
         raise MalformedBody(f"an object is expected, got {type(value).__name__}")
     return value

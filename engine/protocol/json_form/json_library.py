@@ -1,4 +1,4 @@
-"""The JSON library that the protocol is written with: orjson, or the standard library where orjson is not installed.
+"""The JSON library of the protocol: orjson, or the standard library where orjson is not installed.
 
 A broker always has orjson. Spark's executors may run a Python that has only what Spark needs: there the standard
 library gives orjson's results, and what orjson refuses is refused with the same kind of error; a test compares the two.
@@ -19,7 +19,9 @@ _INTEGERS_END = 1 << 64
 
 
 def standard_dumps(value: object, *, sort_keys: bool = False, indent: int | None = None) -> bytes:
-    """``value`` as UTF-8 text. Raises TypeError for what JSON cannot express, and for numbers beyond 64 bits."""
+    """Encode ``value`` as UTF-8 text. Raises TypeError for values that JSON cannot express and for numbers over 64
+    bits.
+    """
     separators = (",", ":") if indent is None else (",", ": ")
     text = json.dumps(
         _checked(value), ensure_ascii=False, allow_nan=False, separators=separators, sort_keys=sort_keys, indent=indent
@@ -31,7 +33,7 @@ def standard_dumps(value: object, *, sort_keys: bool = False, indent: int | None
 
 
 def standard_loads(data: bytes | str) -> Any:
-    """The value in ``data``. Raises ValueError."""
+    """Decode the value in ``data``. Raises ValueError."""
     text = data if isinstance(data, str) else data.decode()
     if text.startswith("\ufeff"):
         raise ValueError("unexpected character: a byte order mark")
@@ -45,7 +47,7 @@ def standard_loads(data: bytes | str) -> Any:
 
 
 def _checked(value: object) -> object:
-    """``value`` with what the standard library would write differently replaced."""
+    """Return ``value`` with the parts replaced that the standard library would write differently."""
     if isinstance(value, bool) or value is None or isinstance(value, str):
         return value
     if isinstance(value, int):
@@ -53,7 +55,7 @@ def _checked(value: object) -> object:
             raise TypeError("Integer exceeds 64-bit range")
         return int(value)
     if isinstance(value, float):
-        return value if value - value == 0 else None  # neither infinite nor no number
+        return value if value - value == 0 else None  # neither infinite nor NaN
     if isinstance(value, dict):
         return {_key(key): _checked(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
@@ -103,7 +105,7 @@ dumps: Callable[[object], bytes] = standard_dumps
 dumps_sorted: Callable[[object], bytes] = partial(standard_dumps, sort_keys=True)
 #: Indented, keys sorted; keys may be numbers.
 dumps_pretty: Callable[[object], bytes] = partial(standard_dumps, sort_keys=True, indent=2)
-#: The value in a text. Raises ValueError.
+#: Decodes the value in a text. Raises ValueError.
 loads: Callable[[bytes | str], Any] = standard_loads
 
 try:

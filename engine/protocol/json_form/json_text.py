@@ -1,17 +1,17 @@
 r"""JSON as RocketMQ writes and reads it with fastjson: not always JSON.
 
-Two habits of writing go beyond the standard. Maps with integer keys have them unquoted (``{0:"127.0.0.1:10911"}``), and
-maps whose keys are objects have the object itself as key::
+Its output departs from the standard in two ways. Maps with integer keys have them unquoted (``{0:"127.0.0.1:10911"}``),
+and maps whose keys are objects have the object itself as key::
 
     {"offsetTable":{{"brokerName":"b","queueId":0,"topic":"T"}:{"maxOffset":3}, ...}}
 
-Clients (mqadmin above all) send this and expect it. What fastjson 1.2.69 also reads, and clients in other languages
-therefore send unnoticed: bytes that are not UTF-8 (each wrong one is U+FFFD), a byte order mark, control characters in
-strings, single quotes, unquoted names, commas too many, comments, ``\x41`` and ``\0``, half a surrogate pair (``?``, as
-Java writes it), ``NaN`` and ``undefined`` (null), and NULs after the end.
+Clients (mqadmin above all) send this and expect it. fastjson 1.2.69 also reads the following, so clients in other
+languages send it without noticing: bytes that are not UTF-8 (each wrong one is U+FFFD), a byte order mark, control
+characters in strings, single quotes, unquoted names, commas too many, comments, ``\x41`` and ``\0``, half a surrogate
+pair (``?``, as Java writes it), ``NaN`` and ``undefined`` (null), and NULs after the end.
 
-Standard text takes the fast way; only text that the JSON library refuses is read by the tolerant parser here. That one
-takes 2 to 7 us per value and is therefore bounded; who reads a file, or asks a master, lifts the bound.
+Standard text is read by the JSON library; only text that it refuses is read by the tolerant parser here. This parser
+takes 2 to 7 us per value and is therefore bounded; callers that read a file, or a master's reply, lift the bound.
 """
 
 from __future__ import annotations
@@ -24,10 +24,11 @@ from engine.protocol.errors import MalformedBody
 from engine.protocol.java_text import java_text
 from engine.protocol.json_form import json_library
 
-#: Bodies nested deeper than this are refused: no RocketMQ body comes near it.
+#: The maximum nesting of bodies; no RocketMQ body comes near it.
 _MAX_DEPTH = 64
-#: Keys, values and escapes in text that is not standard JSON, half a second's work: a body of 16 MiB would hold up all
-#: connections for half a minute. The map of 10,000 queues that Java writes with objects as keys has 140,000.
+#: The maximum number of keys, values and escapes in text that is not standard JSON, half a second's work: a body of 16
+#: MiB would block all connections for half a minute. The map of 10,000 queues that Java writes with objects as keys has
+#: 140,000.
 TOLERANT_VALUES_MAX: Final = 200_000
 #: Blanks and comments; with them, commas.
 _SKIPPED: Final = re.compile(r"(?:[ \t\r\n\f\b]|/\*.*?(?:\*/|\Z)|//[^\n]*)*+", re.DOTALL)
@@ -61,7 +62,9 @@ class ObjectKeyMap:
 
 
 def dumps_json(value: object) -> bytes:
-    """``value`` as compact JSON with sorted keys; :class:`ObjectKeyMap` anywhere inside is written fastjson's way."""
+    """Encode ``value`` as compact JSON with sorted keys; an :class:`ObjectKeyMap` inside is written as fastjson
+    does.
+    """
     try:
         return json_library.dumps_sorted(value)
     except TypeError:
@@ -69,7 +72,7 @@ def dumps_json(value: object) -> bytes:
 
 
 def dumps_pretty_json(value: object) -> bytes:
-    """``value`` as indented JSON for files that people read."""
+    """Encode ``value`` as indented JSON for files that people read."""
     return json_library.dumps_pretty(value)
 
 
@@ -86,23 +89,23 @@ def _dumps_with_object_keys(value: object) -> str:
 
 
 def loads_json(data: bytes, values_max: int | None = TOLERANT_VALUES_MAX) -> Any:
-    """The value in ``data``; integer keys become strings, object keys an :class:`ObjectKeyMap`.
+    """Decode the value in ``data``; integer keys become strings, object keys an :class:`ObjectKeyMap`.
 
-    Raises :class:`MalformedBody` with the position, and for more than ``values_max`` keys, values and escapes in what
-    is not standard JSON; None: any number.
+    Raises :class:`MalformedBody` with the position, and for more than ``values_max`` keys, values and escapes in text
+    that is not standard JSON; None: no limit.
     """
     try:
         return json_library.loads(data)
     except ValueError:
         text = java_text(data)
     try:
-        return json_library.loads(text)  # bytes that are not UTF-8 may have been all that was wrong
+        return json_library.loads(text)  # invalid UTF-8 may have been the only fault
     except ValueError:
         return _TolerantParser(text, values_max).parse()
 
 
 def loads_json_object(data: bytes, what: str, values_max: int | None = TOLERANT_VALUES_MAX) -> dict[str, Any]:
-    """As :func:`loads_json`, for a body that must be an object; ``what`` names it in the error."""
+    """Decode a body that must be an object, as :func:`loads_json` does; ``what`` names it in the error."""
     value = loads_json(data, values_max)
     if not isinstance(value, dict):
         raise MalformedBody(f"{what} must be a JSON object, got {type(value).__name__}")
@@ -110,7 +113,7 @@ def loads_json_object(data: bytes, what: str, values_max: int | None = TOLERANT_
 
 
 class _TolerantParser:
-    """A recursive-descent parser for JSON and what fastjson takes for it."""
+    """A recursive-descent parser for JSON and the extensions that fastjson accepts."""
 
     def __init__(self, text: str, values_max: int | None) -> None:
         self._text = text.removeprefix("\ufeff").rstrip("\0")
@@ -134,7 +137,7 @@ class _TolerantParser:
             raise self._error(f"it has more than {self._values_max} values and is not standard JSON")
 
     def _peek(self, skipped: re.Pattern[str] = _SKIPPED) -> str:
-        """The next character that counts; none at the end."""
+        """Return the next significant character; "" at the end."""
         found = skipped.match(self._text, self._at)
         assert found is not None, "it matches nothing, too"
         self._at = found.end()

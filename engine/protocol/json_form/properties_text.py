@@ -15,7 +15,7 @@ from typing import Final
 from engine.protocol.errors import MalformedBody
 from engine.protocol.java_text import java_text
 
-#: More text than any list of settings has.
+#: The maximum size of a settings text; no list of settings comes near it.
 PROPERTIES_MAX_BYTES: Final = 1 << 16
 _ENTRY: Final = re.compile(r"((?:\\.|[^\\=:\s])*)\s*[=:]?\s*(.*)", re.DOTALL)
 _ESCAPE: Final = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
@@ -23,7 +23,7 @@ _CONTROL: Final = {"n": "\n", "r": "\r", "t": "\t", "f": "\f"}
 
 
 def parse_properties(body: bytes) -> dict[str, str]:
-    """Names and values in the order of the text; of a name that comes twice the last value.
+    """Return names and values in the order of the text; the last value of a repeated name wins.
 
     Raises :class:`MalformedBody`.
     """
@@ -36,9 +36,10 @@ def parse_properties(body: bytes) -> dict[str, str]:
 
 
 def numbered_properties(body: bytes) -> Iterator[tuple[int, str, str]]:
-    """Each entry with the number of its first line, in the order of the text; without a name, "" and the whole entry.
+    """Yield each entry with the number of its first line, in the order of the text.
 
-    Raises :class:`MalformedBody` for too much text.
+    An entry without a name has the name "" and its whole text as value. Raises :class:`MalformedBody` for too much
+    text.
     """
     if len(body) > PROPERTIES_MAX_BYTES:
         raise MalformedBody(f"more than {PROPERTIES_MAX_BYTES} bytes of settings, which is what is allowed")
@@ -52,7 +53,7 @@ def numbered_properties(body: bytes) -> Iterator[tuple[int, str, str]]:
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines that are neither blank nor comments, each with those that continue it."""
+    """Yield the lines that are neither blank nor comments, each joined with its continuation lines."""
     first, entry = 0, ""
     for number, line in enumerate(re.split(r"\r\n|[\r\n]", text), start=1):
         part = line.lstrip()
@@ -69,7 +70,7 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def format_properties(settings: Mapping[str, str]) -> bytes:
-    """The settings as ``name=value`` lines, by name."""
+    """Return the settings as ``name=value`` lines, sorted by name."""
     return "".join(f"{name}={value}\n" for name, value in sorted(settings.items())).encode()
 
 

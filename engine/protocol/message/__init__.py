@@ -1,1 +1,1 @@
-"""A message, on the wire and in the log."""
+"""Messages on the wire and in the log."""

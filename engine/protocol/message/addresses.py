@@ -1,4 +1,4 @@
-"""``"ip:port"`` and the bytes that stored messages and ids carry for it.
+"""Encoding of ``"ip:port"`` as the bytes in stored messages and ids.
 
 | ip: 4 bytes (IPv4) or 16 (IPv6) | port: int32 |
 """
@@ -17,9 +17,9 @@ _PORT: Final = struct.Struct(">i")
 
 @lru_cache(maxsize=8192)
 def encode_host(address: str) -> bytes:
-    """8 bytes (IPv4) or 20 (IPv6) for ``"ip:port"``; brackets around an IPv6 address are allowed.
+    """Encode ``"ip:port"`` as 8 bytes (IPv4) or 20 (IPv6); brackets around an IPv6 address are allowed.
 
-    Raises :class:`ProtocolError` for anything else. Cached: a connection asks for the same address all its life.
+    Raises :class:`ProtocolError` for anything else. Cached, because a connection encodes the same address throughout.
     """
     ip_text, separator, port_text = address.rpartition(":")
     try:
@@ -33,7 +33,7 @@ def encode_host(address: str) -> bytes:
 
 @lru_cache(maxsize=8192)
 def decode_host(data: bytes) -> str:
-    """``"ip:port"`` of 8 or 20 bytes (an IPv6 address comes in brackets)."""
+    """Decode 8 or 20 bytes as ``"ip:port"`` (an IPv6 address is in brackets)."""
     ip = ipaddress.ip_address(data[:-4])
     port = _PORT.unpack(data[-4:])[0]
     return f"[{ip}]:{port}" if ip.version == 6 else f"{ip}:{port}"

@@ -26,12 +26,12 @@ _OVERHEAD_BYTES: Final = 22
 assert (_HEAD.size, _PROPERTIES_LENGTH.size) == (_HEAD_BYTES, _PROPERTIES_LENGTH_BYTES)
 
 
-#: One message of a batch as the broker gets it: flag, body, properties.
+#: One message of a batch as the broker receives it: flag, body, properties.
 BatchedMessage = tuple[int, bytes, bytes]
 
 
 def encode_batched_message(flag: int, body: bytes, properties: bytes) -> bytes:
-    """One message of a batch. Raises :class:`MalformedMessage` when properties are too long."""
+    """Encode one message of a batch. Raises :class:`MalformedMessage` if the properties are too long."""
     if len(properties) > PROPERTIES_MAX_BYTES:
         raise MalformedMessage(f"properties of {len(properties)} bytes; allowed: {PROPERTIES_MAX_BYTES}")
     total = _OVERHEAD_BYTES + len(body) + len(properties)
@@ -40,7 +40,7 @@ def encode_batched_message(flag: int, body: bytes, properties: bytes) -> bytes:
 
 
 def encode_batch(messages: Iterable[Message]) -> bytes:
-    """The body that carries ``messages``. Raises :class:`MalformedMessage` when properties are too long."""
+    """Encode ``messages`` as the body of a batch. Raises :class:`MalformedMessage` if properties are too long."""
     return b"".join(
         [
             encode_batched_message(message.flag, message.body, encode_properties(message.properties).encode())
@@ -50,7 +50,7 @@ def encode_batch(messages: Iterable[Message]) -> bytes:
 
 
 def decode_batch(data: bytes) -> list[BatchedMessage]:
-    """The messages in a batch body, at least one. Raises :class:`MalformedMessage`."""
+    """Decode the messages of a batch body, at least one. Raises :class:`MalformedMessage`."""
     messages: list[BatchedMessage] = []
     position = 0
     end = len(data)

@@ -21,24 +21,24 @@ from engine.protocol.system_flags import (
 #: zlib's level; RocketMQ: ``rocketmq.message.compressLevel``.
 DEFAULT_COMPRESS_LEVEL: Final = 5
 
-#: A body may not grow beyond this many bytes when it is decompressed. RocketMQ has no such bound: a few kilobytes
-#: of zeros, compressed, would fill a client's memory.
+#: The maximum size of a decompressed body in bytes. RocketMQ has no such bound: a few kilobytes of compressed zeros
+#: would fill a client's memory.
 DECOMPRESSED_MAX_BYTES: Final = 64 * 1024 * 1024
 
-#: What a message's ``sys_flag`` gains when its body was compressed with zlib.
+#: The system flags of a message whose body was compressed with zlib.
 ZLIB_SYSTEM_FLAG: Final = MESSAGE_COMPRESSED | COMPRESSION_ZLIB
 
-#: Four bytes of Zstandard may become 128 KiB, so a piece of this size 32 MiB at most.
+#: The size of one input piece: four bytes of Zstandard may become 128 KiB, so such a piece becomes 32 MiB at most.
 _ZSTD_PIECE_BYTES: Final = 1_024
 
 
 def compress_body(body: bytes, level: int = DEFAULT_COMPRESS_LEVEL) -> bytes:
-    """``body`` in zlib's format."""
+    """Compress ``body`` in zlib's format."""
     return zlib.compress(body, level)
 
 
 def decompress_body(body: bytes, sys_flag: int) -> bytes:
-    """The original of a stored ``body``, which is returned as it is when ``sys_flag`` says "not compressed".
+    """Return the original of a stored ``body``, or ``body`` itself if ``sys_flag`` says that it is not compressed.
 
     Raises :class:`MalformedMessage` for broken or oversize data, and for an algorithm that is unknown or not installed.
     """
@@ -65,7 +65,7 @@ def decompress_body(body: bytes, sys_flag: int) -> bytes:
 
 
 def _unpack_zlib(body: bytes) -> tuple[bytes, bool]:
-    """The original, whose end may be missing when it is longer than allowed; and whether the data has an end."""
+    """Return the original, cut if it is longer than allowed, and whether the data is complete."""
     unpacker = zlib.decompressobj()
     try:
         return unpacker.decompress(body, DECOMPRESSED_MAX_BYTES + 1), unpacker.eof
@@ -84,7 +84,7 @@ def _unpack_lz4(body: bytes) -> tuple[bytes, bool]:
 
 
 def _unpack_zstd(body: bytes) -> tuple[bytes, bool]:
-    """Piece by piece: a frame need not state its size, and the library takes no limit."""
+    """Decompress piece by piece: a frame need not state its size, and the library takes no limit."""
     zstd = _zstd_library()
     unpacker = zstd.ZstdDecompressor()
     if hasattr(unpacker, "decompressobj"):  # zstandard's
@@ -103,7 +103,7 @@ def _unpack_zstd(body: bytes) -> tuple[bytes, bool]:
 
 
 def _zstd_library() -> Any:
-    """Return zstandard, or what is part of Python from 3.14 on. Raises ``ImportError``."""
+    """Return zstandard, or the module that Python includes from 3.14 on. Raises ``ImportError``."""
     try:
         return import_module("zstandard")
     except ImportError:
@@ -114,7 +114,7 @@ def _broken(algorithm: str, error: Exception) -> MalformedMessage:
     return MalformedMessage(f"the compressed body cannot be read ({algorithm}): {error}")
 
 
-#: By the type in the system flag; clients older than types write 0 and zlib.
+#: Decompressors by the type in the system flag; clients that predate types write 0 and zlib.
 _UNPACKERS: Final[dict[int, Callable[[bytes], tuple[bytes, bool]]]] = {
     0: _unpack_zlib,
     COMPRESSION_ZLIB: _unpack_zlib,

@@ -21,7 +21,7 @@ from engine.protocol.message.message_properties import (
 
 
 class _HasProperties:
-    """What sender and receiver read out of the properties alike."""
+    """The accessors of properties that sender and receiver share."""
 
     __slots__ = ()
 
@@ -29,12 +29,12 @@ class _HasProperties:
 
     @property
     def tags(self) -> str | None:
-        """The tag that subscriptions filter by."""
+        """Return the tag that subscriptions filter by."""
         return self.properties.get(PROPERTY_TAGS)
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The words under which the message can be found in the index."""
+        """Return the words under which the message can be found in the index."""
         return tuple(split_keys(self.properties.get(PROPERTY_KEYS, "")))
 
     @property
@@ -44,33 +44,33 @@ class _HasProperties:
 
     @property
     def wait_store_msg_ok(self) -> bool:
-        """False when the sender does not want to wait for flush and replication."""
+        """False if the sender does not want to wait for flush and replication."""
         return self.properties.get(PROPERTY_WAIT_STORE_MSG_OK, "true").lower() != "false"
 
     @property
     def user_properties(self) -> dict[str, str]:
-        """A copy of the properties that are the user's own: what a new message may be given."""
+        """Return a copy of the user's own properties: those that may be passed to a new message."""
         return {name: value for name, value in self.properties.items() if name not in RESERVED_PROPERTIES}
 
     @property
     def unique_id(self) -> str | None:
-        """The id that the sending client gave the message (``UNIQ_KEY``)."""
+        """Return the id that the sending client gave the message (``UNIQ_KEY``)."""
         return self.properties.get(PROPERTY_UNIQUE_KEY)
 
 
 class Message(_HasProperties):
     """A message to be sent.
 
-    :param topic: where it goes.
+    :param topic: the topic to send to.
     :param body: its content, any bytes.
     :param tags: one word that subscriptions can filter by.
     :param keys: words for the index, as a tuple, or one string with words separated by spaces.
     :param properties: further name-value pairs (RocketMQ: ``putUserProperty``).
     :param flag: 32 bits which the broker stores and never looks at.
-    :param delay_level: 1 to 18 (1 s to 2 h by default), or 0 to be delivered at once.
+    :param delay_level: 1 to 18 (1 s to 2 h by default), or 0 for immediate delivery.
     :param wait_store_msg_ok: False: do not wait for flush and replication.
 
-    Raises :class:`~engine.protocol.errors.ReservedProperty` for properties with names of RocketMQ's.
+    Raises :class:`~engine.protocol.errors.ReservedProperty` for properties with names that RocketMQ reserves.
     """
 
     __slots__ = ("body", "flag", "properties", "topic")
@@ -106,7 +106,7 @@ class Message(_HasProperties):
         return f"Message(topic={self.topic!r}, {len(self.body)} bytes, properties={self.properties!r})"
 
 
-#: What sets it instead.
+#: Reserved property -> the attribute that sets it instead.
 _PARAMETERS = {
     PROPERTY_TAGS: "tags",
     PROPERTY_KEYS: "keys",
@@ -127,7 +127,7 @@ def _refuse_reserved(properties: Mapping[str, str]) -> None:
 
 @dataclass(slots=True, kw_only=True, eq=False, repr=False)
 class MessageExt(_HasProperties):
-    """A message that was stored: everything the broker added to it.
+    """A stored message, with everything that the broker added.
 
     ``born_host`` and ``store_host`` are ``"ip:port"``; times are milliseconds since 1970; ``body`` is as stored
     (perhaps compressed) unless it was decoded with ``decompress=True``.
@@ -162,12 +162,12 @@ class MessageExt(_HasProperties):
 
     @property
     def offset_message_id(self) -> str:
-        """The id that names the broker and the place in its commit log."""
+        """Return the id that consists of the broker's address and the commit-log offset."""
         return encode_offset_message_id(self.store_host, self.commit_log_offset)
 
     @property
     def message_id(self) -> str:
-        """What ``getMsgId()`` returns in RocketMQ: the client's unique id, else the offset id."""
+        """Return the client's unique id, or else the offset id (RocketMQ: ``getMsgId()``)."""
         return self.unique_id or self.offset_message_id
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Stored messages as objects: what lies in the commit log and travels in a pull reply (``MessageDecoder``).
+"""The codec of stored messages, as they are in the commit log and in pull replies (``MessageDecoder``).
 
 The layout is drawn in :mod:`engine.protocol.message.record_layout`.
 """
@@ -45,9 +45,9 @@ def encode_stored_parts(
     reconsume_times: int,
     prepared_transaction_offset: int,
 ) -> bytes:
-    """The stored form of a message whose parts are bytes already.
+    """Encode a message whose parts are bytes already.
 
-    ``sys_flag`` must tell whether the hosts are IPv6. Raises :class:`MalformedMessage` when a part does not fit its
+    ``sys_flag`` must say whether the hosts are IPv6. Raises :class:`MalformedMessage` when a part does not fit its
     length field.
     """
     if len(topic) > 127 or len(properties) > PROPERTIES_MAX_BYTES:
@@ -79,7 +79,7 @@ def encode_stored_parts(
 
 
 def encode_stored_message(message: MessageExt, properties_text: str | None = None) -> bytes:
-    """The stored form of ``message``: what :func:`decode_stored_message` reads.
+    """Encode ``message`` in the form that :func:`decode_stored_message` reads.
 
     ``properties_text`` replaces the text made from ``message.properties`` (old clients end it with a separator).
     """
@@ -103,7 +103,7 @@ def encode_stored_message(message: MessageExt, properties_text: str | None = Non
 
 
 def peek_stored_message(buffer: bytes | bytearray | memoryview, position: int = 0) -> tuple[int, int]:
-    """``(total size, magic)`` of what starts at ``position``; ``(0, 0)`` where fewer than 8 bytes are left."""
+    """Return ``(total size, magic)`` of the record at ``position``; ``(0, 0)`` if fewer than 8 bytes are left."""
     if position + SIZE_AND_MAGIC.size > len(buffer):
         return 0, 0
     size, magic = SIZE_AND_MAGIC.unpack_from(buffer, position)
@@ -117,9 +117,9 @@ def decode_stored_message(
     check_crc: bool = True,
     decompress: bool = False,
 ) -> MessageExt:
-    """The message whose stored form starts at ``position`` of ``buffer``.
+    """Decode the message whose stored form starts at ``position`` of ``buffer``.
 
-    With ``decompress`` the body is the sender's and the compression bits of ``sys_flag`` are cleared. Raises
+    With ``decompress`` the body is decompressed and the compression bits of ``sys_flag`` are cleared. Raises
     :class:`MalformedMessage` that says what does not fit.
     """
     size, magic = peek_stored_message(buffer, position)
@@ -191,7 +191,7 @@ def _decode_whole(data: bytes) -> MessageExt:
 
 
 def stored_properties_text(data: bytes | memoryview) -> str:
-    """The property string of one stored message (``data`` holds exactly that message)."""
+    """Return the property string of one stored message (``data`` holds exactly that message)."""
     whole = bytes(data)
     (sys_flag,) = SYSTEM_FLAG.unpack_from(whole)
     layout = FIXED_PART[sys_flag & HOST_FLAGS]
@@ -200,11 +200,12 @@ def stored_properties_text(data: bytes | memoryview) -> str:
 
 
 def decode_messages(data: bytes, *, decompress: bool = True, bodies_max_bytes: int = 0) -> list[MessageExt]:
-    """All messages of a pull, view or query reply: stored forms one after the other.
+    """Decode all messages of a pull, view or query reply: stored forms one after the other.
 
-    One that cannot be decoded hides none of the others: it comes with its place, and says in ``unreadable`` why. Where
-    no message begins, the list ends; also behind the message with which the bodies have more than ``bodies_max_bytes``
-    together (0: any number). Raises :class:`MalformedMessage` when it would be empty though ``data`` is not.
+    A message that cannot be decoded does not hide the others: it comes with its position, and ``unreadable`` says why.
+    The list ends where no message begins, and after the message with which the bodies together exceed
+    ``bodies_max_bytes`` (0: no limit). Raises :class:`MalformedMessage` if the list would be empty though ``data`` is
+    not.
     """
     messages: list[MessageExt] = []
     position = bodies_bytes = 0
@@ -227,7 +228,7 @@ def decode_messages(data: bytes, *, decompress: bool = True, bodies_max_bytes: i
 
 
 def message_without_content(queue_id: int, queue_offset: int, commit_log_offset: int, why: str) -> MessageExt:
-    """What there is of a message of which no more than its place can be read; it has no topic."""
+    """Return a placeholder, without a topic, for a message of which only the position can be read."""
     nowhere = "0.0.0.0:0"
     return MessageExt(
         topic="",
@@ -248,7 +249,7 @@ def _unreadable(record: bytes, why: str) -> MessageExt:
     try:
         message = _decode_whole(record)
     except (struct.error, IndexError, ValueError):
-        # Its lengths do not fit; but its place lies before all that they move.
+        # Its lengths do not fit, but its position precedes all fields that they move.
         size, _, queue_id, queue_offset, commit_log_offset = IDENTITY.unpack_from(record)
         message = message_without_content(queue_id, queue_offset, commit_log_offset, why)
         message.store_size = size

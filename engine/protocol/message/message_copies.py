@@ -1,7 +1,7 @@
-"""What a stored message is to somebody who follows one message through its copies.
+"""The role of a stored message among the copies of one message.
 
-A message that is delayed, retried or given up is stored anew at each step. Its unique id stays the same; where it lies
-and its properties say which step it is.
+A message that is delayed, retried or given up is stored again at each step. Its unique id stays the same; its topic and
+its properties show which step the copy belongs to.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from engine.protocol.names import (
 
 
 class StoredCopy(Protocol):
-    """As much of a stored message as says which step it is."""
+    """The parts of a stored message that show its step."""
 
     @property
     def topic(self) -> str: ...
@@ -44,9 +44,11 @@ class StoredCopy(Protocol):
 
 
 class CopyKind(StrEnum):
-    """``stored`` in its topic; ``half``: nobody sees it before it is committed; ``given-up``: nobody could say;
-    ``delayed``: it waits at a delay level; ``due``: it has waited, and lies where consumers find it; ``dead``: a dead
-    letter; ``resent``: by hand, for a dead letter.
+    """The kinds of copies.
+
+    ``stored``: in its topic; ``half``: invisible until it is committed; ``given-up``: no producer could report the
+    outcome; ``delayed``: waiting at a delay level; ``due``: the delay is over, and it is visible to consumers;
+    ``dead``: a dead letter; ``resent``: sent again by hand for a dead letter.
     """
 
     STORED = "stored"
@@ -66,7 +68,7 @@ _BY_TOPIC: Final = {
 
 
 def kind_of_copy(message: StoredCopy) -> CopyKind | None:
-    """None for a message of the broker's own."""
+    """Return the kind of a copy, or None for a message of the broker's own."""
     topic = message.topic
     if topic in _BY_TOPIC:
         return _BY_TOPIC[topic]
@@ -81,31 +83,31 @@ def kind_of_copy(message: StoredCopy) -> CopyKind | None:
 
 
 def destination(message: StoredCopy) -> str:
-    """The topic that it is meant for: of a delayed or half message another one than that in which it lies."""
+    """Return the topic that a message is meant for; a delayed or half message is stored in another one."""
     return message.properties.get(PROPERTY_REAL_TOPIC, "") if message.topic in _BY_TOPIC else message.topic
 
 
 def group_of_copy(message: StoredCopy) -> str | None:
-    """The group that alone gets it, or has given it up; None: it is for everybody."""
+    """Return the group that alone receives a message, or that gave it up; None if it is for all groups."""
     return group_of_retry_or_dlq_topic(destination(message))
 
 
 def first_topic(message: StoredCopy) -> str:
-    """The topic that the message had before anything happened to it."""
+    """Return the topic to which a message was first sent."""
     return message.properties.get(PROPERTY_RETRY_TOPIC) or destination(message)
 
 
 def delay_level(message: StoredCopy) -> int:
-    """The level at which it waits: each has a queue. 0: it does not wait."""
+    """Return the delay level at which a message waits (each level has a queue); 0 if it does not wait."""
     return message.queue_id + 1 if message.topic == SCHEDULE_TOPIC else 0
 
 
 def checks_asked(message: StoredCopy) -> int:
-    """How often the producers had been asked when this half message was stored."""
+    """Return how many times the producers had been asked when this half message was stored."""
     text = message.properties.get(PROPERTY_TRANSACTION_CHECK_TIMES, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else 0
 
 
 def identity(message: MessageExt) -> str:
-    """The same for all copies: the unique id or, where the sender gave it none, the first offset message id."""
+    """Return the id shared by all copies: the unique id or, if the sender gave none, the first offset message id."""
     return message.unique_id or message.properties.get(PROPERTY_ORIGIN_MESSAGE_ID) or message.offset_message_id

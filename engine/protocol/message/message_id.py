@@ -1,6 +1,6 @@
 """The two ids of a message.
 
-*Offset id* (``MessageId``, made by the broker): where the message lies.
+*Offset id* (``MessageId``, made by the broker): the message's address.
 
     | ip: 4 or 16 bytes | port: int32 | physical offset: int64 |        as 32 or 56 upper-case hex digits
 
@@ -28,12 +28,12 @@ _IPV6_ID_LENGTH: Final = 56
 
 
 def encode_offset_message_id(host: str, commit_log_offset: int) -> str:
-    """The offset id of the message at ``commit_log_offset`` of the broker at ``host`` (``"ip:port"``)."""
+    """Encode the offset id of the message at ``commit_log_offset`` of the broker at ``host`` (``"ip:port"``)."""
     return (encode_host(host) + _OFFSET.pack(commit_log_offset)).hex().upper()
 
 
 def decode_offset_message_id(message_id: str) -> tuple[str, int]:
-    """``("ip:port", commit log offset)``. Raises :class:`ProtocolError`."""
+    """Decode an offset id to ``("ip:port", commit-log offset)``. Raises :class:`ProtocolError`."""
     if len(message_id) not in (_IPV4_ID_LENGTH, _IPV6_ID_LENGTH):
         raise ProtocolError(f"an offset message id has 32 or 56 hex digits, got {len(message_id)} characters")
     try:
@@ -50,7 +50,7 @@ class UniqueIdGenerator:
 
     :param host_ip: the client's IP address.
     :param process_id: its process id; the low 16 bits are used.
-    :param instance_hash: 32 bits that tell two clients of one process apart.
+    :param instance_hash: 32 bits that distinguish two clients of one process.
     :param now_ms: the clock, milliseconds since 1970.
     """
 
@@ -64,7 +64,7 @@ class UniqueIdGenerator:
         self._next_month_ms = 0
 
     def next(self) -> str:
-        """A new id: 32 (IPv4) or 56 (IPv6) upper-case hex digits."""
+        """Return a new id: 32 (IPv4) or 56 (IPv6) upper-case hex digits."""
         now_ms = self._now_ms()
         if not self._month_start_ms <= now_ms < self._next_month_ms:
             self._enter_month(now_ms)

@@ -54,14 +54,14 @@ REPLY_MESSAGE_TYPE: Final = "reply"
 PROPERTY_INNER_MULTI_DISPATCH: Final = "INNER_MULTI_DISPATCH"
 PROPERTY_INNER_MULTI_QUEUE_OFFSET: Final = "INNER_MULTI_QUEUE_OFFSET"
 
-#: Separates the words of the KEYS property.
+#: The separator of the words in the KEYS property.
 KEY_SEPARATOR: Final = " "
 
-#: Names that a user may give a value, though they mean something to a broker (RocketMQ: those which
+#: Names that a user may set although they mean something to a broker (RocketMQ: those that
 #: ``MessageConst.STRING_HASH_SET`` leaves out on purpose).
 _FOR_USERS = (PROPERTY_CHECK_IMMUNITY_TIME_IN_SECONDS, PROPERTY_INNER_MULTI_DISPATCH)
-#: Names that belong to RocketMQ; a user property may not have one. ``STRING_HASH_SET`` also lacks the two with which a
-#: broker counts its questions about a half message: RocketMQ's producers let users write them.
+#: Names that belong to RocketMQ; a user property may not have one. ``STRING_HASH_SET`` lacks the two with which a
+#: broker counts its checks of a half message: RocketMQ's producers let users set them.
 RESERVED_PROPERTIES: Final = frozenset(
     value
     for name, value in tuple(globals().items())
@@ -70,8 +70,8 @@ RESERVED_PROPERTIES: Final = frozenset(
     and isinstance(value, str)
     and value not in _FOR_USERS
 )
-#: Those of them that a producer writes itself, for its user or for what it does: they are there when a message is sent
-#: for the second time.
+#: The reserved names that a producer sets itself, for its user or for its own operation: they are present when a
+#: message is sent for the second time.
 PRODUCER_PROPERTIES: Final = frozenset(
     (
         PROPERTY_KEYS,
@@ -86,7 +86,8 @@ PRODUCER_PROPERTIES: Final = frozenset(
     )
 )
 
-#: GlassMQ's own, so not among them: on a message resent by hand for a dead letter, that one's offset message id.
+#: A property of GlassMQ's, so not among the reserved names: the offset message id of the dead letter for which a
+#: message was resent by hand.
 PROPERTY_RESENT_DEAD_LETTER: Final = "RESENT_DEAD_LETTER"
 
 _JAVA_INTEGER: Final = re.compile(r"[+-]?\d{1,40}")
@@ -96,14 +97,14 @@ PROPERTIES_MAX_BYTES: Final = 32_767
 
 
 def encode_properties(properties: Mapping[str, str]) -> str:
-    """The property string of ``properties``, in their order."""
+    """Encode ``properties`` as a property string, in their order."""
     return PROPERTY_SEPARATOR.join([f"{name}{NAME_VALUE_SEPARATOR}{value}" for name, value in properties.items()])
 
 
 def decode_properties(text: str) -> dict[str, str]:
-    """The properties in ``text``, in order; the last one of a name wins.
+    """Decode the properties in ``text``, in order; the last one of a name wins.
 
-    Entries without a separator, or with an empty name or value, are skipped as RocketMQ skips them.
+    Entries without a separator, or with an empty name or value, are skipped, as in RocketMQ.
     """
     properties: dict[str, str] = {}
     for entry in text.split(PROPERTY_SEPARATOR):
@@ -114,14 +115,14 @@ def decode_properties(text: str) -> dict[str, str]:
 
 
 def split_keys(text: str) -> list[str]:
-    """The words of a KEYS property. Only spaces separate them: other blanks are part of a key."""
+    """Return the words of a KEYS property. Only spaces separate them: other blanks are part of a key."""
     return [word for word in text.split(KEY_SEPARATOR) if word]
 
 
 def read_delay_level(properties: Mapping[str, str]) -> int | None:
-    """The DELAY property as Java reads it (``Integer.parseInt``): 3 for ``"3"``, ``"+3"`` and ``"003"``; 0 without one.
+    """Read the DELAY property as Java does (``Integer.parseInt``): 3 for ``"3"``, ``"+3"`` and ``"003"``; 0 if absent.
 
-    None where Java cannot read it either.
+    None if Java cannot read it either.
     """
     text = properties.get(PROPERTY_DELAY_TIME_LEVEL, "0")
     if _JAVA_INTEGER.fullmatch(text) is None:
@@ -131,5 +132,5 @@ def read_delay_level(properties: Mapping[str, str]) -> int | None:
 
 
 def is_carriable(text: str) -> bool:
-    """True when ``text`` can be a property's name or value: not blank and free of the two separators."""
+    """Return True if ``text`` can be a property's name or value: not blank and free of the two separators."""
     return bool(java_trim(text)) and NAME_VALUE_SEPARATOR not in text and PROPERTY_SEPARATOR not in text

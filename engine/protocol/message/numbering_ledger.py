@@ -1,12 +1,13 @@
-"""Numbers that a producer gives its messages, so that a loss can be proved. GlassMQ's own: RocketMQ has no such thing.
+"""Sequence numbers that a producer gives its messages, so that a loss can be proved. RocketMQ has no such feature.
 
 Two user properties travel with each message::
 
-    PRODUCER_ID      group@unique id      one life of one producer; a restart makes another
+    PRODUCER_ID      group@unique id      one run of one producer; a restart makes another
     SEQUENCE_NUMBER  0, 1, 2, ...         without gaps per producer and topic
 
-and when the producer ends properly it leaves a *ledger* per topic, a message of its own in NUMBERING_LEDGER_TOPIC: how
-many numbers it gave, and which of them it was told are not stored. A consumer of the topic sees nothing of the ledger.
+When the producer shuts down normally, it sends a *ledger* per topic, a separate message in NUMBERING_LEDGER_TOPIC: how
+many numbers it assigned, and which of them were reported as not stored. A consumer of the topic does not see the
+ledger.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ from engine.protocol.errors import MalformedBody
 PRODUCER_ID_PROPERTY = "PRODUCER_ID"
 SEQUENCE_NUMBER_PROPERTY = "SEQUENCE_NUMBER"
 
-#: Where ledgers are sent to, unless a producer is told otherwise.
+#: The topic of ledgers, unless a producer is configured otherwise.
 NUMBERING_LEDGER_TOPIC = "NUMBERING_LEDGER"
-#: The ranges that one ledger holds at most, each kind by itself: some 200 KB of JSON.
+#: The maximum number of ranges in one ledger, per kind: some 200 KB of JSON.
 LEDGER_RANGES_MAX = 10_000
-#: No ledger is longer: 20,000 ranges of the greatest numbers, and two names of 32 KB.
+#: The maximum size of a ledger: 20,000 ranges of the greatest numbers, and two names of 32 KB.
 LEDGER_BYTES_MAX = 1 << 20
 
 #: First and last number.
@@ -34,12 +35,14 @@ NumberRange = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class NumberingLedger:
-    """What one producer says of its numbers in one topic.
+    """One producer's record of its sequence numbers in one topic.
 
-    :ivar numbered: how many numbers it gave: 0 to ``numbered - 1``.
-    :ivar refused: certainly not stored, and the application was told so; also what a transaction rolled back.
-    :ivar unknown: nobody told the producer: oneway, silence, an open transaction, stored but not flushed.
-    :ivar is_complete: False when there were more ranges than it holds; then a hole may be one of those left out.
+    :ivar numbered: how many numbers it assigned: 0 to ``numbered - 1``.
+    :ivar refused: numbers certainly not stored, as the application was informed, and those that a transaction rolled
+        back.
+    :ivar unknown: numbers whose outcome was never reported: oneway, no reply, an open transaction, stored but not
+        flushed.
+    :ivar is_complete: False if there were more ranges than a ledger holds; then a gap may be one of those left out.
     """
 
     producer_id: str
@@ -50,7 +53,7 @@ class NumberingLedger:
     is_complete: bool = True
 
     def encode(self) -> bytes:
-        """As it travels: JSON."""
+        """Encode the ledger as JSON."""
         return json.dumps(
             {
                 "producerId": self.producer_id,
@@ -65,7 +68,7 @@ class NumberingLedger:
 
     @classmethod
     def decode(cls, body: bytes) -> NumberingLedger:
-        """Raises :class:`MalformedBody` for anything that is no ledger, or more than one may be."""
+        """Decode a ledger. Raises :class:`MalformedBody` for anything else, and for one over the limits."""
         if len(body) > LEDGER_BYTES_MAX:
             raise MalformedBody(f"a numbering ledger has at most {LEDGER_BYTES_MAX} bytes, this one {len(body)}")
         try:
@@ -92,7 +95,7 @@ def _ranges(pairs: Iterable[Iterable[int]]) -> tuple[NumberRange, ...]:
         if not (_is_number(first) and _is_number(last) and first <= last):
             raise ValueError(f"[{first!r}, {last!r}] is no range of numbers")
         if ranges and first <= ranges[-1][1]:
-            raise ValueError(f"[{first}, {last}] does not lie behind {list(ranges[-1])}")
+            raise ValueError(f"[{first}, {last}] does not come after {list(ranges[-1])}")
         ranges.append((first, last))
     if len(ranges) > LEDGER_RANGES_MAX:
         raise ValueError(f"{len(ranges)} ranges, {LEDGER_RANGES_MAX} are allowed")
@@ -104,7 +107,7 @@ def _is_number(value: object) -> bool:
 
 
 def sequence_number_of(properties: Mapping[str, str], producer_id: str) -> int | None:
-    """The number that ``producer_id`` gave; None for a message that it has not numbered."""
+    """Return the number that ``producer_id`` gave; None for a message that it has not numbered."""
     if properties.get(PRODUCER_ID_PROPERTY) != producer_id:
         return None
     text = properties.get(SEQUENCE_NUMBER_PROPERTY, "")

@@ -1,7 +1,7 @@
-"""Where each field of a stored message lies: the one table that codec, store, broker and pipeline take theirs from
-(RocketMQ: ``MessageDecoder``, ``CommitLog``).
+"""The layout of a stored message: the one table that codec, store, broker and pipeline share (RocketMQ:
+``MessageDecoder``, ``CommitLog``).
 
-Big-endian; offsets for IPv4 hosts (each IPv6 host adds 12 bytes, which the system flag tells)::
+Big-endian; offsets for IPv4 hosts (each IPv6 host adds 12 bytes, as the system flag says)::
 
      0 int32 total size              40 int64 born timestamp          84 int32 body length n
      4 int32 magic 0xDAA320A7        48 8     born host ip, port      88 n     body
@@ -55,8 +55,9 @@ FIXED_FIELDS: Final = {
 
 
 def fields_at(*names: str) -> dict[int, struct.Struct]:
-    """What reads the fields ``names``, in the order of the table, out of a message, by ``sys_flag & HOST_FLAGS``. It
-    ends with the last one.
+    """Return the struct that reads the fields ``names``, in the order of the table, by ``sys_flag & HOST_FLAGS``.
+
+    It ends with the last of the fields.
     """
     structs = {}
     for flags, sizes in HOST_SIZES.items():
@@ -70,13 +71,13 @@ def fields_at(*names: str) -> dict[int, struct.Struct]:
     return structs
 
 
-#: All of the fixed fields. The body begins behind them.
+#: All fixed fields. The body begins after them.
 FIXED_PART: Final = fields_at(*FIXED_FIELDS)
-#: Fields that lie before the hosts, and therefore always at the same place.
+#: Fields that precede the hosts, and therefore have fixed positions.
 SIZE_AND_MAGIC: Final = fields_at("size", "magic")[0]
 SYSTEM_FLAG: Final = fields_at("sys_flag")[0]
 IDENTITY: Final = fields_at("size", "magic", "queue_id", "queue_offset", "commit_log_offset")[0]
-#: Where fields lie that are searched for or put right.
+#: Positions of fields that are searched for or corrected.
 MAGIC_POSITION, CRC_POSITION, QUEUE_ID_POSITION, QUEUE_OFFSET_POSITION, COMMIT_LOG_OFFSET_POSITION = (
     fields_at(name)[0].size - struct.calcsize(">" + FIXED_FIELDS[name])
     for name in ("magic", "crc", "queue_id", "queue_offset", "commit_log_offset")
@@ -91,6 +92,6 @@ _STORE_TIMESTAMP: Final = fields_at("store_timestamp")
 
 
 def store_timestamp_of(record: bytes, position: int = 0) -> int:
-    """The store timestamp (ms) of the message that starts at ``position``."""
+    """Return the store timestamp (ms) of the message that starts at ``position``."""
     (sys_flag,) = SYSTEM_FLAG.unpack_from(record, position)
     return int(_STORE_TIMESTAMP[sys_flag & HOST_FLAGS].unpack_from(record, position)[0])

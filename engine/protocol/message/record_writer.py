@@ -1,4 +1,4 @@
-"""Writes stored messages, field by field (RocketMQ: ``CommitLog.MessageExtEncoder``); where each field lies is drawn in
+"""The writer of stored messages, field by field (RocketMQ: ``CommitLog.MessageExtEncoder``). The layout is in
 :mod:`engine.protocol.message.record_layout`.
 """
 
@@ -10,22 +10,22 @@ from typing import Final
 from engine.protocol.byte_strings import BytesWriter, write_i16_be, write_i32_be, write_i64_be
 from engine.protocol.message.record_layout import FIXED_PART, HOST_SIZES, MESSAGE_MAGIC, PROPERTIES_LENGTH
 
-#: Sizes of born host and store host -> the flags that tell of them.
+#: Sizes of born host and store host -> the flags that indicate them.
 _HOST_FLAGS: Final = {sizes: flags for flags, sizes in HOST_SIZES.items()}
 
 
 def host_flags(born_host: bytes, store_host: bytes) -> int:
-    """The bits of the system flag that say how long these hosts are."""
+    """Return the bits of the system flag that say how long these hosts are."""
     return _HOST_FLAGS[len(born_host), len(store_host)]
 
 
 def envelope_size(host_flags: int, topic_block: bytes) -> int:
-    """What a stored message takes beside its body and its properties, bytes."""
+    """Return the size of a stored message without its body and its properties, in bytes."""
     return FIXED_PART[host_flags].size + len(topic_block) + PROPERTIES_LENGTH.size
 
 
 def body_crc(body: bytes) -> int:
-    """CRC-32 of ``body`` without the sign bit, as RocketMQ stores it."""
+    """Return the CRC-32 of ``body`` without the sign bit, as RocketMQ stores it."""
     return zlib.crc32(body) & 0x7FFFFFFF
 
 
@@ -49,8 +49,8 @@ def write_record(
 ) -> None:
     """Append a message to ``writer``: ``size`` bytes, its :func:`envelope_size` included.
 
-    ``sys_flag`` has the :func:`host_flags`; ``topic_block`` is the topic behind its length byte. Raises
-    ``ValueError`` for a number that does not fit its field; the caller has looked at the properties' length.
+    ``sys_flag`` has the :func:`host_flags`; ``topic_block`` is the length byte and the topic. Raises ``ValueError`` for
+    a number that does not fit its field; the caller has checked the properties' length.
     """
     write_i32_be(writer, size)
     write_i32_be(writer, MESSAGE_MAGIC)

@@ -1,1 +1,1 @@
-"""The port in virtual time: loop, network, disks of a lab world."""
+"""The lab's implementation of the port in virtual time: loop, network and disks of a lab world."""

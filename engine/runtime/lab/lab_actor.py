@@ -1,10 +1,10 @@
-"""Who acts in the lab: actors, tasks among them, and the node incarnations that they belong to.
+"""The actors of the lab, tasks among them, and their node incarnations.
 
 An actor is whatever runs callbacks one after the other: a task, one direction of a link, a disk. The
 scheduler may permute the actors among each other, as an operating system permutes threads, but never the
 callbacks inside one actor, because asyncio promises those to run in the order in which they were scheduled.
 
-RocketMQ has no such class; its actors are Java threads, which nobody can single-step.
+RocketMQ has no such class; its actors are Java threads, which cannot be single-stepped.
 """
 
 from __future__ import annotations
@@ -19,30 +19,31 @@ from engine.runtime.step import acting
 
 _T = TypeVar("_T")
 
-#: The tasks of a node are rid of finished ones when there are twice as many as the last time, but not below this.
+#: Finished tasks are removed when the number of tasks has doubled since the last time, but not below this number.
 _TASKS_WORTH_CLEANING = 64
 
 
 @dataclass(slots=True, eq=False)
 class LabNode:
-    """One incarnation of a node: it lives from a start to the next crash. A restart makes a new object."""
+    """One incarnation of a node, which lasts from a start to the next crash. A restart creates a new object."""
 
     name: str
     incarnation: int = 0
     alive: bool = True
     paused: bool = False
-    #: Virtual time until which it waits for its disk, as a process does at a page fault; what it sends leaves then.
+    #: Virtual time until which it waits for its disk, as a process does at a page fault; frames that it sends leave
+    #: then.
     stalled_until_us: int = 0
     #: Whether it is paused or stalled: its events wait although they are ready.
     stands_still: bool = False
     #: Every unfinished task and some finished ones, in the order of creation. A dict, because a set has no order.
     tasks: dict[LabTask[object], None] = field(default_factory=dict)
-    #: How many unnamed tasks each coroutine function has started here; numbers their names.
+    #: How many unnamed tasks each coroutine function has started here, for the numbers in their names.
     task_counts: dict[str, int] = field(default_factory=dict)
     _tasks_to_clean_at: int = _TASKS_WORTH_CLEANING
 
     def add_task(self, task: LabTask[object]) -> None:
-        """A task of this incarnation begins."""
+        """Add a new task of this incarnation."""
         self.tasks[task] = None
         if len(self.tasks) >= self._tasks_to_clean_at:
             # Finished tasks are dropped in bulk: a callback per task would cost an event each.
@@ -60,16 +61,16 @@ class LabActor:
     number: int
     name: str
     node: LabNode
-    #: Virtual time until which none of its events may run; 0 = not held.
+    #: Virtual time until which none of its events may run; 0: not held.
     held_until_us: int = 0
-    #: What its next event will do, as announced by ``step``; the loop moves it to that event.
+    #: The action of its next event, as announced by ``step``; the loop moves it to that event.
     next_label: str = ""
-    #: How many of its events have run. With the name it addresses a place in a schedule.
+    #: How many of its events have run. With the name it identifies a position in a schedule.
     steps: int = 0
 
     @property
     def blocked(self) -> bool:
-        """True while its events must wait although they are ready."""
+        """Return True while its events must wait although they are ready."""
         return self.held_until_us > 0 or self.node.stands_still
 
     def __repr__(self) -> str:
@@ -107,7 +108,7 @@ class LabTask(asyncio.Task[_T]):
         return self._number
 
     def set_name(self, name: object) -> None:
-        """Also renames the actor: Python 3.11's ``create_task`` names a task only after the loop has made it."""
+        """Also rename the actor: Python 3.11's ``create_task`` names a task only after the loop has created it."""
         super().set_name(name)
         self.actor.name = f"{self.actor.node.name}/{name}"
 
@@ -117,12 +118,12 @@ _ONCE = (None,)
 
 
 class _Yield:
-    """Awaiting it gives the scheduler one chance to run somebody else first."""
+    """An awaitable that gives the scheduler one opportunity to run another actor first."""
 
     __slots__ = ()
 
     def __await__(self) -> Generator[None, None, None]:
-        # As a generator with one yield would do, which takes twice as long.
+        # A generator with one yield would do the same, but takes twice as long.
         return iter(_ONCE)  # type: ignore[return-value]  # a task asks no more of it
 
 
@@ -130,7 +131,7 @@ YIELD = _Yield()
 
 
 def lab_step(label: str) -> _Yield:
-    """What ``step(label)`` does in the lab: the acting actor announces ``label`` and gives way once."""
+    """Announce ``label`` for the acting actor and yield once: the lab's implementation of ``step(label)``."""
     actor = current_actor.get()
     assert actor is not None, "a lab step outside of an actor"
     actor.next_label = label

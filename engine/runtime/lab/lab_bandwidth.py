@@ -1,7 +1,7 @@
-"""How fast the links of a lab carry bytes, and what a cut does to a frame that is half across.
+"""The bandwidth of the lab's links, and the effect of a cut on a partly sent frame.
 
-Each direction of each link carries one frame after the other. Whoever sends a long one makes the next wait, and as long
-as its last byte has not left, a cut loses all of it: the longer a frame, the likelier that is.
+Each direction of each link carries one frame after the other. A long frame makes the next one wait, and until its last
+byte has left, a cut loses all of it: the longer a frame, the likelier that is.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from engine.runtime.lab.lab_event import LabEvent
 from engine.runtime.lab.lab_link_fault import Parcel, Partition
 
-#: (source, target): one direction of a link.
+#: One direction of a link: (source, target).
 _Direction = tuple[str, str]
 
 
@@ -27,7 +27,10 @@ class _UnderWay(NamedTuple):
 
 
 class LabBandwidth:
-    """:param bytes_per_s: of each direction of each link."""
+    """The bandwidth of all links.
+
+    :param bytes_per_s: for each direction of each link.
+    """
 
     def __init__(self, bytes_per_s: int) -> None:
         assert bytes_per_s > 0
@@ -36,14 +39,16 @@ class LabBandwidth:
         self._under_way: dict[_Direction, deque[_UnderWay]] = {}
 
     def leaves_after_us(self, parcel: Parcel, now_us: int) -> int:
-        """How long it takes until the last byte of ``parcel`` has left its sender; the link is in use until then."""
+        """Return how long it takes until the last byte of ``parcel`` has left its sender; the link is in use until
+        then.
+        """
         direction = parcel.source, parcel.target
         begin_us = max(now_us, self._free_us.get(direction, 0))
         self._free_us[direction] = begin_us + len(parcel.data) * 1_000_000 // self._bytes_per_s
         return self._free_us[direction] - now_us
 
     def note(self, parcel: Parcel, arrival: LabEvent, now_us: int, lost: Callable[[], None]) -> None:
-        """``arrival`` is the event in which ``parcel``, the last one asked about, arrives."""
+        """Record ``arrival``, the event in which ``parcel``, the last one asked about, arrives."""
         direction = parcel.source, parcel.target
         frames = self._under_way.setdefault(direction, deque())
         while frames and frames[0].left_us <= now_us:
@@ -51,7 +56,7 @@ class LabBandwidth:
         frames.append(_UnderWay(self._free_us[direction], parcel, arrival, lost))
 
     def cut(self, partition: Partition, now_us: int) -> list[Parcel]:
-        """What has not quite left when ``partition`` begins does not arrive; returns it."""
+        """Remove and return the parcels that have not completely left when ``partition`` begins."""
         lost: list[Parcel] = []
         for direction, frames in self._under_way.items():
             for frame in frames:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from engine.runtime.lab.lab_loop import LabLoop
 
-#: When every world begins: 2026-01-01T00:00:00Z, in milliseconds since 1970.
+#: The start of every world: 2026-01-01T00:00:00Z, in milliseconds since 1970.
 WORLD_BEGIN_MS = 1_767_225_600_000
 
 

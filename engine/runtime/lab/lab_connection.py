@@ -1,4 +1,4 @@
-"""One end of a simulated connection. Only bytes cross it: no object is ever shared between two nodes."""
+"""One end of a simulated connection. It only carries bytes: no object is ever shared between two nodes."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from engine.runtime.port import FrameHandler
 from engine.runtime.unsent_budget import UnsentBudget
 
 _T = TypeVar("_T")
-#: What a link does with a frame, in the journal.
+#: The labels of a link's events in the journal.
 FRAME_ARRIVES = "frame arrives"
 
 
 class Links(Protocol):
-    """What a connection needs of the network."""
+    """The interface of the network for a connection."""
 
     loop: LabLoop
 
@@ -33,24 +33,24 @@ class Links(Protocol):
         arrive: Callable[..., object],
         *arguments: object,
     ) -> int:
-        """Bring one parcel to the other end of ``sender``'s connection; how many copies are under way."""
+        """Send one parcel to the other end of ``sender``'s connection; return how many copies are in transit."""
         ...
 
     def forget(self, connection: LabConnection) -> None:
-        """``connection`` is gone."""
+        """Remove a closed connection."""
         ...
 
 
 class LabConnection:
-    """The end that lies on ``node``. Whatever arrives here runs as one actor: the link towards this end.
+    """The end on ``node``. Arrivals here run as one actor: the link towards this end.
 
-    That actor belongs to this end's node: while the node is paused, what arrives piles up as in a kernel's
-    socket buffer; when it crashes, what was under way to it is gone.
+    That actor belongs to this end's node: while the node is paused, arrivals accumulate as in a kernel's socket buffer;
+    when it crashes, frames in transit to it are lost.
     """
 
     #: The other end; set by the network right after both ends exist.
     peer: LabConnection
-    #: Both made when this end is told that the connection is open.
+    #: Both are created when this end is informed that the connection is open.
     _handler: FrameHandler
     _splitter: Splitter
 
@@ -64,7 +64,7 @@ class LabConnection:
         link_name: str,
         budget: UnsentBudget | None = None,
     ) -> None:
-        """``budget`` is what it shares with all that its listener has accepted; None for the end that has connected."""
+        """Create an end. ``budget`` is shared by all that its listener has accepted; None for the connecting end."""
         self.node = node
         self.local_address = local_address
         self.remote_address = remote_address
@@ -89,7 +89,7 @@ class LabConnection:
 
     @property
     def unsent_bytes(self) -> int:
-        """Bytes sent that the other end's handler has not been given yet: they fill buffers on the way."""
+        """Return the bytes sent that the other end's handler has not received yet: they fill buffers in transit."""
         return self._unsent_bytes
 
     @property
@@ -115,7 +115,7 @@ class LabConnection:
         self._close("closed by this end")
 
     def abort(self, reason: str) -> None:
-        """Close; in the lab what is unsent is under way already, and cannot be called back."""
+        """Close; in the lab unsent frames are already in transit, and cannot be recalled."""
         self._close(reason)
 
     def _close(self, reason: str) -> None:
@@ -126,7 +126,7 @@ class LabConnection:
         self._network.loop.post(self.actor, self.context, "connection lost", 0, self.lose, reason)
 
     def made(self) -> None:
-        """Tell the handler that the connection is open."""
+        """Notify the handler that the connection is open."""
         self._handler = self._make_handler()
         self._splitter = splitter_of(self._handler)
         self._is_made = True
@@ -134,7 +134,7 @@ class LabConnection:
         self._watch_idleness()
 
     def frame_arrives(self, data: bytes) -> None:
-        """Bytes from the other end."""
+        """Receive bytes from the other end."""
         if self._waiting or not self.has_room:
             self._waiting.append(data)
             return
@@ -155,7 +155,7 @@ class LabConnection:
             self._close(self._splitter.error)
 
     def arrived(self, length: int) -> None:
-        """The other end has taken ``length`` bytes that this end sent."""
+        """Note that the other end has taken ``length`` bytes that this end sent."""
         self._unsent_bytes -= length
         self._count_unsent()
         if self._waiting and self._unsent_bytes <= UNSENT_UNCOUNTED_BYTES:
@@ -174,12 +174,12 @@ class LabConnection:
             self._budget.forget(self)
 
     def close_arrives(self, reason: str = "closed by the other end") -> None:
-        """The other end closed, or its process ended."""
+        """Handle a close by the other end, or the end of its process."""
         if not self._is_closing:
             self.lose(reason)
 
     def lose(self, reason: str) -> None:
-        """Tell the handler that the connection is gone, once."""
+        """Notify the handler, once, that the connection is lost."""
         if self._is_lost:
             return
         self._is_closing = self._is_lost = True
@@ -189,7 +189,7 @@ class LabConnection:
             self._guarded(self._handler.connection_lost, reason)
 
     def abandon(self) -> None:
-        """This end's process ended: nobody is told here."""
+        """End this end with its process: its handler is not notified."""
         self._is_closing = self._is_lost = True
 
     def _guarded(self, method: Callable[[_T], None], argument: _T) -> None:
@@ -203,7 +203,9 @@ class LabConnection:
             self._close(f"the handler failed: {exception!r}")
 
     def _watch_idleness(self) -> None:
-        """Close when nothing was read or written for the idle timeout; else look again when that may be."""
+        """Close if nothing was read or written for the idle timeout; otherwise check again when that may be the
+        case.
+        """
         if self._is_closing:
             return
         loop = self._network.loop

@@ -17,7 +17,7 @@ _T = TypeVar("_T")
 
 
 class LabOpenFile:
-    """What both kinds of open files of a lab node share."""
+    """The common base of both kinds of open files of a lab node."""
 
     def __init__(self, path: str, content: LabFileContent, disk: LabDisk) -> None:
         self._path = path
@@ -44,7 +44,7 @@ class LabOpenFile:
         self._content.modified_ms = self._disk.clock.now_ms()
 
     async def _flush(self, start: int, end: int) -> None:
-        """What is durable afterwards is what was written before the call."""
+        """Make durable what was written before the call."""
         storage = self._disk.storage
         cache = None if self._content.is_removed else storage.page_cache
         flushed = self._content.begin_flush(start, end)
@@ -59,7 +59,9 @@ class LabOpenFile:
             cache.flushed(self._path, flushed.pages)
 
     def flush_now(self) -> None:
-        """See the port. Without a page cache it takes no virtual time: nothing else could run meanwhile anyway."""
+        """Flush as the port requires. Without a page cache it takes no virtual time, because nothing else could run
+        meanwhile.
+        """
         if self._disk.storage.flush_error is not None:
             raise DiskFault(f"cannot flush {self._path}: {self._disk.storage.flush_error}")
         flushed = self._content.begin_flush(0, self.size_bytes)
@@ -83,7 +85,7 @@ class LabOpenFile:
 
 
 class LabDiskFile(LabOpenFile):
-    """A mapped file: as large as it was opened, however large the file is."""
+    """A mapped file, as large as requested at opening, however large the file is."""
 
     def __init__(self, path: str, content: LabFileContent, size_bytes: int, disk: LabDisk) -> None:
         super().__init__(path, content, disk)
@@ -113,7 +115,7 @@ class LabDiskFile(LabOpenFile):
 
 
 class LabAppendFile(LabOpenFile):
-    """A file that grows."""
+    """An append file."""
 
     def append(self, data: bytes | bytearray | memoryview) -> int:
         start = self.size_bytes
@@ -141,14 +143,14 @@ class LabAppendFile(LabOpenFile):
 
 
 class LabFolderLock:
-    """Held by one incarnation; a crash releases it, as the end of a process does."""
+    """The lock of one incarnation; a crash releases it, like the end of a process."""
 
     def __init__(self, disk: LabDisk) -> None:
         self._disk = disk
 
     @property
     def is_held(self) -> bool:
-        """Whether the owner still lives."""
+        """Return whether the owner still lives."""
         return self._disk.node.alive
 
     def release(self) -> None:
@@ -157,11 +159,11 @@ class LabFolderLock:
 
 
 class LabDisk:
-    """See the module and the port.
+    """The ``Disk`` of one lab node.
 
-    Where the storage has a page cache, a node that must wait for its disk stands still, as the one thread of its event
-    loop would at a page fault; only ``off_loop`` is a thread beside it. What the page and the checkers look at from
-    outside of the node costs nothing and leaves no trace.
+    If the storage has a page cache, a node that must wait for its disk stands still, as the single thread of its event
+    loop would at a page fault; only ``off_loop`` acts as another thread. Reads by the page and the checkers from
+    outside the node cost nothing and leave no trace.
     """
 
     def __init__(self, storage: LabStorage, node: LabNode, clock: LabClock, loop: LabLoop) -> None:
@@ -169,32 +171,32 @@ class LabDisk:
         self.node = node
         self.clock = clock
         self._loop = loop
-        #: Ends the node's waiting; no part of the node, because that stands still.
+        #: The actor that ends the node's waiting; it is not part of the node, which stands still.
         self._arm: LabActor | None = None
         self._is_off_loop = False
-        #: When the disk is done with what was asked off the loop.
+        #: When the disk has finished the off-loop work.
         self._off_loop_until_us = 0
 
     @property
     def now_us(self) -> int:
-        """Virtual time, whatever the node's clock says."""
+        """Return the virtual time, whatever the node's clock says."""
         return self._loop.now_us
 
     # ------------------------------------------------------------------------------ the page cache
 
     def read(self, path: str, position: int, length: int) -> None:
-        """The node needs these bytes."""
+        """Wait for bytes that the node reads."""
         cache, event = self.storage.page_cache, self._loop.current
         if cache is not None and event is not None and event.actor.node is self.node:
             self._wait(cache.read(path, position, length))
 
     def written(self, path: str, position: int, length: int) -> None:
-        """The node has written these bytes."""
+        """Account for bytes that the node has written."""
         if self.storage.page_cache is not None:
             self._wait(self.storage.page_cache.written(path, position, length))
 
     def flushed_now(self, path: str, pages: dict[int, bytes]) -> None:
-        """The node has flushed these pages, and waits for it."""
+        """Wait for pages that the node has flushed."""
         if self.storage.page_cache is not None:
             until_us = self.storage.page_cache.flush(path, pages, self.storage.flush_us)
             self.storage.page_cache.flushed(path, pages)
@@ -237,7 +239,7 @@ class LabDisk:
         return self._content(path).size_bytes
 
     def list_folder(self, path: str) -> list[str]:
-        """See the port; the empty path is the data folder itself."""
+        """List a folder; the empty path is the data folder itself."""
         prefix = f"{checked_path(path)}/" if path else ""
         names = {
             known[len(prefix) :].partition("/")[0]: None
@@ -273,7 +275,9 @@ class LabDisk:
             self._wait(self.storage.page_cache.replaced(path))
 
     async def off_loop(self, work: Callable[[], _T]) -> _T:
-        """See the port. It takes as long as a flush, and what it does is done at the end of that, in one event."""
+        """Run work off the loop. It takes as long as a flush, and its effects happen at the end of that, in one
+        event.
+        """
         await asyncio.sleep(self.storage.flush_us / 1_000_000)
         self._is_off_loop = True
         try:

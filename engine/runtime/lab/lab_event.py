@@ -1,4 +1,4 @@
-"""One scheduled callback of the lab loop: what ``call_soon`` and ``call_later`` return there."""
+"""One scheduled callback of the lab loop, which ``call_soon`` and ``call_later`` return."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from engine.runtime.lab.lab_actor import LabActor
 
 
 def _nothing() -> None:
-    """Stands in for the callback of a cancelled event, so that what the callback held is freed early."""
+    """Replace the callback of a cancelled event, so that its references are freed early."""
 
 
 @dataclass(slots=True, eq=False)
@@ -22,28 +22,28 @@ class LabEvent:
     arguments: tuple[object, ...]
     context: Context
     actor: LabActor
-    #: Number of the event during which this one was scheduled; 0 = from outside the world.
+    #: Number of the event during which this one was scheduled; 0: from outside the world.
     cause: int
-    #: What it will do, for people: the text of a ``step``, or what a link says.
+    #: A description of its action, for people: the text of a ``step``, or of a link.
     label: str
     is_cancelled: bool = False
 
     def cancel(self) -> None:
-        """Never run it. Nothing happens when it ran already."""
+        """Prevent the event from running. Has no effect if it has already run."""
         self.is_cancelled = True
         self.callback = _nothing
         self.arguments = ()
 
     def cancelled(self) -> bool:
-        """Whether ``cancel`` was called."""
+        """Return whether ``cancel`` was called."""
         return self.is_cancelled
 
     def when(self) -> float:
-        """When it is due, in seconds of the loop's time."""
+        """Return when it is due, in seconds of the loop's time."""
         return self.due_us / 1_000_000
 
     def get_context(self) -> Context:
-        """The context in which the callback runs."""
+        """Return the context in which the callback runs."""
         return self.context
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""What nobody caught in a lab world: the loop's side of asyncio's exception handlers."""
+"""Uncaught exceptions in a lab world: the loop's side of asyncio's exception handlers."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ class LabFailure:
 
 
 class LabFailures:
-    """Collects them."""
+    """A collection of failures."""
 
     def __init__(self) -> None:
-        #: In order of events.
+        #: The failures in the order of events.
         self.failures: list[LabFailure] = []
-        #: What the garbage collector found (exceptions nobody looked at). When it runs is chance, so these
-        #: reports reach neither the journal nor ``failures``.
+        #: Reports of the garbage collector (exceptions that were never retrieved). When it runs is random, so these
+        #: reports are neither in the journal nor in ``failures``.
         self.garbage_reports: list[str] = []
 
     def report(self, context: dict[str, Any], event_number: int, actor: str | None) -> None:
-        """Take what asyncio passes to an event loop's ``call_exception_handler``; ``actor``: None outside of events."""
+        """Take asyncio's arguments of an event loop's ``call_exception_handler``; ``actor``: None outside of events."""
         message = str(context.get("message", ""))
         exception = context.get("exception")
         if actor is None or "never retrieved" in message or "was destroyed" in message:

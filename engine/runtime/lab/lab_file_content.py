@@ -3,8 +3,8 @@
     written, not flushed:  dirty pages  (page cache; survive the end of the process, not a power cut)
     flushed:               clean pages  (the disk; survive everything)
 
-A page that was never written takes no memory, so a gigabyte file with ten messages costs two pages. Which of the clean
-pages are in memory too is the business of :mod:`engine.runtime.lab.lab_page_cache`.
+A page that was never written takes no memory, so a gigabyte file with ten messages costs two pages.
+:mod:`engine.runtime.lab.lab_page_cache` decides which of the clean pages are also in memory.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 PAGE_BYTES = 4_096
-#: What a disk writes in one piece: a torn page is torn between two sectors.
+#: The unit that a disk writes atomically: a torn page is torn between two sectors.
 SECTOR_BYTES = 512
 
 _PAGE_SECTORS = PAGE_BYTES // SECTOR_BYTES
 _ZERO_PAGE = bytes(PAGE_BYTES)
-#: So many of the last writes behind a file's end are remembered.
+#: How many of the last writes past a file's end are remembered.
 _APPENDS_KEPT = 1_000
 
 
 class FlushedPages(NamedTuple):
-    """What one flush brings to the disk. ``number`` orders the flushes of a file by their beginning."""
+    """The pages that one flush writes to the disk. ``number`` orders the flushes of a file by their beginning."""
 
     number: int
     pages: dict[int, bytes]
@@ -37,18 +37,18 @@ class LabFileContent:
 
     size_bytes: int
     modified_ms: int
-    #: True once no path leads to it; who has it open can still use it.
+    #: True once the file has no path; code that has it open can still use it.
     is_removed: bool = False
     clean: dict[int, bytes] = field(default_factory=dict)
     dirty: dict[int, bytearray] = field(default_factory=dict)
-    #: How many flushes began, and for each page on the disk, which of them wrote it last.
+    #: How many flushes began, and for each page on the disk, the flush that wrote it last.
     flush_count: int = 0
     written_by_flush: dict[int, int] = field(default_factory=dict)
-    #: When something was written behind the end, in virtual microseconds, and where the end was; oldest first.
+    #: The writes past the end, with their virtual times in microseconds and the end at that time; oldest first.
     appends: deque[tuple[int, int]] = field(default_factory=lambda: deque(maxlen=_APPENDS_KEPT))
 
     def read(self, position: int, length: int) -> bytes:
-        """A copy of ``length`` bytes from ``position``."""
+        """Return a copy of ``length`` bytes from ``position``."""
         page, start = divmod(position, PAGE_BYTES)
         if start + length <= PAGE_BYTES:
             return bytes(self._page(page)[start : start + length])
@@ -74,7 +74,7 @@ class LabFileContent:
             done += count
 
     def corrupt(self, position: int, byte: int) -> None:
-        """Let the byte at ``position`` read as another one from now on, in memory and on the disk."""
+        """Change the byte at ``position`` from now on, in memory and on the disk."""
         page, at = divmod(position, PAGE_BYTES)
         if page in self.clean:
             self.clean[page] = self.clean[page][:at] + bytes([byte]) + self.clean[page][at + 1 :]
@@ -82,17 +82,17 @@ class LabFileContent:
             self.dirty[page][at] = byte
 
     def truncate(self, size_bytes: int) -> int:
-        """Cut the file, at once durably; how many pages that frees."""
+        """Cut the file durably and return how many pages that frees."""
         before = self.page_count()
         page, kept = divmod(size_bytes, PAGE_BYTES)
         self.flush_count += 1
         for number in [number for number in (*self.clean, *self.dirty) if number >= page]:
-            # A flush that runs brings nothing back.
+            # A running flush restores nothing.
             self.written_by_flush[number] = self.flush_count
             if number > page or kept == 0:
                 self.clean.pop(number, None)
                 self.dirty.pop(number, None)
-        # What follows the cut is zero should the file grow again.
+        # Bytes after the cut read as zero if the file grows again.
         if page in self.clean:
             self.clean[page] = self.clean[page][:kept].ljust(PAGE_BYTES, b"\0")
         if page in self.dirty:
@@ -101,7 +101,7 @@ class LabFileContent:
         return before - self.page_count()
 
     def new_pages(self, position: int, length: int) -> int:
-        """How many pages a write to this range would have to allocate."""
+        """Return how many pages a write to this range would have to allocate."""
         if length == 0:
             return 0
         first, last = position // PAGE_BYTES, (position + length - 1) // PAGE_BYTES
@@ -110,17 +110,17 @@ class LabFileContent:
         return sum(page not in self.dirty and page not in self.clean for page in range(first, last + 1))
 
     def begin_flush(self, start: int, end: int) -> FlushedPages:
-        """The dirty pages that hold any byte of ``start..end``, as they are now."""
+        """Return the dirty pages that contain any byte of ``start..end``, with their current content."""
         self.flush_count += 1
         first, last = start // PAGE_BYTES, -(-end // PAGE_BYTES)
         pages = {page: bytes(self.dirty[page]) for page in sorted(self.dirty) if first <= page < last}
         return FlushedPages(self.flush_count, pages)
 
     def end_flush(self, flushed: FlushedPages) -> None:
-        """Put them on the disk. A page that was written again meanwhile stays dirty too."""
+        """Write the pages to the disk. A page that was written again meanwhile also stays dirty."""
         for page, content in flushed.pages.items():
             if self.written_by_flush.get(page, 0) > flushed.number:
-                # A flush that began later was quicker: what it wrote is newer.
+                # A later flush was faster: its content is newer.
                 continue
             self.written_by_flush[page] = flushed.number
             self.clean[page] = content
@@ -128,8 +128,10 @@ class LabFileContent:
                 del self.dirty[page]
 
     def cut_power(self, torn: random.Random | None) -> None:
-        """Lose the page cache. With ``torn``, chance lets some dirty pages, or first sectors of them, reach the
-        disk."""
+        """Lose the page cache.
+
+        With ``torn``, some random dirty pages, or first sectors of them, reach the disk.
+        """
         if torn is not None:
             for page in sorted(self.dirty):
                 sectors = torn.choice((0, torn.randrange(_PAGE_SECTORS), _PAGE_SECTORS))
@@ -139,11 +141,11 @@ class LabFileContent:
         self.dirty.clear()
 
     def page_count(self) -> int:
-        """How many pages the file occupies."""
+        """Return how many pages the file occupies."""
         return len(self.clean) + sum(page not in self.clean for page in self.dirty)
 
     def written_end(self) -> int:
-        """End of the last page that was ever written."""
+        """Return the end of the last page that was ever written."""
         return (max((*self.clean, *self.dirty), default=-1) + 1) * PAGE_BYTES
 
     def _page(self, page: int) -> bytes | bytearray:

@@ -1,7 +1,7 @@
 """The lab's journal: one entry per event, and a running hash over everything that happened.
 
-Two runs of one world did the same exactly when their hashes are equal; the hash also covers the bytes of
-every frame, so that a difference inside a message shows even where the order of events is the same.
+Two runs of a world were identical if and only if their hashes are equal; the hash also covers the bytes of every frame,
+so that a difference inside a message shows even if the order of events is the same.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Iterator, Sequence
 from operator import eq
 from typing import NamedTuple, overload
 
-#: How many entries are kept when nothing else is said; older ones are dropped, the hash still covers them.
+#: How many entries are kept by default; older ones are dropped, but the hash still covers them.
 JOURNAL_LIMIT = 1_000_000
-#: How many frames may wait to be hashed.
+#: The maximum number of frames that wait to be hashed.
 _UNHASHED_MAX = 5_000
 
-#: An entry as it is kept. Python's garbage collector stops looking at plain tuples of texts and numbers, but never at
-#: named ones; with dozens of worlds of ten thousand events each that is what a collection would be busy with.
+#: The stored form of an entry. Python's garbage collector stops tracking plain tuples of texts and numbers, but never
+#: named ones; with dozens of worlds of ten thousand events each, tracking would take most of the time of a collection.
 _Row = tuple[int, int, str, str, int]
 
 
 class JournalEntry(NamedTuple):
-    """What one event did. ``cause`` is the number of the event that scheduled it; 0 = from outside."""
+    """One event. ``cause`` is the number of the event that scheduled it; 0: from outside."""
 
     number: int
     time_us: int
@@ -32,7 +32,7 @@ class JournalEntry(NamedTuple):
 
 
 class JournalEntries(Sequence[JournalEntry]):
-    """The entries of a journal, to be read; it grows with the journal."""
+    """The entries of a journal, for reading; it grows with the journal."""
 
     __slots__ = ("_rows",)
 
@@ -66,7 +66,7 @@ class JournalEntries(Sequence[JournalEntry]):
 
 
 class LabJournal:
-    """Entries in the order of events. ``limit`` bounds how many are kept."""
+    """A journal, in the order of events. ``limit`` bounds how many entries are kept."""
 
     def __init__(self, limit: int = JOURNAL_LIMIT) -> None:
         self._rows: list[_Row] = []
@@ -77,30 +77,30 @@ class LabJournal:
         self._hash = hashlib.sha256()
         #: How many entries the hash covers.
         self._hashed = 0
-        #: What the hash does not cover yet: how many entries lie before the data. A world that is only looked at never
+        #: Data that the hash does not cover yet: how many entries precede the data. A world that is only viewed never
         #: needs its hash.
         self._unhashed: list[tuple[int, bytes]] = []
 
     def append(self, number: int, time_us: int, actor: str, label: str, cause: int) -> None:
-        """Add one entry; the hash covers it."""
+        """Add one entry, which the hash covers."""
         rows = self._rows
         rows.append((number, time_us, actor, label, cause))
         if len(rows) > self._limit:
-            # A tenth at a time: dropping one by one would move the whole list for each event.
+            # A tenth at a time: dropping entries one by one would move the whole list for each event.
             self._catch_up()
             excess = max(1, self._limit // 10)
             del rows[:excess]
             self.dropped += excess
 
     def mix(self, data: bytes) -> None:
-        """Let the hash cover ``data`` too, without an entry."""
+        """Include ``data`` in the hash, without an entry."""
         self._unhashed.append((self.dropped + len(self._rows), data))
         if len(self._unhashed) > _UNHASHED_MAX:
             self._catch_up()
 
     @property
     def hash(self) -> str:
-        """SHA-256 of everything so far, in hexadecimal."""
+        """Return the SHA-256 of everything so far, in hexadecimal."""
         self._catch_up()
         return self._hash.hexdigest()
 

@@ -1,4 +1,4 @@
-"""Faults of links: what may happen to a parcel between two lab nodes."""
+"""Faults of links: possible outcomes of a parcel between two lab nodes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 
 class ParcelKind(Enum):
-    """What travels over a link."""
+    """The kinds of parcels on a link."""
 
     CONNECT = "connection request"
     ACCEPT = "connection accepted"
@@ -17,7 +17,7 @@ class ParcelKind(Enum):
 
 
 class Parcel(NamedTuple):
-    """One thing handed to a link. ``source`` and ``target`` are node names; ``data`` is empty unless a frame."""
+    """A parcel passed to a link. ``source`` and ``target`` are node names; ``data`` is empty unless it is a frame."""
 
     kind: ParcelKind
     source: str
@@ -28,32 +28,32 @@ class Parcel(NamedTuple):
 class OutOfOrder(tuple[int, ...]):
     """Delays of copies that later parcels of the same connection may overtake.
 
-    TCP would not let that happen. Frames are numbered by their senders, so both sides have to cope all the same: with
-    several connections, or several threads behind one, answers do come in any order.
+    TCP would prevent that. Frames are numbered by their senders, so both sides must handle it nevertheless: with
+    several connections, or several threads per connection, replies do arrive in any order.
     """
 
     __slots__ = ()
 
 
 class LinkFault(Protocol):
-    """Decides over parcels. The first fault of the network with an opinion wins.
+    """A fault that decides about parcels. The first fault of the network that decides wins.
 
-    A dropped frame is simply gone: unlike TCP the lab does not send it again, so that a lesson can lose exactly one.
+    A dropped frame is lost: unlike TCP the lab does not retransmit it, so that a lesson can lose exactly one.
     """
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
-        """One extra delay in microseconds for each copy that arrives; ``None``: no opinion.
+        """Return an extra delay in microseconds for each copy that arrives; ``None``: no decision.
 
-        ``()`` drops the parcel, ``(0,)`` lets it pass, ``(5_000,)`` delays it and all behind it, ``(0, 0)``
-        delivers it twice (frames only). As :class:`OutOfOrder` they do not hold back what comes later.
+        ``()`` drops the parcel, ``(0,)`` lets it pass, ``(5_000,)`` delays it and all after it, ``(0, 0)`` delivers it
+        twice (frames only). As :class:`OutOfOrder` they do not delay later parcels.
         """
         ...
 
 
 class Partition:
-    """Nothing passes from ``left`` to ``right``; nor back, unless ``one_way``.
+    """A partition: nothing passes from ``left`` to ``right``, nor back, unless ``one_way``.
 
-    :ivar mended: directions (source, target) that it does not cut any more.
+    :ivar mended: directions (source, target) that it no longer cuts.
     """
 
     def __init__(self, left: tuple[str, ...], right: tuple[str, ...], *, one_way: bool = False) -> None:
@@ -63,14 +63,14 @@ class Partition:
         self.mended: dict[tuple[str, str], None] = {}
 
     def links(self) -> list[tuple[str, str]]:
-        """The directions that it cuts."""
+        """Return the directions that it cuts."""
         cut = [(source, target) for source in self.left for target in self.right]
         if not self.one_way:
             cut += [(source, target) for source in self.right for target in self.left]
         return [link for link in cut if link not in self.mended]
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
-        """Drops what crosses the line."""
+        """Drop parcels that cross the partition."""
         crosses = (parcel.source in self.left and parcel.target in self.right) or (
             not self.one_way and parcel.source in self.right and parcel.target in self.left
         )
@@ -78,34 +78,33 @@ class Partition:
 
 
 class PoorLink:
-    """One direction of a link that is slow, loses, doubles or shuffles frames.
+    """One direction of a link that is slow, or loses, duplicates or reorders frames.
 
-    Each frame draws one number per property, whatever the others decide: so changing one ratio does not change what
-    the same seed does to another.
+    Each frame draws one random number per property, whatever the others decide: so changing one ratio does not change
+    the effect of the same seed on another.
 
-    :param chance: where the numbers come from; this object's own.
+    :param chance: the random generator, which is not shared.
     """
 
     def __init__(self, source: str, target: str, chance: random.Random) -> None:
         self.source = source
         self.target = target
-        #: Added to the latency of everything.
+        #: The delay added to the latency of all parcels.
         self.delay_us = 0
-        #: Shares of the frames, 0.0 to 1.0.
+        #: The shares of affected frames, 0.0 to 1.0.
         self.loss_ratio = 0.0
         self.duplicate_ratio = 0.0
         self.reorder_ratio = 0.0
-        #: How much later a shuffled frame arrives.
+        #: The additional delay of a reordered frame.
         self.reorder_delay_us = 20_000
         self._chance = chance
 
     def make_good(self) -> None:
-        """It does what a good link does. Its random numbers go on where they are."""
+        """Make the link behave like a good one. Its random numbers continue."""
         self.delay_us = 0
         self.loss_ratio = self.duplicate_ratio = self.reorder_ratio = 0.0
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
-        """See :class:`LinkFault`."""
         if parcel.source != self.source or parcel.target != self.target:
             return None
         if parcel.kind is not ParcelKind.FRAME:

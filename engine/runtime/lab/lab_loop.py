@@ -35,11 +35,11 @@ _log = logging.getLogger("glassmq.lab")
 
 
 class LabDeadlock(Exception):
-    """What was waited for cannot happen: no event is ready and no timer runs."""
+    """The awaited result cannot happen: no event is ready and no timer runs."""
 
 
 class LabLoop(asyncio.AbstractEventLoop):
-    """See the module. What can run when is the business of ``schedule``."""
+    """The event loop of one lab world. ``schedule`` decides which events can run when."""
 
     def __init__(self) -> None:
         self.schedule = LabSchedule()
@@ -47,36 +47,36 @@ class LabLoop(asyncio.AbstractEventLoop):
         self.event_number = 0
         #: The event that runs now.
         self.current: LabEvent | None = None
-        #: Called after each event.
+        #: Callbacks after each event.
         self.on_event: Callable[[LabEvent], None] | None = None
-        #: Exceptions that no engine code caught.
+        #: Exceptions that engine code did not catch.
         self.failures = LabFailures()
         self._exception_handler: _ExceptionHandler | None = None
         self.nodes: dict[str, LabNode] = {}
-        #: Unfinished tasks of crashed nodes: kept, so that none of their ``finally`` blocks runs.
+        #: Unfinished tasks of crashed nodes, kept so that none of their ``finally`` blocks runs.
         self.graveyard: list[LabTask[object]] = []
         self._task_count = 0
         self._actor_count = 0
         self._closed = False
         self._stopping = False
-        # Empty at first: nothing of the thread that steps this world may leak into it.
+        # Empty at first: no state of the thread that steps this world may leak into it.
         self._base_context = contextvars.Context()
         self._base_context.run(step_hook.set, lab_step)
-        #: Acts for whatever comes from outside the world (the test, the host).
+        #: The actor of everything from outside the world (the test, the host).
         self.root = self.new_actor("driver", self.start_node("world"))
         self._base_context.run(current_actor.set, self.root)
-        #: Whose event runs now, or ran last.
+        #: The actor whose event runs now, or ran last.
         self.last_actor = self.root
 
     @classmethod
     def new(cls) -> Self:
-        """A loop. (A type checker takes the class for abstract: it has no sockets, pipes and signals.)"""
+        """Create a loop. (Type checkers consider the class abstract, because it has no sockets, pipes and signals.)"""
         return cls()
 
     # ------------------------------------------------------------------------------ nodes and actors
 
     def start_node(self, name: str) -> LabNode:
-        """A new incarnation of the node ``name``. Its previous one must have crashed."""
+        """Start a new incarnation of the node ``name``. Its previous one must have crashed."""
         previous = self.nodes.get(name)
         assert previous is None or not previous.alive, f"node {name} is running"
         node = LabNode(name, previous.incarnation + 1 if previous is not None else 0)
@@ -84,40 +84,40 @@ class LabLoop(asyncio.AbstractEventLoop):
         return node
 
     def new_actor(self, name: str, node: LabNode) -> LabActor:
-        """An actor that is no task, such as a link. Give it work with ``post``."""
+        """Create an actor that is not a task, such as a link. Give it work with ``post``."""
         self._actor_count += 1
         return LabActor(self._actor_count, name, node)
 
     def context_of(self, actor: LabActor) -> contextvars.Context:
-        """A context in which callbacks run as ``actor``."""
+        """Return a context in which callbacks run as ``actor``."""
         context = self._base_context.copy()
         context.run(current_actor.set, actor)
         return context
 
     def crash(self, node: LabNode) -> None:
-        """From now on nothing of this incarnation runs, no ``except`` and no ``finally`` either."""
+        """Crash a node: nothing of this incarnation runs from now on, no ``except`` and no ``finally`` either."""
         node.alive = False
         self.graveyard.extend(task for task in node.tasks if not task.done())
         node.tasks.clear()
         self.schedule.drop_node(node)
 
     def pause(self, node: LabNode) -> None:
-        """As a long garbage collection does: the node's events wait, its timers pile up."""
+        """Pause a node like a long garbage collection: its events wait, and its timers accumulate."""
         node.paused = node.stands_still = True
 
     def resume(self, node: LabNode) -> None:
-        """End a pause; what piled up is ready at once."""
+        """End a pause; the accumulated events are ready immediately."""
         node.paused = False
         self._go_on(node)
 
     def stall(self, node: LabNode, until_us: int, actor: LabActor, context: contextvars.Context) -> None:
-        """Let nothing of the node run before ``until_us``: it waits for its disk, whose event ends that."""
+        """Run nothing of the node before ``until_us``: it waits for its disk, whose event ends that."""
         if until_us > max(node.stalled_until_us, self.schedule.now_us):
             node.stalled_until_us, node.stands_still = until_us, True
             self._add_timer(until_us, self._end_stall, (node, until_us), context, actor, "the disk is done")
 
     def _end_stall(self, node: LabNode, until_us: int) -> None:
-        # Only the last one ends it, be it that somebody made its time come early.
+        # Only the last one ends it, unless its time was made to come earlier.
         if node.stalled_until_us == until_us:
             node.stalled_until_us = 0
         self._go_on(node)
@@ -127,17 +127,17 @@ class LabLoop(asyncio.AbstractEventLoop):
         self.schedule.unpark()
 
     def hold(self, actor: LabActor, duration_us: int) -> None:
-        """Let nothing of this one actor run for some virtual time (at least 1 us)."""
+        """Run no events of this one actor for some virtual time (at least 1 us)."""
         actor.held_until_us = self.schedule.now_us + max(1, duration_us)
         self._add_timer(actor.held_until_us, self._end_hold, (actor,), self._base_context, self.root, "hold ends")
 
     def release(self, actor: LabActor) -> None:
-        """End a hold early. Nothing happens when the actor is not held."""
+        """End a hold early. Nothing happens if the actor is not held."""
         actor.held_until_us = 0
         self.schedule.unpark()
 
     def _end_hold(self, actor: LabActor) -> None:
-        # A later, longer hold may have replaced the one whose timer this is.
+        # A later, longer hold may have replaced the one of this timer.
         if 0 < actor.held_until_us <= self.schedule.now_us:
             self.release(actor)
 
@@ -145,17 +145,17 @@ class LabLoop(asyncio.AbstractEventLoop):
 
     @property
     def now_us(self) -> int:
-        """Virtual time in microseconds; the world began at 0."""
+        """Return the virtual time in microseconds; the world began at 0."""
         return self.schedule.now_us
 
     def time(self) -> float:
-        """Virtual time in seconds."""
+        """Return the virtual time in seconds."""
         return self.schedule.now_us / 1_000_000
 
     def call_soon(  # type: ignore[override]  # LabEvent has what asyncio uses of a Handle
         self, callback: Callable[..., object], *args: Any, context: contextvars.Context | None = None
     ) -> LabEvent:
-        """Run ``callback(*args)`` as an event of the actor that ``context`` belongs to."""
+        """Schedule ``callback(*args)`` as an event of the actor that ``context`` belongs to."""
         if context is None:
             context = self._inherited_context()
         actor = context.get(current_actor) or self.root
@@ -178,7 +178,7 @@ class LabLoop(asyncio.AbstractEventLoop):
         *args: Any,
         context: contextvars.Context | None = None,
     ) -> LabEvent:
-        """Run ``callback(*args)`` after ``delay`` seconds of virtual time."""
+        """Schedule ``callback(*args)`` after ``delay`` seconds of virtual time."""
         if context is None:
             context = self._inherited_context()
         actor = context.get(current_actor) or self.root
@@ -192,7 +192,7 @@ class LabLoop(asyncio.AbstractEventLoop):
         *args: Any,
         context: contextvars.Context | None = None,
     ) -> LabEvent:
-        """Run ``callback(*args)`` at ``when``, in seconds of virtual time."""
+        """Schedule ``callback(*args)`` at ``when``, in seconds of virtual time."""
         if context is None:
             context = self._inherited_context()
         actor = context.get(current_actor) or self.root
@@ -207,7 +207,7 @@ class LabLoop(asyncio.AbstractEventLoop):
         callback: Callable[..., object],
         *args: object,
     ) -> LabEvent:
-        """Run ``callback(*args)`` after ``delay_us`` as an event of ``actor``, in its ``context_of``."""
+        """Schedule ``callback(*args)`` after ``delay_us`` as an event of ``actor``, in its ``context_of``."""
         return self._add_timer(self.schedule.now_us + delay_us, callback, args, context, actor, label)
 
     def _add_timer(
@@ -224,7 +224,7 @@ class LabLoop(asyncio.AbstractEventLoop):
         if self._closed or not actor.node.alive:
             event.cancel()
         elif due_us <= self.schedule.now_us:
-            # Behind all that is ready, but not behind an actor that goes on without letting time pass.
+            # After all that is ready, but before later events of an actor that continues without letting time pass.
             self.schedule.ready.append(event)
         else:
             self.schedule.add_timer(event)
@@ -236,7 +236,7 @@ class LabLoop(asyncio.AbstractEventLoop):
     # ------------------------------------------------------------------------------ tasks and futures
 
     def create_future(self) -> asyncio.Future[Any]:
-        """A plain future."""
+        """Create a plain future."""
         return asyncio.Future(loop=self)
 
     def create_task(
@@ -248,7 +248,7 @@ class LabLoop(asyncio.AbstractEventLoop):
         eager_start: bool | None = None,
         node: LabNode | None = None,
     ) -> LabTask[Any]:
-        """A task that is a new actor, on ``node`` or on the node of whoever creates it."""
+        """Create a task that is a new actor, on ``node`` or on the node of the actor that creates it."""
         if eager_start:
             raise NotImplementedError("an eager task would run outside of the lab's scheduler")
         if context is None:
@@ -272,19 +272,19 @@ class LabLoop(asyncio.AbstractEventLoop):
         return task
 
     def get_task_factory(self) -> None:
-        """Always ``None``: tasks here must be :class:`LabTask`."""
+        """Return ``None`` always: tasks here must be :class:`LabTask`."""
 
     def set_task_factory(self, factory: object) -> None:
-        """Only ``None`` is allowed."""
+        """Accept only ``None``."""
         if factory is not None:
             raise NotImplementedError("tasks of a lab loop are made by the lab loop")
 
     def call_soon_threadsafe(self, callback: object, *args: object, context: object = None) -> NoReturn:
-        """Raises: a callback from another thread would come at a different moment in every run."""
-        raise NotImplementedError("a lab world has no threads; hand commands to whoever steps the world")
+        """Raise an error: a callback from another thread would arrive at a different moment in every run."""
+        raise NotImplementedError("a lab world has no threads; pass commands to the code that steps the world")
 
     def run_in_executor(self, executor: Executor | None, func: object, *args: object) -> NoReturn:
-        """Raises: a thread would finish at a different moment in every run."""
+        """Raise an error: a thread would finish at a different moment in every run."""
         raise NotImplementedError("a lab world has no threads")
 
     # ------------------------------------------------------------------------------ running
@@ -297,8 +297,8 @@ class LabLoop(asyncio.AbstractEventLoop):
     ) -> int:
         """Run up to ``limit`` events that are due no later than virtual time ``until_us``.
 
-        ``stop`` is asked after each event. Returns how many ran. When fewer than ``limit`` ran because
-        nothing more could, the clock stands at ``until_us`` afterwards.
+        ``stop`` is called after each event. Returns how many ran. If fewer than ``limit`` ran because nothing more
+        could, the clock is at ``until_us`` afterwards.
         """
         if events._get_running_loop() is not None:
             raise RuntimeError("another event loop runs in this thread")
@@ -322,7 +322,7 @@ class LabLoop(asyncio.AbstractEventLoop):
                     self.current = None
                     raise
                 except BaseException as exception:
-                    # As asyncio does: one failing callback does not end the loop.
+                    # As in asyncio, one failing callback does not end the loop.
                     self.call_exception_handler({"message": "exception in a callback", "exception": exception})
                 self.current = None
                 if self.on_event is not None:
@@ -338,11 +338,13 @@ class LabLoop(asyncio.AbstractEventLoop):
             events._set_running_loop(None)
 
     def run_on_after_fork(self) -> None:
-        """Go on with the event that runs, in a child that it has forked: asyncio knows the loop of one process only."""
+        """Continue the current event in a forked child process: asyncio only knows the loop of one process."""
         events._set_running_loop(self)
 
     def run_until_complete(self, future: Any) -> Any:
-        """Run until ``future`` (or the task of a coroutine) is done; its result. Raises :class:`LabDeadlock`."""
+        """Run until ``future`` (or the task of a coroutine) is done and return its result. Raises
+        :class:`LabDeadlock`.
+        """
         if asyncio.isfuture(future):
             waited_for: asyncio.Future[Any] = future
         else:
@@ -360,17 +362,17 @@ class LabLoop(asyncio.AbstractEventLoop):
             pass
 
     def stop(self) -> None:
-        """End ``run_forever`` after the event that runs now."""
+        """End ``run_forever`` after the current event."""
         self._stopping = True
 
     def is_running(self) -> bool:
-        """Whether this loop runs in this thread right now."""
+        """Return whether this loop is running in this thread."""
         return events._get_running_loop() is self
 
     # ------------------------------------------------------------------------------ failures and the end
 
     def call_exception_handler(self, context: dict[str, Any]) -> None:
-        """Keep what nobody caught, see :class:`LabFailures`."""
+        """Keep an uncaught exception (:class:`LabFailures`)."""
         if self._closed:
             return
         if self._exception_handler is not None:
@@ -379,36 +381,36 @@ class LabLoop(asyncio.AbstractEventLoop):
             self.failures.report(context, self.event_number, self.current.actor.name if self.current else None)
 
     def default_exception_handler(self, context: dict[str, Any]) -> None:
-        """As ``call_exception_handler``."""
+        """Do the same as ``call_exception_handler``."""
         self.call_exception_handler(context)
 
     def get_exception_handler(self) -> _ExceptionHandler | None:
-        """What ``set_exception_handler`` set."""
+        """Return the handler that ``set_exception_handler`` set."""
         return self._exception_handler
 
     def set_exception_handler(self, handler: _ExceptionHandler | None) -> None:
-        """Let ``handler(loop, context)`` have what nobody caught, instead of ``failures``."""
+        """Pass uncaught exceptions to ``handler(loop, context)`` instead of ``failures``."""
         self._exception_handler = handler
 
     def get_debug(self) -> bool:
-        """Always False: asyncio's debug mode measures real time."""
+        """Return False always: asyncio's debug mode measures real time."""
         return False
 
     def set_debug(self, enabled: bool) -> None:
-        """Does nothing, see ``get_debug``."""
+        """Do nothing (``get_debug``)."""
 
     async def shutdown_asyncgens(self) -> None:
-        """Nothing to do: the loop keeps no track of generators."""
+        """Do nothing: the loop does not track generators."""
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
-        """Nothing to do: there is no executor."""
+        """Do nothing: there is no executor."""
 
     def is_closed(self) -> bool:
-        """Whether ``close`` was called."""
+        """Return whether ``close`` was called."""
         return self._closed
 
     def close(self) -> None:
-        """Free the world: unfinished coroutines are closed, oldest first; what they schedule is ignored."""
+        """Free the world: unfinished coroutines are closed, oldest first; events that they schedule are ignored."""
         if self._closed:
             return
         assert self.current is None, "a world cannot be closed from inside"
@@ -425,13 +427,13 @@ class LabLoop(asyncio.AbstractEventLoop):
             try:
                 if coroutine is not None:
                     with warnings.catch_warnings():
-                        # A task that never began has awaited nothing of what it was given.
+                        # A task that never began has awaited none of its arguments.
                         warnings.simplefilter("ignore", RuntimeWarning)
                         coroutine.close()
             except BaseException as exception:
                 _log.debug("%s while a world was freed: %r", task.get_name(), exception)
             # Frees the cycle of task and awaited future; nothing runs any more.
             task.cancel()
-            # It is not forgotten while it waits: its world is over. (asyncio's own way to say so.)
+            # It need not be reported while it waits, because its world is over. (asyncio's own way to mark that.)
             task._log_destroy_pending = False  # type: ignore[attr-defined]  # asyncio.gather sets it too
         self._base_context = _EMPTY_CONTEXT.copy()

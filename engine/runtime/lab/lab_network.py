@@ -1,8 +1,8 @@
 """The simulated network: hosts with addresses, listeners, links with latency and faults.
 
-Every node has one address, ``10.0.0.N``; the ``host`` given to ``listen`` is not looked at. A connect may
-name the address, the node's name, or ``127.0.0.1`` for the node itself. Simplified against TCP: no loss
-that is repaired by sending again, no half-closed connections; bandwidth only where it is asked for.
+Every node has one address, ``10.0.0.N``; the ``host`` passed to ``listen`` is ignored. A connect may use the address,
+the node's name, or ``127.0.0.1`` for the node itself. Simplified compared with TCP: no retransmission after losses, no
+half-closed connections; bandwidth limits only if configured.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from engine.runtime.lab.lab_loop import LabLoop
 from engine.runtime.port import AddressInUse, ConnectFailed, Connection, FrameHandler
 from engine.runtime.unsent_budget import UnsentBudget
 
-#: One way; about what a small data centre has.
+#: The latency in one direction, typical of a small data centre.
 DEFAULT_LATENCY_US = 500
-#: One way from a node to itself.
+#: The latency from a node to itself, in one direction.
 LOOPBACK_LATENCY_US = 50
 
 #: One copy, no extra delay.
@@ -39,12 +39,12 @@ _FIRST_FREE_LISTENER_PORT = 30_000
 
 @dataclass
 class _Host:
-    """One machine. It outlives the incarnations of its node."""
+    """One machine, which outlasts the incarnations of its node."""
 
     ip: str
-    #: The incarnation that runs now, or ran last.
+    #: The current or last incarnation.
     node: LabNode
-    #: False while the machine is off or cut off: it does not even refuse.
+    #: False while the machine is off or cut off: it does not even refuse connections.
     answers: bool = True
     listeners: dict[int, LabListener] = field(default_factory=dict)
     connection_count: int = 0
@@ -52,7 +52,7 @@ class _Host:
 
 
 class LabListener:
-    """A listening port of a lab node, perhaps with further ones."""
+    """A listening port of a lab node, perhaps with additional ones."""
 
     def __init__(self, host: _Host, handler_factory: Callable[[], FrameHandler], unsent_limit_bytes: int) -> None:
         self.address = ""
@@ -74,7 +74,7 @@ class LabListener:
         return self.claim(port)
 
     def claim(self, port: int) -> str:
-        """Take ``port`` of the host, 0: a free one; its address. Raises :class:`AddressInUse`."""
+        """Take ``port`` of the host (0: a free one) and return the address. Raises :class:`AddressInUse`."""
         host = self._host
         if port == 0:
             port = _FIRST_FREE_LISTENER_PORT
@@ -105,18 +105,18 @@ class LabNetwork:
     ) -> None:
         self.loop = loop
         self.latency_us = latency_us
-        #: Up to so much is added to each parcel's latency, drawn from the world's seed.
+        #: The maximum random addition to each parcel's latency, drawn from the world's seed.
         self.jitter_us = jitter_us
-        #: None: a frame arrives all at once, however long it is.
+        #: None: a frame arrives all at the same time, however long it is.
         self.bandwidth = None if bytes_per_s is None else LabBandwidth(bytes_per_s)
-        #: Latency of single directions: (source, target) -> microseconds.
+        #: The latency of single directions: (source, target) -> microseconds.
         self.latencies_us: dict[tuple[str, str], int] = {}
-        #: Asked in order about every parcel.
+        #: The faults, which are asked in order about every parcel.
         self.faults: list[LinkFault] = []
-        #: Each is told about every parcel that is handed to a link, and after how many microseconds its
-        #: copies arrive (none: it is dropped).
+        #: Observers of every parcel passed to a link, with the delays in microseconds after which its copies arrive
+        #: (none: it is dropped).
         self.parcel_watchers: list[Callable[[Parcel, tuple[int, ...]], None]] = []
-        #: Each is told about every frame that a cut has lost on its way.
+        #: Observers of every frame that a cut has lost in transit.
         self.cut_watchers: list[Callable[[Parcel], None]] = []
         self._seed = seed
         self._random: random.Random | None = None
@@ -128,7 +128,7 @@ class LabNetwork:
     # ------------------------------------------------------------------------------ hosts
 
     def attach(self, node: LabNode) -> str:
-        """Give a new incarnation its place in the network; returns its IP address."""
+        """Attach a new incarnation to the network and return its IP address."""
         host = self._hosts.get(node.name)
         if host is None:
             number = len(self._hosts) + 1
@@ -138,9 +138,9 @@ class LabNetwork:
         return host.ip
 
     def node_crashed(self, node: LabNode, *, silent: bool) -> None:
-        """The process of ``node`` is gone. Its peers' connections are reset, or, when ``silent``, half open.
+        """End the connections of a crashed process: its peers' are reset, or, if ``silent``, half open.
 
-        Silent is a power cut or a cut cable: nobody answers, peers notice by their own timers.
+        Silent is a power cut or a cut cable: there is no reply, and peers notice by their own timers.
         """
         host = self._hosts[node.name]
         host.answers = not silent
@@ -163,7 +163,7 @@ class LabNetwork:
         arrive: Callable[..., object],
         *arguments: object,
     ) -> int:
-        """Bring one parcel to the other end of ``sender``'s connection; how many copies are under way."""
+        """Send one parcel to the other end of ``sender``'s connection; return how many copies are in transit."""
         receiver = sender.peer
         parcel = Parcel(kind, sender.node.name, receiver.node.name, data)
         delays_us = self._delays_us(parcel, sender)
@@ -174,21 +174,21 @@ class LabNetwork:
                     now_us = self.loop.schedule.now_us
                     self.bandwidth.note(parcel, arrival, now_us, partial(sender.arrived, len(data)))
             elif self._hosts[receiver.node.name].answers:
-                # The machine is up but knows no such connection (any more): it says so.
+                # The machine is up but does not know the connection (any more), and says so.
                 reset_us = delay_us + self._latency_us(receiver.node.name, sender.node.name)
                 reason = "connection reset: the other end knows no such connection"
                 self.loop.post(sender.actor, sender.context, "connection reset", reset_us, sender.close_arrives, reason)
         return len(delays_us)
 
     def _delays_us(self, parcel: Parcel, sender: LabConnection | None = None) -> tuple[int, ...]:
-        """How long each copy of ``parcel`` takes; on the connection of ``sender`` none overtakes another."""
+        """Return how long each copy of ``parcel`` takes; on the connection of ``sender`` none overtakes another."""
         now_us = self.loop.schedule.now_us
         extra_us = self._extra_delays_us(parcel)
         latency_us = self._latency_us(parcel.source, parcel.target)
         if self.bandwidth is not None and parcel.source != parcel.target:
             latency_us += self.bandwidth.leaves_after_us(parcel, now_us)
         if sender is not None and sender.node.stalled_until_us > now_us:
-            # The process that sends it waits for its disk first.
+            # The sending process waits for its disk first.
             latency_us += sender.node.stalled_until_us - now_us
         keeps_order = sender is not None and not isinstance(extra_us, OutOfOrder)
         delays: list[int] = []
@@ -204,16 +204,17 @@ class LabNetwork:
         return delays_us
 
     def cut(self, partition: Partition) -> None:
-        """``partition`` begins: frames of which not all bytes have left are lost."""
+        """Begin ``partition``: frames of which not all bytes have left are lost."""
         if self.bandwidth is not None:
             for parcel in self.bandwidth.cut(partition, self.loop.schedule.now_us):
                 for watch in self.cut_watchers:
                     watch(parcel)
 
     def drop_under_way(self, source: str, target: str, due_us: int, index: int) -> bool:
-        """Lose a frame that would arrive at ``target`` at that virtual time, all its copies. False: there is none.
+        """Lose a frame, with all its copies, that would arrive at ``target`` at that virtual time. False: no such
+        frame.
 
-        :param index: which of those that would arrive then, in the order in which they were sent.
+        :param index: the index among the frames that would arrive then, in the order in which they were sent.
         """
         links = {end.actor: end for end in self._hosts[target].connections if end.peer.node.name == source}
         due = [event for event in self.loop.schedule.timers_due_at(due_us) if _is_frame(event) and event.actor in links]
@@ -252,7 +253,7 @@ class LabNetwork:
     def listen(
         self, node: LabNode, port: int, handler_factory: Callable[[], FrameHandler], unsent_limit_bytes: int
     ) -> LabListener:
-        """Accept connections at ``port`` of ``node``; 0 = a free one. Raises :class:`AddressInUse`."""
+        """Accept connections at ``port`` of ``node``; 0: a free one. Raises :class:`AddressInUse`."""
         listener = LabListener(self._hosts[node.name], handler_factory, unsent_limit_bytes)
         listener.address = listener.claim(port)
         return listener
@@ -305,7 +306,7 @@ class LabNetwork:
     def _make_ends(
         self, client: LabNode, host: _Host, port: int, handler: FrameHandler, listener: LabListener
     ) -> tuple[LabConnection, LabConnection]:
-        """Both ends of a new connection; the server's first."""
+        """Return both ends of a new connection, the server's first."""
         client_host = self._hosts[client.name]
         client_port = _FIRST_EPHEMERAL_PORT + client_host.connection_count % _EPHEMERAL_PORTS
         client_host.connection_count += 1
@@ -328,18 +329,18 @@ class LabNetwork:
 
     def _accepted(self, client_end: LabConnection, outcome: asyncio.Future[Connection]) -> None:
         if outcome.done():
-            # Nobody waits any more (the connect timed out): the server is told.
+            # The connect has timed out: the server is notified.
             client_end.close()
             return
         client_end.made()
         outcome.set_result(client_end)
 
     def link_actors(self) -> list[LabActor]:
-        """The receiving ends of all open connections."""
+        """Return the receiving ends of all open connections."""
         return [connection.actor for host in self._hosts.values() for connection in host.connections]
 
     def forget(self, connection: LabConnection) -> None:
-        """``connection`` is gone."""
+        """Remove a closed connection."""
         host = self._hosts[connection.node.name]
         host.connections.pop(connection, None)
         for listener in host.listeners.values():
@@ -357,7 +358,7 @@ def _fail(outcome: asyncio.Future[Connection], failure: ConnectFailed) -> None:
 
 
 def _close_opened(outcome: asyncio.Future[Connection]) -> None:
-    """Whoever waits no longer in the moment in which the connection opens does not get it."""
+    """Close a connection that opens at the very moment at which its caller stops waiting."""
     if outcome.done() and not outcome.cancelled() and outcome.exception() is None:
         outcome.result().close()
 
@@ -376,7 +377,7 @@ class LabNodeNetwork:
         handler_factory: Callable[[], FrameHandler],
         unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES,
     ) -> LabListener:
-        """See the port; ``host`` is not looked at, a lab node has one address."""
+        """Listen as the port requires; ``host`` is ignored, because a lab node has one address."""
         return self._network.listen(self._node, port, handler_factory, unsent_limit_bytes)
 
     async def connect(self, address: str, handler: FrameHandler, timeout_ms: int) -> Connection:

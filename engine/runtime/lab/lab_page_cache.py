@@ -1,15 +1,15 @@
-"""The page cache of a lab machine and the disk arm behind it (Linux: ``mm/filemap.c``, ``readahead.c``, ``vmscan.c``).
+"""The page cache of a lab machine and its disk arm (Linux: ``mm/filemap.c``, ``readahead.c``, ``vmscan.c``).
 
-A machine without one, the usual case, has memory without end and a disk that reads in no time. With one, each page is::
+A machine without one, the usual case, has unlimited memory and a disk that reads in no time. With one, each page is::
 
     dirty    in memory, newer than on the disk     must be written back before it can go
-    clean    in memory as on the disk              the longest unused goes when room is needed
+    clean    in memory as on the disk              the longest unused is evicted when needed
     evicted  on the disk only                      reading it costs a seek and a transfer
 
-Which bytes a file has ``LabFileContent`` knows; here is only what is in memory, and what that costs. Simplified: mapped
-files get the read-ahead of ``read``, one window for all readers of a file (a broker opens each file once), and the next
-window is read when the last is used up, not before. Nothing writes back by time: the writer itself does when too much
-is dirty. What is written back is durable when that begins.
+``LabFileContent`` has the bytes of a file; this module only tracks which pages are in memory, and the costs.
+Simplified: mapped files get the read-ahead of ``read``, one window for all readers of a file (a broker opens each file
+once), and the next window is read when the last is used up, not before. There is no periodic write-back: the writer
+itself writes back when too much is dirty. Pages are durable when their write-back begins.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from typing import NamedTuple, TypeVar
 
 from engine.runtime.lab.lab_file_content import PAGE_BYTES, LabFileContent
 
-#: Pages that lie side by side on the disk: a file takes as many at once (32 KiB; ext4 allocates when it writes back).
+#: Pages that are contiguous on the disk: a file allocates this many together (32 KiB; ext4 allocates when it writes
+#: back).
 EXTENT_PAGES = 8
-#: How many movements of the arm are remembered.
+#: How many movements of the disk arm are remembered.
 MOVES_KEPT = 64
 
 _Value = TypeVar("_Value")
@@ -33,13 +34,13 @@ PageKey = tuple[str, int]
 
 
 class PageCacheLimits(NamedTuple):
-    """How large the cache is, and what the disk behind it costs.
+    """The size of the cache, and the costs of its disk.
 
-    :ivar cache_pages: of 4 KiB.
+    :ivar cache_pages: the number of pages, of 4 KiB each.
     :ivar read_ahead_pages: the largest window of read-ahead (Linux: ``read_ahead_kb`` 128); 1: none.
     :ivar dirty_percent: share of the cache that may be dirty before writers must write back (``vm.dirty_ratio`` 20).
-    :ivar seek_us: to bring the arm to a place where it does not stand; 8 ms is a usual spinning disk.
-    :ivar page_read_us: to transfer a page; 40 us are about 100 MB/s.
+    :ivar seek_us: the time to move the arm to another position; 8 ms is typical of a spinning disk.
+    :ivar page_read_us: the time to transfer a page; 40 us are about 100 MB/s.
     """
 
     cache_pages: int
@@ -51,19 +52,19 @@ class PageCacheLimits(NamedTuple):
 
     @property
     def dirty_pages(self) -> int:
-        """How many pages may be dirty."""
+        """Return how many pages may be dirty."""
         return max(1, self.cache_pages * self.dirty_percent // 100)
 
 
 @dataclass
 class PageCacheFigures:
-    """What happened since the machine exists.
+    """The statistics since the machine was created.
 
-    :ivar hits: pages that were read and in memory; ``misses``: that had to be fetched.
-    :ivar read_ahead: pages fetched before anybody wanted them; ``read_ahead_hits`` of them were used in time,
-        ``read_ahead_wasted`` left unused.
+    :ivar hits: pages read that were in memory; ``misses``: pages that had to be fetched.
+    :ivar read_ahead: pages fetched in advance; ``read_ahead_hits`` of them were used in time, ``read_ahead_wasted``
+        remained unused.
     :ivar write_backs: pages written by writers because too much was dirty, or nothing clean was left to evict.
-    :ivar sequential_bytes: transferred where the arm stood already, of ``transferred_bytes`` in all.
+    :ivar sequential_bytes: bytes transferred without moving the arm, of ``transferred_bytes`` in total.
     """
 
     hits: int = 0
@@ -81,10 +82,9 @@ class PageCacheFigures:
 
 
 class ArmMove(NamedTuple):
-    """One transfer of pages that lie side by side: ``page`` and those behind it. ``place`` counts from the disk's
-    beginning.
+    """One transfer of contiguous pages, from ``page`` on. ``place`` counts from the start of the disk.
 
-    :ivar kind: ``read``, ``ahead`` (read before anybody wanted it) or ``write``.
+    :ivar kind: ``read``, ``ahead`` (read in advance) or ``write``.
     """
 
     number: int
@@ -98,36 +98,38 @@ class ArmMove(NamedTuple):
 
 
 class LabPageCache:
-    """See the module. What a method returns is the virtual time at which the disk is done; 0: it had nothing to do."""
+    """The page cache of one machine. Methods return the virtual time at which the disk is done; 0: it had nothing to
+    do.
+    """
 
     def __init__(self, limits: PageCacheLimits, files: Mapping[str, LabFileContent], now_us: Callable[[], int]) -> None:
         self.limits = limits
         self.figures = PageCacheFigures()
-        #: Told about each fetch that somebody waits for: the file, and how many pages.
+        #: Called for each fetch that a node waits for, with the file and the number of pages.
         self.on_fetch: Callable[[str, int], None] | None = None
         #: The last movements, oldest first.
         self.moves: deque[ArmMove] = deque(maxlen=MOVES_KEPT)
-        #: Dirty pages, those that became so first in front.
+        #: Dirty pages, in the order in which they became dirty.
         self.dirty: dict[PageKey, None] = {}
         #: Pages that a flush is writing, and when it will be done.
         self.flushing: dict[PageKey, int] = {}
-        #: Read ahead and not used yet.
+        #: Pages read ahead and not used yet.
         self.ahead: dict[PageKey, None] = {}
-        #: Linux's two lists, the longest unused in front: a page used again is active, and outlives those used once.
+        #: Linux's two lists, the longest unused page first: a page used again is active, and outlasts those used once.
         self._inactive: dict[PageKey, None] = {}
         self._active: dict[PageKey, None] = {}
         self._files = files
         self._now_us = now_us
-        #: The last window of read-ahead of a file: it doubles as long as the page before the missing one is in memory.
+        #: The last read-ahead window of a file: it doubles as long as the page before the missing one is in memory.
         self._windows: dict[str, int] = {}
         self._extents: dict[tuple[str, int], int] = {}
         self._arm = 0
         self._move_count = 0
-        #: When the disk has done all that it was asked for.
+        #: When the disk will have finished all its work.
         self._free_at_us = 0
 
     def __len__(self) -> int:
-        """How many pages are in memory."""
+        """Return how many pages are in memory."""
         return len(self._inactive) + len(self._active)
 
     def __contains__(self, key: PageKey) -> bool:
@@ -135,20 +137,20 @@ class LabPageCache:
 
     @property
     def disk_pages(self) -> int:
-        """How many pages of the disk have a file."""
+        """Return how many pages of the disk belong to a file."""
         return len(self._extents) * EXTENT_PAGES
 
     # ------------------------------------------------------------------------------ what files do
 
     def read(self, path: str, position: int, length: int) -> int:
-        """Bytes of a file are needed. What was never written is zeros without any page."""
+        """Read bytes of a file. Bytes that were never written are zeros without any page."""
         content, moves = self._files[path], self._move_count
         pages = _pages(position, length)
         fetched_end = 0
         for page in pages:
             key = (path, page)
             if not self._use(key):
-                # In a memory that is nearly all dirty, what was fetched may be pushed out by what came with it.
+                # If nearly all memory is dirty, a fetched page may be evicted by the pages read with it.
                 if page >= fetched_end and page in content.clean:
                     fetched_end = self._fetch(path, page, pages.stop)
             elif page >= fetched_end:
@@ -159,14 +161,14 @@ class LabPageCache:
         return self._done_since(moves)
 
     def written(self, path: str, position: int, length: int) -> int:
-        """Bytes of a file have been written. A page that was on the disk only is read first."""
+        """Record written bytes of a file. A page that was only on the disk is read first."""
         content, moves = self._files[path], self._move_count
         for page in _pages(position, length):
             key = (path, page)
             if page not in content.dirty:
                 # It was written back already, to make room for those before it.
                 continue
-            # First: what is read ahead with it must not push it out.
+            # First: pages read ahead with it must not evict it.
             self.dirty[key] = None
             if not self._use(key):
                 if page in content.clean:
@@ -179,7 +181,7 @@ class LabPageCache:
         return self._done_since(moves)
 
     def flush(self, path: str, pages: Iterable[int], sync_us: int) -> int:
-        """A flush of these dirty pages begins; ``sync_us`` is what the disk's own buffer takes."""
+        """Start a flush of these dirty pages; ``sync_us`` is the time that the disk's own buffer takes."""
         keys = [(path, page) for page in pages]
         self.figures.fsyncs += 1
         self.figures.flushed_pages += len(keys)
@@ -189,14 +191,14 @@ class LabPageCache:
         return self._free_at_us
 
     def flushed(self, path: str, pages: Iterable[int]) -> None:
-        """That flush is done, as far as the file knows."""
+        """Finish a flush, as far as the file knows."""
         for page in pages:
             key = (path, page)
             self.flushing.pop(key, None)
             self._is_written(key)
 
     def replaced(self, path: str) -> int:
-        """A file has a new content, which is on the disk already: a small one is written whole, and synced."""
+        """Replace the content of a file, already on the disk: a small one is written whole, and synced."""
         self.forget(path)
         keys, moves = [(path, page) for page in sorted(self._files[path].clean)], self._move_count
         self._transfer("write", keys)
@@ -205,27 +207,29 @@ class LabPageCache:
         return self._done_since(moves)
 
     def forget(self, path: str, from_page: int = 0) -> None:
-        """These pages are no longer the file's: it was cut, removed or replaced. Their place on the disk stays."""
+        """Remove pages that are no longer the file's: it was cut, removed or replaced. Their space on the disk
+        stays.
+        """
         for pages in (self._inactive, self._active, self.dirty, self.flushing, self.ahead):
             for key in [key for key in pages if key[0] == path and key[1] >= from_page]:
                 del pages[key]
 
     def renamed(self, path: str, new_path: str) -> None:
-        """Its pages and its places go with the file."""
+        """Move a file's pages and disk positions to its new path."""
         for pages in (self._inactive, self._active, self.dirty, self.ahead):
             _rename(pages, path, new_path)
         for numbers in (self.flushing, self._extents):
             _rename(numbers, path, new_path)
 
     def forget_all(self) -> None:
-        """The power went."""
+        """Forget all pages, because of a power cut."""
         for pages in (self._inactive, self._active, self.dirty, self.flushing, self.ahead, self._windows):
             pages.clear()
 
     def drop_clean(self) -> None:
-        """Evict all that is not dirty, as a shortage of memory does.
+        """Evict all pages that are not dirty, as a shortage of memory does.
 
-        ``echo 1 > /proc/sys/vm/drop_caches`` spares pages that a process has mapped.
+        ``echo 1 > /proc/sys/vm/drop_caches`` keeps pages that a process has mapped.
         """
         for key in [key for key in chain(self._inactive, self._active) if key not in self.dirty]:
             self._evict(key)
@@ -233,7 +237,7 @@ class LabPageCache:
     # ------------------------------------------------------------------------------ memory
 
     def _use(self, key: PageKey) -> bool:
-        """Whether the page is in memory; it is now the one used last."""
+        """Return whether the page is in memory, and mark it as the one used last."""
         if key in self._inactive:
             del self._inactive[key]
             if len(self._active) >= max(1, self.limits.cache_pages // 2):
@@ -254,7 +258,7 @@ class LabPageCache:
         self._inactive[key] = None
 
     def _evict(self, key: PageKey | None) -> None:
-        """Throw the page out. None: nothing is clean, so that a dirty one must become so first."""
+        """Evict the page. None: no page is clean, so a dirty one must be written back first."""
         if key is None:
             self._write_back(next(iter(self.dirty)))
             return
@@ -268,12 +272,14 @@ class LabPageCache:
     # ------------------------------------------------------------------------------ the disk
 
     def _fetch(self, path: str, page: int, wanted_end: int) -> int:
-        """Read ``page`` and, without another seek, what is wanted behind it or will be; where what was wanted ends."""
+        """Read ``page`` and, without another seek, the requested and predicted pages after it; return the end of the
+        requested.
+        """
         content = self._files[path]
         is_sequential = page == 0 or (path, page - 1) in self
         window = min(self.limits.read_ahead_pages, 2 * self._windows.get(path, 1)) if is_sequential else 1
         self._windows[path] = window
-        # What comes in must not push itself out.
+        # Incoming pages must not evict themselves.
         room = min(self.limits.cache_pages // 2, max(1, self.limits.cache_pages - len(self.dirty)))
         most = min(max(window, wanted_end - page), room)
         end = page + 1
@@ -304,7 +310,7 @@ class LabPageCache:
             self.dirty.pop(key, None)
 
     def _transfer(self, kind: str, keys: Sequence[PageKey]) -> None:
-        """Move the arm over these pages of one file, each stretch that lies together at once."""
+        """Move the arm over these pages of one file, transferring each contiguous stretch together."""
         limits, figures = self.limits, self.figures
         places = [self._place(key) for key in keys]
         page_us = limits.page_write_us if kind == "write" else limits.page_read_us
@@ -337,5 +343,5 @@ def _rename(pages: dict[PageKey, _Value], path: str, new_path: str) -> None:
 
 
 def _pages(position: int, length: int) -> range:
-    """The pages that hold these bytes."""
+    """Return the pages that contain these bytes."""
     return range(position // PAGE_BYTES, -(-(position + length) // PAGE_BYTES) if length else position // PAGE_BYTES)

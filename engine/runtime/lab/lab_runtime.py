@@ -1,11 +1,11 @@
-"""One lab world, and what each of its nodes may use: the port's ``Runtime`` in virtual time.
+"""One lab world, and the runtimes of its nodes: the port's ``Runtime`` in virtual time.
 
     world = LabMachines(seed=1)
     broker_runtime = world.node("broker-a")
     world.run(start_everything(), node="broker-a")
     world.crash("broker-a")
 
-What a world does is a function of the code in it, its seed and the calls made on it from outside.
+The behaviour of a world is a function of the code in it, its seed and the calls from outside.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from engine.runtime.port import Network, NodeIdentity
 
 _T = TypeVar("_T")
 
-#: Virtual time after which ``run`` and ``run_until`` give up, when nothing else is said: one hour.
+#: Virtual time after which ``run`` and ``run_until`` give up by default: one hour.
 DEFAULT_LIMIT_MS = 3_600_000
 
 _SLICE_EVENTS = 1_000_000
 
 
 class LabTimeLimit(Exception):
-    """What was waited for did not happen within its limit of virtual time."""
+    """The awaited condition did not occur within its limit of virtual time."""
 
 
 class LabNodeFailed(Exception):
@@ -45,23 +45,23 @@ class LabNodeFailed(Exception):
 
 
 class LabRuntime:
-    """What one node incarnation may use. See the port."""
+    """The runtime of one node incarnation."""
 
     def __init__(self, world: LabMachines, node: LabNode, storage: LabStorage, identity: NodeIdentity) -> None:
         self.node = node
         self.node_name = node.name
         self.identity = identity
         self.clock = LabClock(world.loop)
-        #: May be replaced by one around it, before the node starts.
+        #: May be replaced by a wrapper, before the node starts.
         self.network: Network = LabNodeNetwork(world.network, node)
         self.disk = LabDisk(storage, node, self.clock, world.loop)
-        #: Of this incarnation: a node of the lab is a process.
+        #: The names of this incarnation: a node of the lab is a process.
         self.process_names: MutableMapping[str, object] = {}
         self._world = world
         self._randoms: dict[str, random.Random] = {}
 
     def random_for(self, purpose: str) -> random.Random:
-        """See the port. The same object for the same purpose."""
+        """Return the random generator of a purpose, always the same object."""
         if purpose not in self._randoms:
             incarnation = f"#{self.node.incarnation}" if self.node.incarnation else ""
             seed = f"{self._world.seed}:{self.node_name}{incarnation}:{purpose}"
@@ -69,16 +69,16 @@ class LabRuntime:
         return self._randoms[purpose]
 
     async def call_listener(self, listener: Callable[..., Any], *arguments: Any) -> Any:
-        """See the port. A plain listener is called right here: it takes no virtual time."""
+        """Call a listener. A plain one is called directly: it takes no virtual time."""
         result = listener(*arguments)
         return await result if inspect.isawaitable(result) else result
 
     def spawn(self, coroutine: Coroutine[Any, Any, _T], name: str) -> asyncio.Task[_T]:
-        """Run ``coroutine`` as a task of this node. All tasks that it creates belong to the node too."""
+        """Run ``coroutine`` as a task of this node. All tasks that it creates also belong to the node."""
         return self._world.spawn(coroutine, name, self.node)
 
     def run(self, work: Coroutine[Any, Any, _T] | asyncio.Future[_T], *, limit_ms: int = DEFAULT_LIMIT_MS) -> _T:
-        """Run ``work`` as this node until it is done; its result. The whole world goes on meanwhile."""
+        """Run ``work`` as this node until it is done and return its result. The whole world continues meanwhile."""
         return self._world.run(work, node=self.node_name, limit_ms=limit_ms)
 
 
@@ -96,8 +96,8 @@ class LabMachines:
         raise_failures: bool = True,
     ) -> None:
         self.seed = seed
-        #: Whether ``run...`` raise :class:`LabNodeFailed` at the event in which engine code failed. A page
-        #: shows ``loop.failures`` instead.
+        #: Whether ``run...`` raise :class:`LabNodeFailed` at the event in which engine code failed. A page shows
+        #: ``loop.failures`` instead.
         self.raise_failures = raise_failures
         self.loop = LabLoop.new()
         self.journal = LabJournal(journal_limit)
@@ -111,23 +111,23 @@ class LabMachines:
     # ------------------------------------------------------------------------------ nodes
 
     def node(self, name: str) -> LabRuntime:
-        """The node's runtime; the node is made at first use. A crashed one must be restarted first."""
+        """Return the node's runtime; the node is created at first use. A crashed one must be restarted first."""
         if name not in self._runtimes:
             return self._start(name)
         assert self._runtimes[name].node.alive, f"node {name} has crashed: restart it first"
         return self._runtimes[name]
 
     def restart(self, name: str) -> LabRuntime:
-        """A new incarnation with the files that the last one left; it crashes first if it still runs."""
+        """Start a new incarnation with the files of the last one; it crashes first if it still runs."""
         if self._runtimes[name].node.alive:
             self.crash(name)
         return self._start(name)
 
     def crash(self, name: str, keep_page_cache: bool = True, *, silent: bool = False, torn: bool = False) -> None:
-        """End a node at once: no ``finally`` runs.
+        """Crash a node immediately: no ``finally`` runs.
 
-        ``keep_page_cache``: the process was killed, so what it wrote survives; else the power went, and only what was
-        flushed survives (with ``torn``: and chance parts of what was not). ``silent``: peers are not told.
+        ``keep_page_cache``: the process was killed, so written data survives; otherwise the power was cut, and only
+        flushed data survives (with ``torn``, random parts of the rest, too). ``silent``: peers are not notified.
         """
         runtime = self._runtimes[name]
         assert runtime.node.alive, f"node {name} has crashed already"
@@ -138,7 +138,7 @@ class LabMachines:
             self.storages[name].cut_power(chance)
 
     def pause(self, name: str) -> None:
-        """Nothing of the node runs until ``resume``; its timers pile up."""
+        """Pause a node until ``resume``; its timers accumulate."""
         self.loop.pause(self._runtimes[name].node)
 
     def resume(self, name: str) -> None:
@@ -146,7 +146,7 @@ class LabMachines:
         self.loop.resume(self._runtimes[name].node)
 
     def actors(self) -> list[LabActor]:
-        """Everything that runs callbacks now: unfinished tasks, then links; in the order of their creation."""
+        """Return everything that runs callbacks now: unfinished tasks, then links; in the order of their creation."""
         tasks = [task.actor for node in self.loop.nodes.values() for task in node.tasks if not task.done()]
         return tasks + self.network.link_actors()
 
@@ -176,10 +176,10 @@ class LabMachines:
         node: str | None = None,
         limit_ms: int = DEFAULT_LIMIT_MS,
     ) -> _T:
-        """Run until ``work`` is done; its result.
+        """Run until ``work`` is done and return its result.
 
-        A coroutine runs on ``node``; without one it acts for the outside of the world, and so do the tasks
-        that it creates directly: what shall crash with a node must be started on it.
+        A coroutine runs on ``node``; without one it runs outside the world, and so do the tasks that it creates
+        directly: tasks that must crash with a node have to be started on it.
         """
         if asyncio.isfuture(work):
             task: asyncio.Future[_T] = work
@@ -197,7 +197,7 @@ class LabMachines:
         self._raise_failure()
 
     def run_until(self, predicate: Callable[[], object], limit_ms: int = DEFAULT_LIMIT_MS) -> None:
-        """Run until ``predicate()`` is true; it is asked after each event. Raises :class:`LabTimeLimit`."""
+        """Run until ``predicate()`` is true; it is called after each event. Raises :class:`LabTimeLimit`."""
         end_us = self.loop.now_us + limit_ms * 1_000
         while not predicate():
             ran = self.loop.run_events(_SLICE_EVENTS, end_us, lambda: predicate() or self._failed())
@@ -211,7 +211,7 @@ class LabMachines:
                 )
 
     def stop_journal(self) -> None:
-        """Write no more of it, for worlds that run by the thousand."""
+        """Stop the journal, for worlds that run by the thousand."""
         self.loop.on_event = None
         self.network.parcel_watchers.remove(self._hash_parcel)
 
@@ -250,7 +250,9 @@ class LabMachines:
 
 @lru_cache(maxsize=1_000)
 def _instance_hash(seed: int, name: str, incarnation: int) -> int:
-    """Kept, because a random generator is slow to seed and searches make the same world thousands of times."""
+    """Return the instance hash. Cached, because seeding a generator is slow and searches recreate the same
+    world often.
+    """
     return random.Random(f"{seed}:{name}:{incarnation}:instance").getrandbits(31)
 
 

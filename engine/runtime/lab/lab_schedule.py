@@ -1,7 +1,7 @@
-"""What can run in a lab world, in which order, and when: the ready list, the timers, the virtual clock.
+"""The schedule of a lab world: the ready list, the timers, the virtual clock.
 
-The order is a function of what was scheduled, and of ``scheduler`` where there is one. Only the first ready event of
-each actor is ever offered: actors change places among each other, the callbacks inside one actor do not.
+The order is a function of the scheduled events, and of ``scheduler``, if set. Only the first ready event of each actor
+is ever offered: actors may be reordered, the callbacks inside one actor may not.
 """
 
 from __future__ import annotations
@@ -13,21 +13,20 @@ from collections.abc import Callable, Iterator, Sequence
 from engine.runtime.lab.lab_actor import LabNode
 from engine.runtime.lab.lab_event import LabEvent
 
-#: The heap of timers is rid of cancelled ones when it has doubled since the last time, but not below this
-#: length.
+#: Cancelled timers are removed when the heap has doubled since the last time, but not below this length.
 _TIMERS_WORTH_CLEANING = 1_000
 
 
 class LabSchedule:
-    """See the module."""
+    """The schedule of one world."""
 
     def __init__(self) -> None:
-        #: Chooses who runs next among the first ready events of all actors that may run. Without one events run in the
+        #: Chooses the next event among the first ready events of all actors that may run. Without it events run in the
         #: order in which they became ready.
         self.scheduler: Callable[[Sequence[LabEvent]], LabEvent] | None = None
-        #: Asked before each event that has a label; False: not now. The event stays first in line. When the
-        #: gate has held its actor or paused or crashed its node the run goes on with others, else it stops
-        #: there (a breakpoint).
+        #: Called before each event that has a label; False: not now. The event stays first in line. If the gate has
+        #: held its actor or paused or crashed its node, the run continues with other events; otherwise it stops there
+        #: (a breakpoint).
         self.gate: Callable[[LabEvent], bool] | None = None
         #: Whether the last run ended at the gate.
         self.stopped_by_gate = False
@@ -52,7 +51,7 @@ class LabSchedule:
             self._timers_after_cleaning = max(_TIMERS_WORTH_CLEANING, len(self._timers))
 
     def next_event(self, until_us: int | None) -> LabEvent | None:
-        """Take the next event to run, letting time pass where needed.
+        """Take the next event to run, letting time pass if needed.
 
         ``None``: nothing is due by ``until_us``, or the gate stops the run.
         """
@@ -82,7 +81,7 @@ class LabSchedule:
                 return None
 
     def enabled_events(self) -> list[LabEvent]:
-        """The first ready event of every actor that may run now, in the order in which they became ready."""
+        """Return the first ready event of every actor that may run now, in the order in which they became ready."""
         first: dict[int, LabEvent] = {}
         for event in self.ready:
             actor = event.actor
@@ -91,7 +90,9 @@ class LabSchedule:
         return list(first.values())
 
     def peek(self) -> LabEvent | None:
-        """The event that would run next without a scheduler or a gate; nothing changes. None: there is none."""
+        """Return the event that would run next without a scheduler or a gate, without any change; None if nothing
+        would.
+        """
         for event in self.ready:
             if not event.is_cancelled and not event.actor.blocked:
                 return event
@@ -100,10 +101,10 @@ class LabSchedule:
         return first[2] if first is not None else None
 
     def let_time_pass(self, until_us: int) -> None:
-        """Go on to ``until_us``, or to the first event that may run before; nothing runs.
+        """Advance to ``until_us``, or to the first event that may run before; nothing runs.
 
-        What was due meanwhile but is held or paused is set aside in the same order as by a run. Not for worlds with a
-        scheduler or a gate.
+        Due events that are held or paused are set aside in the same order as by a run. Not for worlds with a scheduler
+        or a gate.
         """
         event = self.next_event(until_us)
         if event is not None:
@@ -112,33 +113,35 @@ class LabSchedule:
             self.now_us = max(self.now_us, until_us)
 
     def pending_events(self) -> Iterator[LabEvent]:
-        """What is due but has not run, cancelled ones included: first what waits for a hold or pause to end."""
+        """Yield due events that have not run, including cancelled ones: first those that wait for a hold or pause to
+        end.
+        """
         yield from self._parked
         yield from self.ready
 
     def next_timers(self, count: int) -> list[LabEvent]:
-        """Up to ``count`` events that are not due yet, in the order in which they will be."""
+        """Return up to ``count`` events that are not due yet, in the order in which they will be."""
         timers = ((due_us, number, event) for due_us, number, event in self._timers if not event.is_cancelled)
         return [event for _, _, event in sorted(timers)[:count]]
 
     def running_timers(self) -> Iterator[LabEvent]:
-        """Every event that is not due yet, in no order that means anything."""
+        """Yield every event that is not due yet, in no particular order."""
         return (event for _, _, event in self._timers if not event.is_cancelled)
 
     def timers_due_at(self, due_us: int) -> list[LabEvent]:
-        """Events that will be due at that very time, in the order in which they were added."""
+        """Return the events that will be due at exactly that time, in the order in which they were added."""
         timers = ((number, event) for due, number, event in self._timers if due == due_us and not event.is_cancelled)
         return [event for _, event in sorted(timers)]
 
     def fire_now(self, event: LabEvent) -> None:
-        """Make a timer ready at once, behind all that is ready already, as if its time had come."""
+        """Make a timer ready immediately, after all events that are ready already, as if it were due."""
         self._timers = [timer for timer in self._timers if timer[2] is not event]
         heapq.heapify(self._timers)
         event.due_us = self.now_us
         self.ready.append(event)
 
     def unpark(self) -> None:
-        """Some actor may run again: put its parked events before all that is ready, because they are older."""
+        """Put the parked events of actors that may run again before all ready events, because they are older."""
         parked, self._parked = self._parked, []
         free: list[LabEvent] = []
         for event in parked:
@@ -146,14 +149,14 @@ class LabSchedule:
         self.ready.extendleft(reversed(free))
 
     def drop_node(self, node: LabNode) -> None:
-        """Forget every event of a node that has crashed."""
+        """Remove every event of a node that has crashed."""
         self.ready = deque(event for event in self.ready if event.actor.node is not node)
         self._parked = [event for event in self._parked if event.actor.node is not node]
         self._timers = [timer for timer in self._timers if timer[2].actor.node is not node]
         heapq.heapify(self._timers)
 
     def clear(self) -> None:
-        """Forget every event, and who chose among them."""
+        """Remove every event, and the scheduler."""
         self.gate = self.scheduler = None
         self.ready.clear()
         self._parked.clear()
@@ -162,14 +165,14 @@ class LabSchedule:
     def _chosen_event(self, scheduler: Callable[[Sequence[LabEvent]], LabEvent]) -> LabEvent | None:
         options = self.enabled_events()
         if not options:
-            # Only cancelled and blocked events are left; the caller sorts them out one by one.
+            # Only cancelled and blocked events are left; the caller handles them one by one.
             return self.ready.popleft() if self.ready else None
         event = options[0] if len(options) == 1 else scheduler(options)
         self.ready.remove(event)
         return event
 
     def _advance(self, until_us: int | None) -> bool:
-        """Move the clock to the next timer and make all that are due then ready. False: none, or beyond."""
+        """Advance the clock to the next timer and make all events that are due then ready. False: none, or too late."""
         timers = self._timers
         while timers and timers[0][2].is_cancelled:
             heapq.heappop(timers)

@@ -1,4 +1,4 @@
-"""What is left of a lab node's files when its process ends, and when its power is cut: its disk.
+"""The disk of a lab node: the files that remain when its process ends, and when its power is cut.
 
 Simplified: the existence, size and name of a file are durable at once.
 """
@@ -16,38 +16,38 @@ DEFAULT_CAPACITY_BYTES = 64 * 1024**3
 
 
 class HeldLock(Protocol):
-    """Whoever locked the data folder."""
+    """The owner of the data folder's lock."""
 
     @property
     def is_held(self) -> bool:
-        """False when its process ended without giving the lock back."""
+        """Return False if its process ended without releasing the lock."""
         ...
 
 
 class LabStorage:
-    """The disk of one machine: it outlives the incarnations of its node."""
+    """The disk of one machine, which outlasts the incarnations of its node."""
 
     def __init__(self, capacity_bytes: int = DEFAULT_CAPACITY_BYTES) -> None:
         self.capacity_bytes = capacity_bytes
-        #: What somebody else has stored on the same disk: set it to make the disk full.
+        #: The space that other data takes on the same disk: set it to make the disk full.
         self.occupied_bytes = 0
-        #: How long a flush takes, in virtual microseconds; 2 ms is a usual solid-state disk with a real sync.
+        #: The duration of a flush in virtual microseconds; 2 ms is typical of a solid-state disk with a real sync.
         self.flush_us = 2_000
-        #: When set, every flush fails with this reason.
+        #: If set, every flush fails with this reason.
         self.flush_error: str | None = None
         self.files: dict[str, LabFileContent] = {}
         self.folders: dict[str, None] = {}
-        #: The data folder's lock, as long as somebody took it and did not give it back.
+        #: The data folder's lock, from its acquisition to its release.
         self.lock: HeldLock | None = None
-        #: None: memory without end, and a disk that reads in no time.
+        #: None: unlimited memory, and a disk that reads in no time.
         self.page_cache: LabPageCache | None = None
-        #: How often the power was cut: which run of the machine this is.
+        #: How many times the power was cut, which identifies the boot of the machine.
         self.power_cuts = 0
         self._used_pages = 0
 
     @property
     def used_bytes(self) -> int:
-        """Bytes taken by everything on the disk."""
+        """Return the size of everything on the disk."""
         return self.occupied_bytes + self._used_pages * PAGE_BYTES
 
     def reserve(self, pages: int, path: str) -> None:
@@ -59,10 +59,10 @@ class LabStorage:
         self._used_pages += pages
 
     def add(self, path: str, content: LabFileContent) -> None:
-        """Make ``path`` this file, replacing what was there, and make its folders.
+        """Store a file at ``path``, replacing an existing one, and create its folders.
 
-        Raises :class:`DiskFull`, and :class:`DiskFault` where a file stands in the place of a folder or the
-        other way round. The new content needs its room before the old one gives back its own.
+        Raises :class:`DiskFull`, and :class:`DiskFault` if there is a file in place of a folder or vice versa. The new
+        content needs its space before the old one is freed.
         """
         self._make_place(path)
         self.reserve(content.page_count(), path)
@@ -70,13 +70,13 @@ class LabStorage:
         self.files[path] = content
 
     def truncate(self, path: str, size_bytes: int) -> None:
-        """Cut the file and free what that frees."""
+        """Cut the file and free its pages after the cut."""
         self._used_pages -= self.files[path].truncate(size_bytes)
         if self.page_cache is not None:
             self.page_cache.forget(path, -(-size_bytes // PAGE_BYTES))
 
     def discard(self, path: str) -> None:
-        """Take the file away and free its pages. Nothing happens when it is not there."""
+        """Remove the file and free its pages. Nothing happens if it does not exist."""
         content = self.files.pop(path, None)
         if content is not None:
             content.is_removed = True
@@ -85,7 +85,7 @@ class LabStorage:
                 self.page_cache.forget(path)
 
     def rename(self, old_path: str, new_path: str) -> None:
-        """Give a file another name, replacing what had it. Raises :class:`DiskFault` as ``add``."""
+        """Rename a file, replacing one with the new name. Raises :class:`DiskFault` as ``add``."""
         self._make_place(new_path)
         if old_path != new_path:
             self.discard(new_path)
@@ -104,7 +104,7 @@ class LabStorage:
         self.folders.update(dict.fromkeys(folders))
 
     def cut_power(self, torn: random.Random | None) -> None:
-        """Lose what was in memory, see :meth:`LabFileContent.cut_power`."""
+        """Lose the memory, as :meth:`LabFileContent.cut_power` does."""
         self.power_cuts += 1
         if self.page_cache is not None:
             self.page_cache.forget_all()

@@ -1,1 +1,1 @@
-"""The port on a real machine: sockets, files, clock, threads."""
+"""The live implementation of the port: sockets, files, clock, threads."""

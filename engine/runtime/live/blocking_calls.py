@@ -1,4 +1,4 @@
-"""Calls that block, in threads beside the loop: of databases' drivers, and of file systems."""
+"""Blocking calls in threads next to the loop: of database drivers, and of file systems."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ _T = TypeVar("_T")
 
 
 class BlockingCalls:
-    """``threads`` of them may run at once; more wait. Threads are made when they are needed."""
+    """A pool for blocking calls. At most ``threads`` of them run in parallel; more wait. Threads are created when
+    needed.
+    """
 
     def __init__(self, name: str, threads: int) -> None:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix=name)
 
     async def run(self, work: Callable[[], _T], timeout_ms: int | None = None) -> _T:
-        """What ``work`` returns or raises. A caller that is cancelled still waits for its end, however often it is:
-        what went on alone would be in the way of what comes next.
+        """Return or raise the outcome of ``work``.
 
-        Raises ``TimeoutError`` after ``timeout_ms``: then ``work`` does go on alone, unless it still waits for a
-        thread. ``RuntimeError`` after ``close``.
+        A cancelled caller still waits for the end of ``work``, however often it is cancelled: work that continued alone
+        would conflict with later work. Raises ``TimeoutError`` after ``timeout_ms``: then ``work`` does continue alone,
+        unless it still waits for a thread. Raises ``RuntimeError`` after ``close``.
         """
         call = self._threads.submit(work)
         running = asyncio.wrap_future(call)
@@ -33,14 +35,14 @@ class BlockingCalls:
                 cancelled = error
                 continue
             if not done:
-                call.cancel()  # at once, while the loop would do it in its next turn
+                call.cancel()  # immediately, while the loop would do it in its next turn
                 running.cancel()
                 raise cancelled or TimeoutError(f"no answer for {timeout_ms} ms")
         if cancelled is not None:
-            running.exception()  # else asyncio complains that nobody has asked
+            running.exception()  # otherwise asyncio complains that the exception was never retrieved
             raise cancelled
         return running.result()
 
     def close(self) -> None:
-        """No more calls; threads end once theirs have ended."""
+        """Accept no more calls; threads end once their calls have ended."""
         self._threads.shutdown(wait=False)

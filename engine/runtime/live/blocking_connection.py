@@ -1,8 +1,8 @@
 """A connection for processes that have no event loop: the tasks of a Spark executor, scripts.
 
-It carries the same frames as the port's ``Connection`` and is not behind the port: what uses it never runs in a lab.
-A method waits in the kernel, no longer than its timeout. After any error the connection is closed, because nobody can
-know where the next frame would begin.
+It carries the same frames as the port's ``Connection`` but is not part of the port: its users never run in a lab. A
+method waits in the kernel, no longer than its timeout. After any error the connection is closed, because the start of
+the next frame is unknown.
 """
 
 from __future__ import annotations
@@ -16,22 +16,24 @@ from engine.runtime.frame_splitter import FRAME_MIN_LENGTH_BYTES, LENGTH_PREFIX
 from engine.runtime.live.live_tls import ClientTls
 from engine.runtime.port import FRAME_MAX_LENGTH_BYTES, ConnectFailed, RuntimeFault
 
-#: Small frames are read from the kernel many at a time; a larger one is read straight to its place, but for its ends.
+#: The size of reads from the kernel, which return many small frames; a larger frame is read directly to its buffer.
 _READ_AHEAD_BYTES = 64 * 1024
-#: What the kernel may hold for this end: replies to requests that were sent ahead.
+#: The size of the kernel's receive buffer: replies to requests that were sent ahead.
 _RECEIVE_BUFFER_BYTES = 4 * 1024 * 1024
 
 
 class ConnectionLost(RuntimeFault):
-    """The other end closed the connection, sent garbage, or did not answer in time; the text says which."""
+    """The other end closed the connection, sent invalid data, or did not answer in time; the text says which."""
 
 
 class BlockingConnection:
     """One end of a TCP connection, encrypted or not. Not thread-safe."""
 
     def __init__(self, address: str, *, connect_timeout_ms: int, tls: ClientTls | None = None) -> None:
-        """Connect to ``"host:port"``. Raises :class:`~engine.runtime.port.ConnectFailed`, and
-        :class:`~engine.runtime.live.live_tls.TlsUnusable` for certificates that cannot be used.
+        """Connect to ``"host:port"``.
+
+        Raises :class:`~engine.runtime.port.ConnectFailed`, and :class:`~engine.runtime.live.live_tls.TlsUnusable` for
+        unusable certificates.
         """
         self.address = address
         host, port = split_address(address)
@@ -41,7 +43,7 @@ class BlockingConnection:
         except (OSError, ValueError) as failure:  # UnicodeError, a ValueError: a name that no host can have
             raise ConnectFailed(f"cannot connect to {address}: {_reason(failure)}") from failure
         try:
-            # A request is one small write: Nagle's algorithm would hold it back for the next one.
+            # A request is one small write: Nagle's algorithm would delay it until the next one.
             plain.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             plain.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER_BYTES)
             self._socket = plain if context is None else context.wrap_socket(plain, server_hostname=host)
@@ -61,7 +63,7 @@ class BlockingConnection:
         self.close()
 
     def send_frame(self, frame: bytes, timeout_ms: int) -> None:
-        """Send a frame, its length prefix included; several joined ones are as good. Raises :class:`ConnectionLost`."""
+        """Send a frame including its length prefix, or several joined frames. Raises :class:`ConnectionLost`."""
         try:
             self._socket.settimeout(timeout_ms / 1_000)
             self._socket.sendall(frame)
@@ -70,9 +72,9 @@ class BlockingConnection:
             raise ConnectionLost(f"{self.address}: {_reason(failure)}") from failure
 
     def receive_frame(self, timeout_ms: int) -> bytes:
-        """The next frame without its length prefix. Raises :class:`ConnectionLost`.
+        """Receive the next frame without its length prefix. Raises :class:`ConnectionLost`.
 
-        The timeout is for silence: a large frame may take longer as long as bytes keep coming.
+        The timeout applies to silence: a large frame may take longer while bytes keep arriving.
         """
         try:
             self._socket.settimeout(timeout_ms / 1_000)
@@ -98,7 +100,7 @@ class BlockingConnection:
         return frame
 
     def close(self) -> None:
-        """End the connection; twice is as good as once."""
+        """Close the connection; a second call does nothing."""
         if self.is_open:
             self.is_open = False
             self._stream.close()
@@ -106,7 +108,7 @@ class BlockingConnection:
 
 
 def split_address(address: str) -> tuple[str, int]:
-    """Host and port of ``"host:port"``; an IPv6 address stands in brackets. Raises ``ConnectFailed``."""
+    """Split ``"host:port"``; an IPv6 address is in brackets. Raises ``ConnectFailed``."""
     host, separator, port = address.rpartition(":")
     if not separator or not host or not (port.isascii() and port.isdigit()) or not 0 < int(port) <= 65_535:
         raise ConnectFailed(f"{address!r} is no address; write host:port, such as 127.0.0.1:9876")

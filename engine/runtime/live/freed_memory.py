@@ -1,10 +1,10 @@
-"""What the C library does with memory that is not used any more.
+"""Settings of how the C library returns freed memory to the kernel.
 
-A frame of a bulk read is a block of some hundred KiB that lives for a moment. Left to itself glibc gives such blocks
-back to the kernel at once and gets them anew, page by page, for the next frame: half of what such a read cost. Programs
-that serve (``glassmq serve``) have it keep some: up to 32 MiB at the heap's end, and whatever is freed below a block
-that is still in use. When much that many slow readers had unsent has left, :func:`give_back_freed_memory` brings that
-back too.
+A frame of a bulk read is a block of some hundred KiB that lives for a moment. By default glibc returns such blocks to
+the kernel immediately and requests them again, page by page, for the next frame: half of the cost of such a read.
+Servers (``glassmq serve``) have it keep some memory: up to 32 MiB at the heap's end, and everything freed below a block
+that is still in use. After much unsent data of slow readers has been sent, :func:`give_back_freed_memory` also returns
+that.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ import ctypes
 
 #: ``mallopt``'s numbers for its settings, from ``malloc.h``.
 _M_TRIM_THRESHOLD, _M_MMAP_THRESHOLD = -1, -3
-#: So much unused memory at the heap's end stays with the process.
+#: This much unused memory at the heap's end stays with the process.
 _KEPT_MAX_BYTES = 32 * 1024 * 1024
-#: Larger blocks than this still come from the kernel and go back to it.
+#: Larger blocks than this are still requested from the kernel and returned to it.
 _KEPT_BLOCK_MAX_BYTES = 8 * 1024 * 1024
 
 
 def keep_freed_memory() -> bool:
-    """Tell the C library to do so; False where it is not glibc, or takes no such settings."""
+    """Configure the C library accordingly; return False if it is not glibc, or refuses the settings."""
     try:
         mallopt = ctypes.CDLL(None).mallopt
     except (AttributeError, OSError, TypeError):  # another C library; TypeError: Windows
@@ -30,7 +30,7 @@ def keep_freed_memory() -> bool:
 
 
 def give_back_freed_memory() -> None:
-    """Let the kernel have every page that nothing lies in; about 0.1 ms per MiB. Does nothing where it is not glibc."""
+    """Return every unused page to the kernel; about 0.1 ms per MiB. Does nothing if the C library is not glibc."""
     try:
         ctypes.CDLL(None).malloc_trim(0)
     except (AttributeError, OSError, TypeError):  # as above

@@ -13,8 +13,8 @@ class LiveAppendFile(LiveFlushedFile):
     """The port's ``AppendFile``."""
 
     def __init__(self, path: str, full_path: Path, flusher: Executor, condition: DiskCondition) -> None:
-        """Raises :class:`DiskFault` naming the file."""
-        # Of a new file, the name must survive a power cut too.
+        """Open the file. Raises :class:`DiskFault` naming it."""
+        # For a new file, its name must also survive a power cut.
         is_new = not full_path.exists()
         super().__init__(path, full_path, flusher, condition)
         self._is_name_durable = not is_new
@@ -27,7 +27,7 @@ class LiveAppendFile(LiveFlushedFile):
         return self._size_bytes
 
     def append(self, data: bytes | bytearray | memoryview) -> int:
-        """See the port. What a full disk took of ``data`` is cut off again."""
+        """Append data. If the disk is full, the part of ``data`` that was written is cut off again."""
         start = self._size_bytes
         rest = memoryview(data)
         try:

@@ -1,9 +1,9 @@
-"""One end of a TCP connection. The hot path of the whole broker: every request and every reply goes through here.
+"""One end of a TCP connection. This is the hot path of the broker: every request and every reply passes through it.
 
-How a read is handled: the bytes are cut into frames, each frame is handed to the handler, and whatever the handler
-sends meanwhile is collected and written in one piece at the end. No task is created, and nothing is awaited. Frames
-beyond one turn's share wait for the next turn (``frame_turns``), those of a peer that does not read until it has read
-(``unsent_budget``); meanwhile nothing more is read from it.
+A read is handled as follows: the bytes are split into frames, each frame is passed to the handler, and everything that
+the handler sends meanwhile is collected and written together at the end. No task is created, and nothing is awaited.
+Frames beyond one turn's share wait for the next turn (``frame_turns``), and those of a peer that does not read wait
+until it has read (``unsent_budget``); meanwhile nothing more is read from it.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ from engine.runtime.port import FRAME_MAX_LENGTH_BYTES, FrameHandler
 _Argument = TypeVar("_Argument")
 _log = logging.getLogger("glassmq.network")
 
-#: While frames are handled, replies are collected up to so many bytes before a piece of them is written: only then
-#: it shows whether the peer reads. Larger pieces would save no time.
+#: While frames are handled, up to this many bytes of replies are collected before they are written: only then it shows
+#: whether the peer reads. Larger pieces would save no time.
 _COLLECTED_LIMIT_BYTES: Final = 64 * 1024
 _read_length = LENGTH_PREFIX.unpack_from
 
 
 def format_address(socket_address: object) -> str:
-    """``"ip:port"``; an IPv6 address is put in brackets, an IPv4 address in IPv6 clothes is undressed."""
+    """Return ``"ip:port"``; an IPv6 address is in brackets, an IPv4-mapped IPv6 address becomes IPv4."""
     if not isinstance(socket_address, tuple) or len(socket_address) < 2:
         return "unknown:0"
     ip, port = str(socket_address[0]).removeprefix("::ffff:"), socket_address[1]
@@ -40,17 +40,17 @@ def format_address(socket_address: object) -> str:
 
 
 class LiveConnection(asyncio.Protocol):
-    """The port's ``Connection`` and asyncio's protocol in one object: a call less for each frame."""
+    """The port's ``Connection`` and asyncio's protocol in one object, which saves a call per frame."""
 
     def __init__(self, handler: FrameHandler, connections: OpenConnections) -> None:
-        """``connections`` are those it shares its bounds with; they may refuse it."""
+        """Create a connection. ``connections`` are those that share its bounds; they may refuse it."""
         self.remote_address = "unknown:0"
         self.local_address = "unknown:0"
-        #: Set whenever something was read or written; the sweep that looks for idle connections resets it.
+        #: Set whenever something was read or written; the sweep for idle connections resets it.
         self.was_active = True
-        #: How many sweeps in a row found it inactive.
+        #: How many consecutive sweeps found it inactive.
         self.idle_sweeps = 0
-        #: True when there were too many connections already; the handler never hears of it.
+        #: True if there were too many connections already; its handler is never called.
         self.is_refused = False
         self._handler = handler
         self._connections = connections
@@ -58,7 +58,7 @@ class LiveConnection(asyncio.Protocol):
         self._splitter = splitter_of(handler)
         #: Frames that wait for their turn, or for the peer to read.
         self._frames: deque[bytes] = deque()
-        #: Bytes of these and of an unfinished frame.
+        #: The size of these and of an unfinished frame in bytes.
         self._unhandled_bytes = 0
         #: True while it waits for a turn.
         self._has_turn = False
@@ -104,7 +104,7 @@ class LiveConnection(asyncio.Protocol):
         self.close_because("closed by this end")
 
     def close_because(self, reason: str) -> None:
-        """As ``close``, with the reason that the handler will be told."""
+        """Close as ``close`` does, with the reason that the handler receives."""
         if self._collected:
             self._write_collected()
         if self._is_closing:
@@ -115,7 +115,7 @@ class LiveConnection(asyncio.Protocol):
             self._transport.close()
 
     def abort(self, reason: str) -> None:
-        """Close at once; what is unsent is lost."""
+        """Close immediately; unsent data is lost."""
         if not self._is_closing:
             self._close_reason = reason
         self._is_closing = True
@@ -127,13 +127,13 @@ class LiveConnection(asyncio.Protocol):
     # ------------------------------------------------------------------------------ asyncio's Protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Called by asyncio when the connection is open."""
+        """Handle asyncio's notification that the connection is open."""
         self._transport = stream = cast(asyncio.Transport, transport)
         self.remote_address = format_address(transport.get_extra_info("peername"))
         self.local_address = format_address(transport.get_extra_info("sockname"))
         opened_socket = transport.get_extra_info("socket")
         if opened_socket is not None:
-            # A reply is one small write: Nagle's algorithm would hold it back for the next one.
+            # A reply is one small write: Nagle's algorithm would delay it until the next one.
             opened_socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         stream.set_write_buffer_limits(high=UNSENT_UNCOUNTED_BYTES)
         refusal = self._connections.opened(self)
@@ -145,7 +145,7 @@ class LiveConnection(asyncio.Protocol):
         self._call(self._handler.connection_made, self)
 
     def data_received(self, data: bytes) -> None:
-        """Called by asyncio with whatever has arrived: a part of a frame, one frame, many."""
+        """Handle received bytes: a part of a frame, one frame, or many."""
         if self._is_closing:
             return
         self.was_active = True
@@ -177,7 +177,7 @@ class LiveConnection(asyncio.Protocol):
             self._read_or_wait()
 
     def take_turn(self) -> None:
-        """Handle one share of the frames that are there."""
+        """Handle one share of the waiting frames."""
         frames, handled_bytes, end_s = self._frames, 0, monotonic() + TURN_MS / 1_000
         self._has_turn = False
         self._is_handling = True
@@ -205,15 +205,15 @@ class LiveConnection(asyncio.Protocol):
             self._end()
 
     def eof_received(self) -> bool:
-        """The peer will send nothing more: close (a RocketMQ client never half-closes)."""
+        """Close, because the peer sends nothing more (a RocketMQ client never half-closes)."""
         return False
 
     def pause_writing(self) -> None:
-        """Called by asyncio, within a write, when enough is unsent to be counted."""
+        """Handle asyncio's notification, within a write, that enough is unsent to be counted."""
         self._is_counted = True
 
     def resume_writing(self) -> None:
-        """Called by asyncio when the peer has read nearly all."""
+        """Handle asyncio's notification that the peer has read nearly all."""
         self._is_counted = False
         self._connections.budget.forget(self)
         self.was_active = True
@@ -221,10 +221,10 @@ class LiveConnection(asyncio.Protocol):
             self._read_or_wait()
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Called by asyncio once, last."""
+        """Handle the end of the connection; asyncio calls this once, last."""
         if not self._is_closing and error is not None:
             self._close_reason = f"connection lost: {error}"
-        # A peer may send one-way requests and leave without reading earlier replies: its requests count all the same.
+        # A peer may send oneway requests and disconnect without reading earlier replies: its requests still count.
         self._is_lost = bool(self._frames) and not self._is_closing
         self._is_closing, self._transport = True, None
         self._collected.clear()
@@ -237,7 +237,7 @@ class LiveConnection(asyncio.Protocol):
     # ------------------------------------------------------------------------------ inside
 
     def _end(self) -> None:
-        """Nothing more comes of this connection: the others and the handler are told."""
+        """End this connection for the other connections and the handler."""
         self._frames.clear()
         self._count_unhandled(0)
         self._connections.lost(self)
@@ -271,7 +271,7 @@ class LiveConnection(asyncio.Protocol):
         return self._connections.waits_for_readers and not self.has_room
 
     def _read_or_wait(self) -> None:
-        """After a turn: wait for the next one, or for the peer to read; or read on."""
+        """Continue after a turn: wait for the next one, or for the peer to read; or read on."""
         if self._is_closing or self._transport is None:
             return
         waits_for_reader = self._is_counted and self._waits_for_reader()
@@ -305,7 +305,7 @@ class LiveConnection(asyncio.Protocol):
             self._report(failure)
 
     def _report(self, failure: Exception) -> None:
-        """An exception that leaves a handler is a bug: it is logged and ends this connection, not the node."""
+        """Log an exception that a handler did not catch, which is a bug, and end this connection, not the node."""
         _log.error("the handler of %s failed", self.remote_address, exc_info=failure)
         self._frames.clear()
         self.close_because(f"the handler failed: {failure!r}")

@@ -1,4 +1,4 @@
-"""Files behind the port's ``Disk``, below one data folder."""
+"""The live implementation of the port's ``Disk``: files below one data folder."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.runtime.port import DiskFault, FolderLocked, checked_path
 
 _T = TypeVar("_T")
 
-#: Flushes of different files may overlap; the disk orders them anyway.
+#: Flushes of different files may overlap; the disk orders them.
 _FLUSH_THREADS = 4
 _BOOT_ID_PATH = Path("/proc/sys/kernel/random/boot_id")
 
@@ -32,25 +32,25 @@ class LiveFolderLock:
         self._descriptor: int | None = descriptor
 
     def release(self) -> None:
-        """See the port. The file stays: removing it would let two others lock two different files."""
+        """Release the lock. The file stays: removing it would let two others lock two different files."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
 
 
 class LiveDisk:
-    """See the module and the port. Without a folder every operation raises :class:`DiskFault`.
+    """The disk of one live node. Without a folder every operation raises :class:`DiskFault`.
 
-    :ivar condition: the faults that were injected into it.
+    :ivar condition: its injected faults.
     """
 
     def __init__(self, node_name: str, folder: Path | None) -> None:
-        """Makes the folder. Raises :class:`DiskFault` naming it when it cannot be written."""
+        """Create the folder. Raises :class:`DiskFault` naming it if it cannot be written."""
         self._node_name = node_name
         self.condition = DiskCondition()
         self._folder = folder.absolute() if folder is not None else None
         self._flusher = ThreadPoolExecutor(_FLUSH_THREADS, thread_name_prefix=f"{node_name}-flush")
-        # Of its own: nobody's message shall wait for a table to be written.
+        # A separate thread: no message's flush must wait for the write of a table.
         self._writer = BlockingCalls(f"{node_name}-write", 1)
         if self._folder is not None:
             _make_folder(self._folder)
@@ -59,7 +59,7 @@ class LiveDisk:
 
     @property
     def boot_id(self) -> str:
-        """See the port: Linux tells it."""
+        """Return the id of the machine's boot, which Linux provides."""
         try:
             return _BOOT_ID_PATH.read_text("ascii").strip()
         except OSError:
@@ -78,7 +78,7 @@ class LiveDisk:
         return self._status(path).st_size
 
     def list_folder(self, path: str) -> list[str]:
-        """See the port; the empty path is the data folder itself."""
+        """List a folder; the empty path is the data folder itself."""
         folder = self._full(path) if path else self._root()
         with disk_faults(f"list {folder}"):
             try:
@@ -115,7 +115,7 @@ class LiveDisk:
             full_path.parent.mkdir(parents=True, exist_ok=True)
             self.condition.check_room()
             with open(temporary, "wb") as file:
-                if full_path.exists():  # who may read it stays as it was: it may hold secrets
+                if full_path.exists():  # the file's permissions stay as they were: it may contain secrets
                     os.fchmod(file.fileno(), stat.S_IMODE(full_path.stat().st_mode))
                 file.write(data)
                 file.flush()
@@ -130,7 +130,7 @@ class LiveDisk:
         return self._status(path).st_mtime_ns // 1_000_000
 
     def used_ratio(self) -> float:
-        """See the port. As ``df`` counts: what is kept for the system's administrator is not free."""
+        """Return the used share as ``df`` does: space reserved for the administrator does not count as free."""
         if self.condition.is_full:
             return 1.0
         status = os.statvfs(self._root())
@@ -144,7 +144,9 @@ class LiveDisk:
         return status.f_blocks * status.f_frsize, usable_blocks * status.f_frsize
 
     def lock_folder(self) -> LiveFolderLock:
-        """See the port. The file holds the owner's process id; the kernel frees the lock when the owner dies."""
+        """Lock the folder. The file contains the owner's process id; the kernel releases the lock when the
+        owner dies.
+        """
         path = self._root() / "lock"
         with disk_faults(f"open {path}"):
             descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
@@ -159,7 +161,7 @@ class LiveDisk:
         return LiveFolderLock(descriptor)
 
     def close(self) -> None:
-        """End the threads once what they flush and write is on the disk."""
+        """End the threads once their flushes and writes are on disk."""
         self._flusher.shutdown(wait=False)
         self._writer.close()
 

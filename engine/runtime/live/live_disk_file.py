@@ -1,10 +1,10 @@
 """A file of fixed size, mapped into memory (RocketMQ: ``MappedFile``).
 
-A write to a mapped file has no return code: where the disk is full, the kernel kills the process with SIGBUS. Room is
-therefore reserved on the disk before the first write into it; that does report a full disk. As much is reserved ahead
-as the file has behind it, a mebibyte at most: a file with one entry costs a page, a log one call per mebibyte. What was
-not reserved stays a hole, so that a large file costs what is in it. Reads of what was not reserved go through the
-file's descriptor: through the mapping, a bad sector would kill too.
+A write to a mapped file has no return code: if the disk is full, the kernel kills the process with SIGBUS. Space is
+therefore reserved on the disk before the first write into it, which does report a full disk. As much is reserved ahead
+as the file already uses, a mebibyte at most: a file with one entry takes a page, a log one call per mebibyte.
+Unreserved parts stay a hole, so that a large file only takes the space of its content. Reads of unreserved parts use
+the file's descriptor: through the mapping, a bad sector would kill the process, too.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from pathlib import Path
 from engine.runtime.live.live_flushed_file import DiskCondition, LiveFlushedFile, disk_faults
 from engine.runtime.port import DiskFault
 
-#: Room is reserved in pages ...
+#: Space is reserved in pages ...
 _PAGE_SHIFT = 12
-#: ... and at most so many of them ahead of a write.
+#: ... and at most this many of them ahead of a write.
 _AHEAD_MAX_PAGES = 256
 
 
@@ -30,7 +30,7 @@ class LiveDiskFile(LiveFlushedFile):
     def __init__(
         self, path: str, full_path: Path, size_bytes: int, flusher: Executor, condition: DiskCondition
     ) -> None:
-        """Raises :class:`DiskFault` naming the file."""
+        """Open the file. Raises :class:`DiskFault` naming it."""
         assert size_bytes > 0, f"{path} cannot be mapped with {size_bytes} bytes"
         super().__init__(path, full_path, flusher, condition)
         self._size_bytes = size_bytes
@@ -75,7 +75,7 @@ class LiveDiskFile(LiveFlushedFile):
         return memoryview(self._read_through_descriptor(position, length))
 
     def _is_mapped(self, position: int, length: int) -> bool:
-        """Whether these bytes may be read through the mapping."""
+        """Return whether these bytes may be read through the mapping."""
         end = position + length
         assert 0 <= position <= end <= self._size_bytes, (
             f"bytes {position}..{end} are outside of {self._path} ({self._size_bytes} bytes)"
@@ -86,8 +86,11 @@ class LiveDiskFile(LiveFlushedFile):
         return self._reserved.find(0, first, last + 1) < 0
 
     def _read_through_descriptor(self, position: int, length: int) -> bytes:
-        """Read what this process has not written. Through the mapping, a sector that cannot be read, or a hole in a
-        full tmpfs, would kill the process with SIGBUS; here it is a :class:`DiskFault`."""
+        """Read bytes that this process has not written.
+
+        Through the mapping, an unreadable sector, or a hole in a full tmpfs, would kill the process with SIGBUS; here
+        it is a :class:`DiskFault`.
+        """
         with disk_faults(f"read {self._full_path}"):
             data = os.pread(self._descriptor, length, position)
         if len(data) < length:
@@ -95,7 +98,7 @@ class LiveDiskFile(LiveFlushedFile):
         return data
 
     def written_end(self) -> int:
-        """See the port. A file system that knows no holes calls the whole file written."""
+        """Return the start of the hole. On a file system without holes the whole file counts as written."""
         end = 0
         try:
             while True:
@@ -104,7 +107,7 @@ class LiveDiskFile(LiveFlushedFile):
             return min(end, self._size_bytes) if failure.errno == errno.ENXIO else self._size_bytes
 
     async def flush(self, start: int, end: int) -> None:
-        """See the port. The whole file is flushed: ``fdatasync`` knows no ranges."""
+        """Flush the whole file: ``fdatasync`` does not support ranges."""
         await self._flush()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What all open files of a live node share: a descriptor, flushes that callers share, faults that were injected.
+"""The common base of a live node's open files: a descriptor, shared flushes, injected faults.
 
 ``fdatasync`` also writes what was changed through a mapping. It runs in a thread and without the interpreter's lock;
 ``mmap.flush`` would hold that lock and stop the whole node while the disk works.
@@ -19,18 +19,18 @@ from pathlib import Path
 from engine.runtime.future_waits import shield
 from engine.runtime.port import DiskFault, DiskFull
 
-#: What the system says where there is no room for more; the last one, for a file of that size.
+#: The system's error codes for a lack of space; the last one, for a file of that size.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-#: A flush that is slow on purpose notices so soon that it need not be any more.
+#: How soon a flush that is slow on purpose notices that it need not be any more.
 _SLOW_SLICE_S = 0.05
 
 
 @dataclass(slots=True)
 class DiskCondition:
-    """What is wrong with a live node's disk because somebody injected it.
+    """The injected faults of a live node's disk.
 
-    :ivar is_full: there is no room for more than what is reserved, at most a mebibyte ahead in each open file.
-    :ivar flush_ms: how much longer each flush takes that others do not stand still for.
+    :ivar is_full: there is no space beyond the reserved one, which is at most a mebibyte ahead in each open file.
+    :ivar flush_ms: how much longer each flush takes that does not block the node.
     :ivar flushes_fail: as if the device reported an error: what a flush should have made durable may be lost.
     """
 
@@ -39,22 +39,22 @@ class DiskCondition:
     flushes_fail: bool = False
 
     def mend(self) -> None:
-        """Nothing is wrong with it any more."""
+        """Remove all faults."""
         self.is_full, self.flush_ms, self.flushes_fail = False, 0, False
 
     def check_room(self) -> None:
-        """Raises ``OSError`` as a full disk does."""
+        """Raise ``OSError`` as a full disk does."""
         if self.is_full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def take_time(self) -> None:
-        """Be slow, until that is mended. In a thread of its own: see :meth:`LiveDiskFile.flush_now`."""
+        """Wait, until the fault is removed. Runs in its own thread (:meth:`LiveDiskFile.flush_now`)."""
         began_s = time.monotonic()
         while (left_s := began_s + self.flush_ms / 1_000 - time.monotonic()) > 0:
             time.sleep(min(left_s, _SLOW_SLICE_S))
 
     def check_flush(self) -> None:
-        """Raises ``OSError`` as a broken disk does."""
+        """Raise ``OSError`` as a broken disk does."""
         if self.flushes_fail:
             raise OSError(errno.EIO, os.strerror(errno.EIO))
 
@@ -63,13 +63,13 @@ class LiveFlushedFile:
     """An open file whose writes are counted, so that a flush knows whether there is anything to do."""
 
     def __init__(self, path: str, full_path: Path, flusher: Executor, condition: DiskCondition) -> None:
-        """Raises :class:`DiskFault` naming the file."""
+        """Open the file. Raises :class:`DiskFault` naming it."""
         self._path = path
         self._full_path = full_path
         self._flusher = flusher
         self._condition = condition
-        #: How many writes there were, and how many of them are durable. It starts at 1: what an earlier process (or an
-        #: earlier opening) wrote may still be in memory only, so the first flush is always a real one.
+        #: How many writes there were, and how many of them are durable. It starts at 1: data of an earlier process (or
+        #: an earlier opening) may still be in memory only, so the first flush is always a real one.
         self._write_count = 1
         self._durable_count = 0
         self._is_name_durable = True
@@ -83,13 +83,13 @@ class LiveFlushedFile:
         return self._path
 
     async def _flush(self) -> None:
-        """Callers that come while a flush runs share the next one; a clean file costs nothing."""
+        """Flush; callers that arrive while a flush runs share the next one, and a clean file costs nothing."""
         wanted = self._write_count
         while self._durable_count < wanted:
             self._raise_failure()
             if self._running_flush is None:
                 self._running_flush = asyncio.ensure_future(self._flush_in_thread())
-            # Shielded: a caller that gives up must not take the flush from the others.
+            # Shielded: the cancellation of one caller must not cancel the flush for the others.
             await shield(self._running_flush)
 
     async def _flush_in_thread(self) -> None:
@@ -98,14 +98,16 @@ class LiveFlushedFile:
             await asyncio.get_running_loop().run_in_executor(self._flusher, self._sync_slowly)
             self._durable_count = covered
         except OSError as failure:
-            # The kernel may have dropped what it could not write, so trying again would succeed and lie.
+            # The kernel may have dropped pages that it could not write, so a second attempt would wrongly succeed.
             self._failure = f"cannot flush {self._full_path}: {failure.strerror}; its last writes may be lost"
         finally:
             self._running_flush = None
         self._raise_failure()
 
     def flush_now(self) -> None:
-        """See the port. Not slow on purpose: the node's loop, which could mend the disk, stands still meanwhile."""
+        """Flush, blocking. Not slow on purpose, because the node's loop, which could remove the fault, is blocked
+        meanwhile.
+        """
         self._raise_failure()
         if self._durable_count < self._write_count:
             with disk_faults(f"flush {self._full_path}"):
@@ -113,14 +115,14 @@ class LiveFlushedFile:
             self._durable_count = self._write_count
 
     def _close_descriptor(self) -> None:
-        """Now, or when the flush that runs does not need it any more."""
+        """Close the descriptor now, or when the running flush does not need it any more."""
         if self._running_flush is None:
             os.close(self._descriptor)
         else:
             self._running_flush.add_done_callback(lambda _: os.close(self._descriptor))
 
     def _sync_slowly(self) -> None:
-        """In a thread."""
+        """Sync with the injected delay, in a thread."""
         self._condition.take_time()
         self._sync()
 
@@ -129,7 +131,7 @@ class LiveFlushedFile:
         self._condition.check_flush()
         os.fdatasync(self._descriptor)
         if not self._is_name_durable:
-            # The folder may be as new as the file, and then its own name must be kept as well.
+            # The folder may be as new as the file, and then its own name must be durable, too.
             sync_folder(self._full_path.parent)
             sync_folder(self._full_path.parent.parent)
             self._is_name_durable = True
@@ -141,7 +143,7 @@ class LiveFlushedFile:
 
 @contextmanager
 def disk_faults(deed: str) -> Iterator[None]:
-    """What the system reports while ``deed`` is done, as the port has it."""
+    """Convert the system's errors during ``deed`` to the port's."""
     try:
         yield
     except OSError as failure:

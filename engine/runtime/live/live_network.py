@@ -1,4 +1,4 @@
-"""TCP behind the port's ``Network``."""
+"""The live implementation of the port's ``Network``: TCP."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from engine.runtime.started_parts import end_all
 
 _log = logging.getLogger("glassmq.network")
 
-#: File descriptors left for files and everything else.
+#: File descriptors reserved for files and everything else.
 _RESERVED_DESCRIPTORS = 128
-#: Connections that the kernel holds for a listener that has not taken them yet.
+#: The backlog: connections that the kernel keeps for a listener that has not accepted them yet.
 _BACKLOG = 1_024
 
 
 class LiveListener:
-    """A listening address, perhaps with further ports, and the connections that were accepted there.
+    """A listening address, perhaps with additional ports, and the connections accepted there.
 
-    :param connections: all of them.
-    :param open_source: listens at a port; returns where connections come from, and the address.
-    :ivar address: of the first port.
+    :param connections: all accepted connections.
+    :param open_source: listens at a port; returns the source of connections, and the address.
+    :ivar address: the address of the first port.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class LiveListener:
 
     @property
     def connection_count(self) -> int:
-        """How many connections there are at all ports, those included that are on their way."""
+        """Return the number of connections at all ports, including those being accepted."""
         under_way = sum(source.under_way for source in self._sources if isinstance(source, TlsAcceptor))
         return len(self._connections) + under_way
 
@@ -73,10 +73,10 @@ class LiveListener:
 
 
 class LiveNetwork:
-    """See the module and the port.
+    """The network of one live node.
 
-    ``server_tls`` encrypts what is accepted, ``client_tls`` what is connected to. Raises
-    :class:`~engine.runtime.live.live_tls.TlsUnusable` for certificates and keys that cannot be used.
+    ``server_tls`` encrypts accepted connections, ``client_tls`` outgoing ones. Raises
+    :class:`~engine.runtime.live.live_tls.TlsUnusable` for unusable certificates and keys.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class LiveNetwork:
         handler_factory: Callable[[], FrameHandler],
         unsent_limit_bytes: int = UNSENT_ALL_LIMIT_BYTES,
     ) -> LiveListener:
-        """See the port. Raises :class:`RuntimeFault` for addresses that this machine does not have."""
+        """Listen as the port requires. Raises :class:`RuntimeFault` for addresses that this machine does not have."""
         connections = OpenConnections(
             self._limit, self._idle_timeout_ms, unsent_limit_bytes=unsent_limit_bytes, waits_for_readers=True
         )
@@ -115,7 +115,8 @@ class LiveNetwork:
                         make_connection, host, port, reuse_address=True, backlog=_BACKLOG, start_serving=False
                     )
                     try:
-                        # asyncio waits once more when it listens already: whoever is cancelled there would not get it.
+                        # asyncio waits once more when it already listens: a caller cancelled there would not get the
+                        # listener.
                         await server.start_serving()
                     except BaseException:
                         server.close()
@@ -180,7 +181,7 @@ class LiveNetwork:
 
 
 def _descriptor_limit() -> int:
-    """How many descriptors this process may have; asks for as many as it is allowed to ask for."""
+    """Return how many descriptors this process may have, after raising the limit as far as allowed."""
     wanted = CONNECTIONS_LIMIT + _RESERVED_DESCRIPTORS
     try:
         import resource  # not in a browser

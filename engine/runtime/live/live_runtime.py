@@ -1,4 +1,4 @@
-"""The real world behind the port: sockets, mapped files, the machine's clock, threads for blocking listeners."""
+"""The live runtime: sockets, mapped files, the machine's clock, threads for blocking listeners."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from engine.runtime.live.live_network import LiveNetwork
 from engine.runtime.live.live_tls import ClientTls, ServerTls
 from engine.runtime.port import Network, NodeIdentity
 
-#: How many plain listeners of one node run at once. RocketMQ's ``consumeThreadMax`` is 20 for each
-#: consumer; a node has a few consumers. More wait.
+#: How many plain listeners of one node run in parallel. RocketMQ's ``consumeThreadMax`` is 20 for each consumer; a node
+#: has a few consumers. More wait.
 LISTENER_THREADS_MAX = 64
 
 
-#: See the port. All live nodes of a process share it.
+#: The names in the process. All live nodes of a process share them.
 _PROCESS_NAMES: WeakValueDictionary[str, object] = WeakValueDictionary()
 
 
 class LiveClock:
-    """The machine's clock. :ivar ahead_ms: how far the node believes to be ahead of it; a fault."""
+    """The machine's clock. :ivar ahead_ms: how far the node's clock is ahead of it, as an injected fault."""
 
     __slots__ = ("ahead_ms",)
 
@@ -46,9 +46,10 @@ class LiveClock:
 
 
 class LiveRuntime:
-    """See the port. ``data_folder=None``: a node that keeps no files. ``seed`` makes its random choices repeatable.
+    """The live runtime of one node. ``data_folder=None``: a node without files. ``seed`` makes its random choices
+    repeatable.
 
-    ``server_tls`` encrypts connections that the node accepts, ``client_tls`` those that it makes.
+    ``server_tls`` encrypts accepted connections, ``client_tls`` outgoing ones.
     """
 
     def __init__(
@@ -60,17 +61,19 @@ class LiveRuntime:
         server_tls: ServerTls | None = None,
         client_tls: ClientTls | None = None,
     ) -> None:
-        """Raises :class:`DiskFault` when the data folder cannot be made or written, ``TlsUnusable``."""
+        """Create the runtime. Raises :class:`DiskFault` if the data folder cannot be created or written,
+        ``TlsUnusable``.
+        """
         self.node_name = node_name
         self.clock = LiveClock()
         self._sockets = LiveNetwork(server_tls=server_tls, client_tls=client_tls)
-        #: May be replaced by one around it, before the node starts.
+        #: May be replaced by a wrapper, before the node starts.
         self.network: Network = self._sockets
         self.disk = LiveDisk(node_name, data_folder)
         self.process_names: MutableMapping[str, object] = _PROCESS_NAMES
         self._seed = seed
         self._randoms: dict[str, random.Random] = {}
-        #: For listeners that may block; made at first use.
+        #: Threads for listeners that may block; created at first use.
         self._listener_threads: ThreadPoolExecutor | None = None
         self.identity = NodeIdentity(
             host_ip=_own_ip(),
@@ -79,7 +82,7 @@ class LiveRuntime:
         )
 
     def random_for(self, purpose: str) -> random.Random:
-        """See the port. The same object for the same purpose."""
+        """Return the random generator of a purpose, always the same object."""
         if purpose not in self._randoms:
             seed = None if self._seed is None else f"{self._seed}:{self.node_name}:{purpose}"
             self._randoms[purpose] = random.Random(seed)
@@ -102,16 +105,16 @@ class LiveRuntime:
             await self._sockets.close()
         finally:
             if self._listener_threads is not None:
-                # A listener that still runs is left to end.
+                # A running listener is left to end by itself.
                 self._listener_threads.shutdown(wait=False, cancel_futures=True)
             self.disk.close()
 
 
 def _own_ip() -> str:
-    """The address from which this machine would reach others; loopback when it is on no network."""
+    """Return the address from which this machine reaches others; loopback if it is not on a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
-            # Connecting a datagram socket sends nothing; it only chooses the local address.
+            # Connecting a datagram socket sends nothing; it only selects the local address.
             probe.connect(("192.0.2.1", 9))
             return str(probe.getsockname()[0])
         except OSError:
@@ -119,7 +122,9 @@ def _own_ip() -> str:
 
 
 def _is_coroutine_listener(listener: Callable[..., Any]) -> bool:
-    """Whether calling ``listener`` makes a coroutine: an ``async def``, a partial of one, or an async ``__call__``."""
+    """Return whether calling ``listener`` creates a coroutine: an ``async def``, a partial of one, or an async
+    ``__call__``.
+    """
     return inspect.iscoroutinefunction(listener) or inspect.iscoroutinefunction(
         getattr(listener, "__call__", None)  # noqa: B004  # not a test for being callable
     )

@@ -1,7 +1,7 @@
-"""Encryption of live connections: who offers it, who demands it, whom one believes (RocketMQ: ``TlsHelper``).
+"""Encryption of live connections: modes, certificates and trust (RocketMQ: ``TlsHelper``).
 
-A connection that is encrypted carries the same frames; nothing above the network knows of it. The lab has no TLS: its
-links carry frames, and what they show about order and loss does not depend on it.
+An encrypted connection carries the same frames; nothing above the network is aware of it. The lab has no TLS: its links
+carry frames, and their order and loss do not depend on it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ TLS_FIRST_BYTE = b"\x16"
 
 
 class TlsMode(StrEnum):
-    """What a server does with connections (RocketMQ: ``tls.server.mode``)."""
+    """The modes of a server (RocketMQ: ``tls.server.mode``)."""
 
     #: No connection is encrypted.
     DISABLED = "disabled"
-    #: Encrypted and plain ones are served: the first byte tells which it is.
+    #: Encrypted and plain ones are accepted; the first byte distinguishes them.
     PERMISSIVE = "permissive"
     #: Plain ones are closed.
     ENFORCING = "enforcing"
@@ -35,11 +35,11 @@ class TlsUnusable(RuntimeFault):
 
 @dataclass(frozen=True, slots=True)
 class ServerTls:
-    """How a node's listeners encrypt.
+    """The encryption of a node's listeners.
 
-    :param certificate: PEM file with the certificate, and those that lead from it to its issuer.
+    :param certificate: PEM file with the certificate, and the chain to its issuer.
     :param key: PEM file with its private key, without a pass phrase.
-    :param client_ca: PEM file; clients must show a certificate issued by one of these. None: they need none.
+    :param client_ca: PEM file; clients must present a certificate issued by one of these. None: not required.
     """
 
     mode: TlsMode = TlsMode.DISABLED
@@ -48,7 +48,7 @@ class ServerTls:
     client_ca: Path | None = None
 
     def context(self) -> ssl.SSLContext | None:
-        """What connections are encrypted with; None when they are not. Raises :class:`TlsUnusable`."""
+        """Return the TLS context of connections; None if they are not encrypted. Raises :class:`TlsUnusable`."""
         if self.mode is TlsMode.DISABLED:
             return None
         assert self.certificate is not None and self.key is not None, "TLS needs a certificate and its key"
@@ -58,19 +58,19 @@ class ServerTls:
         if self.client_ca is not None:
             context.verify_mode = ssl.CERT_REQUIRED
             _trust(context, self.client_ca)
-            # This process is a client of its own name server, and shows this certificate there.
+            # This process is a client of its own name server, and presents this certificate there.
             _trust(context, self.certificate)
         return context
 
 
 @dataclass(frozen=True, slots=True)
 class ClientTls:
-    """How a node encrypts the connections that it makes.
+    """The encryption of a node's outgoing connections.
 
-    :param ca: PEM file with the issuers (or the very certificates) to believe. None: those that this machine trusts.
-    :param verify: False believes any server: what is sent cannot be read on the way, but may go to the wrong one.
-    :param check_host: whether the certificate must be for the address that is connected to.
-    :param certificate: PEM file with this client's own certificate, for servers that want one; with ``key``.
+    :param ca: PEM file with the trusted issuers (or certificates). None: those that this machine trusts.
+    :param verify: False trusts any server: data cannot be read in transit, but may go to the wrong server.
+    :param check_host: whether the certificate must match the server's address.
+    :param certificate: PEM file with this client's own certificate, for servers that require one; with ``key``.
     """
 
     ca: Path | None = None
@@ -80,7 +80,7 @@ class ClientTls:
     key: Path | None = None
 
     def context(self) -> ssl.SSLContext:
-        """What connections are encrypted with. Raises :class:`TlsUnusable`."""
+        """Return the TLS context of outgoing connections. Raises :class:`TlsUnusable`."""
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.check_hostname = self.verify and self.check_host
@@ -95,9 +95,9 @@ class ClientTls:
 
 
 def own_client_tls(server: ServerTls) -> ClientTls | None:
-    """How a server's process connects to itself: it believes exactly the certificate that it shows to others.
+    """Return the encryption with which a server's process connects to itself, trusting exactly its own certificate.
 
-    None while plain connections are taken.
+    None if plain connections are accepted.
     """
     if server.mode is not TlsMode.ENFORCING:
         return None
@@ -106,7 +106,7 @@ def own_client_tls(server: ServerTls) -> ClientTls | None:
 
 def _load_own(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
     try:
-        # The pass phrase is never asked for at the terminal: a key that has one is refused.
+        # The pass phrase is never requested at the terminal: a key that has one is refused.
         context.load_cert_chain(certificate, key, password=_refuse_pass_phrase)
     except (OSError, ValueError) as failure:  # ssl.SSLError is an OSError
         raise TlsUnusable(f"certificate {certificate} with key {key} cannot be used: {_reason(failure)}") from failure
@@ -121,7 +121,7 @@ def _trust(context: ssl.SSLContext, issuers: Path) -> None:
         context.load_verify_locations(cafile=issuers)
     except OSError as failure:
         raise TlsUnusable(f"issuers {issuers} cannot be used: {_reason(failure)}") from failure
-    # A certificate may be trusted itself, without the one that issued it.
+    # A certificate may be trusted itself, without its issuer.
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
 
 

@@ -1,7 +1,7 @@
-"""Accepts connections of which some or all are encrypted (RocketMQ: ``NettyRemotingServer.HandshakeHandler``).
+"""The acceptor of connections of which some or all are encrypted (RocketMQ: ``NettyRemotingServer.HandshakeHandler``).
 
-The first byte of a connection decides, looked at without being taken from the socket. So a connection begins here when
-the client has said something; from then on a plain one is the same object, on the same path, as without TLS.
+The first byte of a connection decides; it is read without being removed from the socket. So a connection begins here
+when the client has sent something; from then on a plain one is the same object, on the same path, as without TLS.
 """
 
 from __future__ import annotations
@@ -18,25 +18,25 @@ from engine.runtime.live.live_tls import TLS_FIRST_BYTE, TlsMode
 
 _log = logging.getLogger("glassmq.network")
 
-#: A client that has begun to speak TLS must have come to an end with its handshake by then.
+#: The timeout of a TLS handshake.
 HANDSHAKE_TIMEOUT_MS = 10_000
-#: Connections taken from the kernel in one turn of the loop.
+#: The maximum number of connections accepted from the kernel in one turn of the loop.
 _ACCEPTED_AT_ONCE = 64
-#: How long nothing is accepted after the machine had no room for another connection; as asyncio's own server.
+#: How long nothing is accepted after the machine had no resources for another connection, as in asyncio's server.
 _PAUSE_MS = 1_000
 
 
 class TlsAcceptor:
-    """Takes connections from a listening socket until ``close``.
+    """An acceptor that takes connections from a listening socket until ``close``.
 
     :param listening: bound and listening, not blocking.
-    :param context: for the encrypted ones.
+    :param context: the TLS context of encrypted connections.
     :param mode: PERMISSIVE or ENFORCING.
-    :param make_connection: makes the protocol object of each.
-    :param limit: how many connections there may be, those included that are on their way: without a first byte yet, or
-        without a finished handshake.
-    :param connection_count: how many there are, counted so.
-    :param first_byte_timeout_ms: how long the first byte is waited for.
+    :param make_connection: creates the protocol object of each.
+    :param limit: the maximum number of connections, including pending ones: without a first byte yet, or without a
+        finished handshake.
+    :param connection_count: returns their current number, counted likewise.
+    :param first_byte_timeout_ms: the timeout of the first byte.
     """
 
     def __init__(
@@ -62,16 +62,16 @@ class TlsAcceptor:
 
     @property
     def socket_address(self) -> object:
-        """Where it listens."""
+        """Return the address of the listening socket."""
         return self._listening.getsockname()
 
     @property
     def under_way(self) -> int:
-        """How many connections are on their way."""
+        """Return how many connections are pending."""
         return len(self._waiting)
 
     def close(self) -> None:
-        """Take no more, and let go of those that are on their way. May be called again."""
+        """Stop accepting, and drop pending connections. May be called again."""
         if self._listening.fileno() >= 0:
             self._loop.remove_reader(self._listening)
             self._listening.close()
@@ -79,7 +79,7 @@ class TlsAcceptor:
                 task.cancel()
 
     async def wait_closed(self) -> None:
-        """Those that were on their way are gone."""
+        """Return when pending connections are gone."""
         await all_ended(self._waiting)
 
     def _accept(self) -> None:
@@ -88,9 +88,9 @@ class TlsAcceptor:
                 accepted, address = self._listening.accept()
             except BlockingIOError:
                 return
-            except ConnectionAbortedError:  # the client is gone again
+            except ConnectionAbortedError:  # the client has disconnected
                 continue
-            except OSError as failure:  # no descriptors are left, or no memory: asking at once would find none either
+            except OSError as failure:  # no descriptors are left, or no memory: an immediate retry would fail, too
                 _log.error("no connection can be accepted for %d ms: %s", _PAUSE_MS, failure)
                 self._loop.remove_reader(self._listening)
                 self._loop.call_later(_PAUSE_MS / 1_000, self._accept_again)
@@ -136,7 +136,7 @@ class TlsAcceptor:
             accepted.close()
 
     async def _first_byte(self, accepted: socket.socket) -> bytes:
-        """The first byte, which stays in the socket; empty when the connection ended without one."""
+        """Return the first byte, which stays in the socket; empty if the connection ended without one."""
         arrived: asyncio.Future[bytes] = self._loop.create_future()
 
         def look() -> None:

@@ -1,4 +1,4 @@
-"""The open connections of one listener, or all that a node has made itself: what they share, and who is closed."""
+"""The open connections of one listener, or all outgoing ones of a node, with their shared limits."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from engine.runtime.live.frame_turns import FrameTurns, WaitingConnection
 from engine.runtime.live.freed_memory import give_back_freed_memory
 from engine.runtime.unsent_budget import CountedConnection, UnsentBudget
 
-#: A connection is looked at so many times per idle timeout: a clock reading per frame would cost more, and
-#: an idle connection may as well live a quarter of the timeout longer.
+#: How many times per idle timeout a connection is checked: reading the clock per frame would cost more, and an idle
+#: connection may well exist a quarter of the timeout longer.
 _SWEEPS_PER_TIMEOUT = 4
-#: How long ``close`` waits for peers to take what is unsent.
+#: How long ``close`` waits for peers to read unsent data.
 _CLOSE_GRACE_MS = 1_000
-#: Memory is given back to the kernel when so much was unsent at once and half of it has left.
+#: Memory is returned to the kernel if this much was unsent and half of it has been sent.
 _GIVE_BACK_FROM_BYTES = 64 * 1024 * 1024
 
 
 class OpenConnection(CountedConnection, WaitingConnection, Protocol):
-    """A connection as this module sees it."""
+    """The interface of a connection for this module."""
 
     was_active: bool
     idle_sweeps: int
@@ -29,11 +29,11 @@ class OpenConnection(CountedConnection, WaitingConnection, Protocol):
 
 
 class OpenConnections:
-    """Counts them, bounds what they hold together, closes the idle ones.
+    """A set of connections that bounds their total buffers and closes idle ones.
 
-    :param limit: how many there may be.
-    :param waits_for_readers: whether requests wait while their connection's replies are not read. Only an end that
-        answers may do so: if both did, each could wait for the other for ever.
+    :param limit: the maximum number of connections.
+    :param waits_for_readers: whether requests wait while their connection's replies are not read. Only the answering
+        end may do so: if both did, each could wait for the other forever.
     """
 
     def __init__(
@@ -58,7 +58,7 @@ class OpenConnections:
         return len(self._connections)
 
     def opened(self, connection: OpenConnection) -> str | None:
-        """Count a new connection; a text when there are too many."""
+        """Add a new connection; return an error text if there are too many."""
         if len(self._connections) >= self._limit:
             return f"{self._limit} connections are open, no more are allowed"
         self._connections[connection] = None
@@ -67,14 +67,16 @@ class OpenConnections:
         return None
 
     def lost(self, connection: OpenConnection) -> None:
-        """Forget a connection."""
+        """Remove a connection."""
         self.budget.forget(connection)
         self._connections.pop(connection, None)
         if self._emptied is not None and not self._connections and not self._emptied.done():
             self._emptied.set_result(None)
 
     def unhandled(self, change: int) -> str | None:
-        """Count bytes received and not handled yet; a text for whoever goes beyond what all may hold together."""
+        """Count bytes received and not handled yet; return an error text for a connection that exceeds the common
+        limit.
+        """
         self._unhandled_bytes += change
         if change > 0 and self._unhandled_bytes > UNHANDLED_LIMIT_BYTES:
             return f"{self._unhandled_bytes} bytes received are not handled yet; allowed: {UNHANDLED_LIMIT_BYTES}"
@@ -93,7 +95,7 @@ class OpenConnections:
                 continue
             connection.idle_sweeps += 1
             if connection.idle_sweeps >= _SWEEPS_PER_TIMEOUT:
-                # Nothing was taken for so long: waiting for unsent bytes to leave would be waiting for ever.
+                # Nothing was read for that long: waiting for unsent bytes to leave could take forever.
                 connection.abort(f"idle for {self._idle_timeout_ms // 1_000} s")
         peak_bytes = self.budget.take_peak()
         if peak_bytes >= _GIVE_BACK_FROM_BYTES and self.budget.total_bytes < peak_bytes // 2:
@@ -103,7 +105,7 @@ class OpenConnections:
             self._schedule_sweep()
 
     async def close(self) -> None:
-        """Close all; those whose peers do not take the rest in time are aborted."""
+        """Close all connections; those whose peers do not read the rest in time are aborted."""
         if self._sweep_timer is not None:
             self._sweep_timer.cancel()
             self._sweep_timer = None

@@ -1,1 +1,1 @@
-"""Mapped files, and what the store writes beside the log."""
+"""Mapped files, and the small files that the store keeps next to the log."""

@@ -1,8 +1,8 @@
-"""File ``abort``: it exists while a store runs, so a start that finds it knows of a crash. RocketMQ's is empty.
+"""The file ``abort``: it exists while a store runs, so a start that finds it knows of a crash. RocketMQ's is empty.
 
-This one also says in which run of the machine the store runs, and up to where its log is known to be on the disk. So a
-start can tell a killed process, which loses nothing of what it had written, from a crash of the machine, which may lose
-sectors of what was not flushed.
+This one also names the boot of the machine in which the store runs, and the position up to which its log is known to be
+on disk. So a start can distinguish a killed process, which loses nothing that it had written, from a crash of the
+machine, which may lose sectors that were not flushed.
 """
 
 from __future__ import annotations
@@ -16,23 +16,24 @@ PATH = "abort"
 
 
 class AbortFile:
-    """The file of one store."""
+    """The abort file of one store."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
 
     @property
     def exists(self) -> bool:
-        """Whether a store runs, or the last one did not shut down."""
+        """Return whether a store runs, or the last one did not shut down."""
         return self._disk.exists(PATH)
 
     def write(self, flushed_offset: int) -> None:
-        """Note that a store runs whose log is on the disk up to ``flushed_offset``. Raises ``DiskFault``."""
+        """Record that a store is running whose log is on disk up to ``flushed_offset``. Raises ``DiskFault``."""
         self._disk.write_whole(PATH, dumps_json({"bootId": self._disk.boot_id, "flushedOffset": flushed_offset}))
 
     def flushed_before_machine_crash(self) -> int | None:
-        """Up to where the log was known to be on the disk when the machine crashed; None: it did not crash, or there is
-        nothing to tell it by. Raises ``DiskFault``.
+        """Return the position up to which the log was known to be on disk when the machine crashed.
+
+        None if it did not crash, or if there is no way to know. Raises ``DiskFault``.
         """
         try:
             content = loads_json_object(self._disk.read_whole(PATH), PATH)
@@ -43,5 +44,5 @@ class AbortFile:
         return None if is_same_run else flushed_offset
 
     def remove(self) -> None:
-        """The store has shut down. Raises ``DiskFault``."""
+        """Delete the file after a shutdown of the store. Raises ``DiskFault``."""
         self._disk.remove(PATH)

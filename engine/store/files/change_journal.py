@@ -1,11 +1,11 @@
-r"""What has changed in a table since its file was written: a line for each write, in ``<path>.journal``.
+r"""A journal of the changes to a table since its file was written: a line for each write, in ``<path>.journal``.
 
-RocketMQ has no such file: its ``ConfigManager`` writes the whole table at every change, so what one new topic costs
-grows with all that there are. Each line is ``CRC of the rest, in hex | JSON object``, with a line break before and
-behind it, so that a torn one, or zeros where the file has grown and its bytes have not come, spoil no other. It says
-which content of the file it belongs to, by the CRC of that: a journal that a crash left behind when the file already
-held all of it changes nothing. While there is a journal, the file's backup holds the same as the file, so that the
-lines also belong to it.
+RocketMQ has no such file: its ``ConfigManager`` writes the whole table at every change, so the cost of a new topic
+grows with the number of topics. Each line is ``CRC of the rest, in hex | JSON object``, with a line break before and
+after it, so that a torn line, or zeros where the file has grown but its bytes were not written, do not damage the
+others. Each line names, by its CRC, the file content to which it applies: a journal that a crash left although the file
+already contained all its changes has no effect. While there is a journal, the file's backup is identical to the file,
+so that the lines apply to it, too.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ JOURNAL_SUFFIX = ".journal"
 
 
 class ChangeJournal:
-    """The journal beside the file at ``path``."""
+    """The journal of the file at ``path``."""
 
     def __init__(self, disk: Disk, path: str) -> None:
         self._disk = disk
@@ -32,22 +32,24 @@ class ChangeJournal:
 
     @property
     def is_begun(self) -> bool:
-        """Whether something was written since the start, or since it was cleared."""
+        """Return whether anything was written since the start, or since the journal was cleared."""
         return self._file is not None
 
     @property
     def exists(self) -> bool:
-        """Whether there is one, perhaps from before the start."""
+        """Return whether a journal exists, perhaps from before the start."""
         return self._file is not None or self._disk.exists(self.path)
 
     @property
     def size_bytes(self) -> int:
-        """How long it is, as far as it was written since the start."""
+        """Return the size of what was written since the start."""
         return self._file.size_bytes if self._file is not None else 0
 
     def load(self, base: bytes | None) -> list[dict[str, Any]]:
-        """The changes since the file held ``base``, in order; None: neither it nor its backup is usable, so all are
-        wanted. What is left out, damaged or of another content, is told. Raises ``DiskFault``.
+        """Return the changes since the file had the content ``base``, in order.
+
+        With None neither the file nor its backup is usable, and all changes are returned. Lines left out because they
+        are damaged or belong to another content are logged. Raises ``DiskFault``.
         """
         changes = []
         others = 0
@@ -74,8 +76,9 @@ class ChangeJournal:
         return changes
 
     async def append(self, base: bytes, change: dict[str, Any]) -> bytes:
-        """Have ``change`` to the file that holds ``base`` on the disk; the line that says so. Raises ``DiskFault``, and
-        then it is not known whether it is there: the whole file must be written.
+        """Write ``change`` to the file content ``base`` durably and return its line.
+
+        Raises ``DiskFault``; then it is unknown whether the line is on disk, and the whole file must be written.
         """
         text = dumps_json({**change, "base": _checksum(base).decode()})
         line = b"\n%b %b\n" % (_checksum(text), text)
@@ -83,19 +86,19 @@ class ChangeJournal:
         return line
 
     async def append_line(self, line: bytes) -> None:
-        """Have a line that :meth:`append` made, here or elsewhere, on the disk. Raises ``DiskFault``."""
+        """Write a line that :meth:`append` returned, here or elsewhere, durably. Raises ``DiskFault``."""
         if self._file is None:
             self._file = self._disk.open_append(self.path)
         self._file.append(line)
         await self._file.flush()
 
     def clear(self) -> None:
-        """The file holds it all. Raises ``DiskFault``."""
+        """Delete the journal, because the file contains all its changes. Raises ``DiskFault``."""
         self.close()
         self._disk.remove(self.path)
 
     def close(self) -> None:
-        """Write no more."""
+        """Close the journal for writing."""
         if self._file is not None:
             self._file.close()
             self._file = None

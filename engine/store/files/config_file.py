@@ -1,10 +1,9 @@
 """A small JSON file that survives a crash while it is written (RocketMQ: ``ConfigManager``, ``MixAll.string2File``).
 
-The content before the last change is kept as ``<path>.bak``. Whoever loads the file gets the main file, else the
-backup, and can tell from ``remarks`` which and why. Where neither has the shape that the table must have
-(:mod:`engine.store.files.table_shapes`), it gets what there is, so that the rest of it can be used. A file that cannot
-be used as a whole is neither overwritten nor becomes the backup: the next save keeps it as ``<path>.damaged``, for
-whoever can still read something in it.
+The content before the last change is kept as ``<path>.bak``. Loading reads the main file, or else the backup, and
+``remarks`` says which and why. If neither has the shape of the table (:mod:`engine.store.files.table_shapes`), the
+malformed content is returned, so that its valid parts can be used. A file that cannot be used as a whole is neither
+overwritten nor made the backup: the next save keeps it as ``<path>.damaged``, for manual recovery.
 """
 
 from __future__ import annotations
@@ -26,20 +25,20 @@ DAMAGED_SUFFIX = ".damaged"
 
 
 class NotShared(DiskFault):
-    """What was written here did not reach as many others as have to have it."""
+    """Too few of the other members received what was written here."""
 
 
 class Sharing(Protocol):
-    """Others that keep the same file. Methods return when enough of them do, and raise :class:`NotShared`."""
+    """Others that keep the same file. Methods return when enough of them have it, and raise :class:`NotShared`."""
 
     async def file_saved(self, path: str, content: bytes) -> None: ...
     async def line_added(self, path: str, line: bytes) -> None: ...
 
 
 class ConfigFile:
-    """One file. ``remarks`` says in sentences what ``load`` had to repair.
+    """One configuration file. ``remarks`` lists in sentences what ``load`` had to repair.
 
-    :ivar sharing: others that have to have it, too, before it counts as saved off the loop; None: nobody.
+    :ivar sharing: others that must receive the content before it counts as saved off the loop; None: no others.
     """
 
     def __init__(self, disk: Disk, path: str) -> None:
@@ -47,9 +46,9 @@ class ConfigFile:
         self.path = path
         self.backup_path = path + BACKUP_SUFFIX
         self.remarks: list[str] = []
-        #: What the main file is known to hold; None when that is nothing usable.
+        #: The known content of the main file; None if it is not usable.
         self._current: bytes | None = None
-        #: What ``load`` has read, from the file or from its backup.
+        #: The content that ``load`` has read, from the file or from its backup.
         self.loaded: bytes | None = None
         self._is_damaged = self._is_backup_damaged = False
         self._saving = asyncio.Lock()
@@ -57,11 +56,11 @@ class ConfigFile:
 
     @property
     def content(self) -> bytes | None:
-        """What the main file holds, as far as known: the same object as long as nobody changes it."""
+        """Return the known content of the main file: the same object until it changes."""
         return self._current
 
     def load(self) -> dict[str, Any] | None:
-        """The JSON object in the file, or in its backup; None when neither holds one."""
+        """Return the JSON object in the file, or in its backup; None if neither contains one."""
         self.remarks.clear()
         self._current = self.loaded = None
         self._is_damaged = self._is_backup_damaged = False
@@ -83,20 +82,20 @@ class ConfigFile:
         return rest
 
     def keep_aside(self) -> None:
-        """Something in what was loaded could not be used: the next save keeps the file as it is, under another name."""
+        """Have the next save keep the file under another name, because part of the loaded content could not be used."""
         self._is_damaged = self._is_damaged or self._current is not None
         self._current = None
 
     def check(self, content: dict[str, Any]) -> None:
-        """Raises ``MalformedBody`` when ``content`` has not the shape of this table."""
+        """Raise ``MalformedBody`` unless ``content`` has the shape of this table."""
         why = why_not_table(self._name, content)
         if why is not None:
             raise MalformedBody(f"{self._name}: {why}")
 
     def save(self, content: dict[str, Any]) -> None:
-        """Replace the file, durably, and keep what it held as the backup. Nothing happens when nothing changed.
+        """Replace the file durably and keep its previous content as the backup. An unchanged content is not written.
 
-        Others wait meanwhile: for start and shutdown.
+        Blocks, so it is for start and shutdown.
 
         Raises ``DiskFull``, ``DiskFault``; the old content is then still there, in the file or in its backup.
         """
@@ -117,9 +116,9 @@ class ConfigFile:
         self._current = data
 
     async def save_off_loop(self, content: Callable[[], dict[str, Any]]) -> None:
-        """As :meth:`save`, while others are served; ``content`` is called beside the loop, see ``Disk.off_loop``.
+        """Save as :meth:`save` does, off the loop; ``content`` is called there, too (``Disk.off_loop``).
 
-        Raises :class:`NotShared`, too: then it is saved here.
+        Also raises :class:`NotShared`: then the content is saved here only.
         """
         async with self._saving:
             await self.disk.off_loop(lambda: self.save(content()))
@@ -127,17 +126,17 @@ class ConfigFile:
                 await self.sharing.file_saved(self.path, self._current)
 
     def back_up(self) -> None:
-        """Let the backup be what the file holds, not what it held before. Raises ``DiskFull``, ``DiskFault``."""
+        """Make the backup identical to the file. Raises ``DiskFull``, ``DiskFault``."""
         if self._current is not None:
             self.disk.write_whole(self.backup_path, self._current)
 
     async def back_up_off_loop(self) -> None:
-        """As :meth:`back_up`, while others are served."""
+        """Do the same as :meth:`back_up`, off the loop."""
         async with self._saving:
             await self.disk.off_loop(self.back_up)
 
     def _read(self, path: str) -> tuple[dict[str, Any] | None, bytes | None, str]:
-        """The object and its bytes, as far as there is one, and what is wrong: "" when nothing is."""
+        """Return the object and its bytes, None if unusable, and what is wrong: "" if nothing is."""
         if not self.disk.exists(path):
             return None, None, "is missing"
         try:

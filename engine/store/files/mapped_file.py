@@ -14,21 +14,22 @@ _NAME_DIGITS: Final = 20
 
 
 def file_name(start_offset: int) -> str:
-    """The file name for ``start_offset``."""
+    """Return the file name for ``start_offset``."""
     return f"{start_offset:0{_NAME_DIGITS}d}"
 
 
 def start_offset_of(name: str) -> int | None:
-    """The offset that a file name tells, or None when it is no such name."""
+    """Return the offset that a file name encodes, or None if it encodes none."""
     return int(name) if len(name) == _NAME_DIGITS and name.isascii() and name.isdigit() else None
 
 
 class MappedFile(PooledFile):
-    """Bytes ``start_offset`` to ``end_offset`` of the range.
+    """A file with bytes ``start_offset`` to ``end_offset`` of the range.
 
-    :ivar found_end_offset: where the file ended when it was found; less than ``end_offset`` if it had been cut. What
-        lies behind reads as zeros, but nobody wrote it.
-    :ivar is_removed: it was deleted. Whoever still holds the object must not use it: that would make the file again.
+    :ivar found_end_offset: where the file ended when it was found; less than ``end_offset`` if it had been cut. The
+        bytes after it read as zeros, but were never written.
+    :ivar is_removed: it was deleted. Code that still holds the object must not use it, because that would create the
+        file again.
     """
 
     __slots__ = ("end_offset", "found_end_offset", "is_removed", "start_offset")

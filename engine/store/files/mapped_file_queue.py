@@ -15,7 +15,7 @@ from engine.runtime.port import Disk
 from engine.store.files.mapped_file import MappedFile, file_name, start_offset_of
 from engine.store.files.mapping_pool import MappingPool
 
-#: How much is looked at in one go where a whole file is read: enough to be fast, little enough to stay small.
+#: The chunk size for reading a whole file: large enough to be fast, small enough to keep memory use low.
 BLOCK_SIZE_BYTES: Final = 1024 * 1024
 
 
@@ -37,7 +37,7 @@ class MappedFileQueue:
         self._starts: list[int] = []
 
     def load(self) -> list[str]:
-        """Find the files that exist. Returns a line for people for everything that is not as it should be."""
+        """Find the existing files and return a line for people for each irregularity."""
         remarks = []
         starts = []
         for name in self._disk.list_folder(self.folder):
@@ -66,29 +66,29 @@ class MappedFileQueue:
 
     @property
     def start_offset(self) -> int:
-        """Where the range begins; 0 without files."""
+        """Return the start of the range; 0 without files."""
         return self._starts[0] if self._starts else 0
 
     @property
     def end_offset(self) -> int:
-        """Where the last file ends; 0 without files."""
+        """Return the end of the last file; 0 without files."""
         return self.files[-1].end_offset if self.files else 0
 
     @property
     def is_contiguous(self) -> bool:
-        """False when a file in the middle is missing."""
+        """Return False if a file in the middle is missing."""
         return all(file.end_offset == start for file, start in zip(self.files[:-1], self._starts[1:], strict=True))
 
     def append_file(self, start_offset: int) -> MappedFile:
-        """A new last file that begins at ``start_offset``. Raises ``DiskFull``, ``DiskFault``."""
+        """Add a new last file that begins at ``start_offset``. Raises ``DiskFull``, ``DiskFault``."""
         assert not self.files or start_offset >= self.files[-1].end_offset
         new = MappedFile(self._disk, self._pool, self.folder, start_offset, self.file_size)
-        assert new.file.size_bytes == new.size_bytes  # opening it here makes a full disk show before it is used
+        assert new.file.size_bytes == new.size_bytes  # opening it here makes a full disk fail before the file is used
         self._add(new)
         return new
 
     def find(self, offset: int) -> MappedFile | None:
-        """The file that holds byte ``offset``, or None."""
+        """Return the file that contains byte ``offset``, or None."""
         files = self.files
         if not files:
             return None
@@ -101,7 +101,7 @@ class MappedFileQueue:
         return file if offset < file.end_offset else None
 
     def read(self, offset: int, length: int) -> bytes:
-        """``length`` bytes from ``offset``; fewer where the files end."""
+        """Return ``length`` bytes from ``offset``; fewer if the files end before."""
         parts = []
         end = offset + length
         while offset < end:
@@ -132,7 +132,7 @@ class MappedFileQueue:
             done += count
 
     def used_end(self, file: MappedFile) -> int:
-        """Offset behind the last byte of ``file`` that is not zero; its start when all are."""
+        """Return the offset after the last byte of ``file`` that is not zero; its start if all are."""
         position = file.file.written_end()
         while position > 0:
             start = max(0, position - BLOCK_SIZE_BYTES)
@@ -143,10 +143,10 @@ class MappedFileQueue:
         return file.start_offset
 
     def clear_from(self, offset: int) -> int:
-        """Make everything from ``offset`` on empty; returns how many bytes that were not zero this removed.
+        """Clear everything from ``offset`` on and return how many nonzero bytes were cleared.
 
-        RocketMQ only moves its write position back. The bytes behind it would then look like messages to whoever
-        searches the file for whole ones after the next crash, so they are overwritten with zeros here.
+        RocketMQ only moves its write position back. The bytes after it would then look like messages to a search for
+        whole messages after the next crash, so they are overwritten with zeros here.
         """
         removed = 0
         while self.files and self.files[-1].start_offset >= offset and len(self.files) > 1:
@@ -187,7 +187,7 @@ class MappedFileQueue:
         self._disk.remove(file.path)
 
     def parts(self, start: int, end: int) -> Iterator[tuple[MappedFile, int, int]]:
-        """``(file, first position, last position)`` of every file that holds bytes of ``start..end``.
+        """Yield ``(file, first position, last position)`` of every file that contains bytes of ``start..end``.
 
         The caller may wait between two of them: a file that is deleted meanwhile is left out.
         """
@@ -205,7 +205,7 @@ class MappedFileQueue:
             await file.file.flush(first, last)
 
     def flush_now(self, start: int, end: int) -> None:
-        """As :meth:`flush`, but blocks: for start and shutdown."""
+        """Flush as :meth:`flush` does, but block: for start and shutdown."""
         for file, _, _ in self.parts(start, end):
             file.file.flush_now()
 

@@ -1,9 +1,9 @@
-"""Bounds how many files are mapped at the same time. RocketMQ maps every file it has, all the time.
+"""A bound on the number of files that are mapped at the same time. RocketMQ maps every file it has, all the time.
 
-A process may only have so many open files (1,024 on many machines, connections included), and a broker with many
-queues or a long log has more. So a file is mapped when somebody needs it, and when there are too many, the one that
-has not been used for longest goes, roughly: this is the "second chance" or clock algorithm of page replacement. A
-file that was used since the clock's hand last came by gets its mark cleared and may stay another round.
+A process has a limited number of open files (often 1,024, connections included), and a broker with many queues
+or a long log has more. So a file is mapped when it is needed, and when there are too many, approximately the least
+recently used one is unmapped. This is the "second chance" or clock algorithm of page replacement: a file that was used
+since the clock's hand last passed it gets its mark cleared and stays for another round.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engine.runtime.port import Disk, DiskFile
 
 
 class MappingPool:
-    """Knows the mapped files of one store.
+    """The mapped files of one store.
 
     :param limit: how many files may be mapped, 2 or more.
     """
@@ -30,7 +30,7 @@ class MappingPool:
         return len(self._mapped)
 
     def make_room(self) -> None:
-        """Unmap files until another one may be mapped."""
+        """Unmap files until one more may be mapped."""
         while len(self._mapped) >= self._limit:
             file = self._mapped[0]
             if file.was_used:
@@ -41,18 +41,18 @@ class MappingPool:
                 self._mapped.popleft()
 
     def add(self, file: PooledFile) -> None:
-        """``file`` has been mapped."""
+        """Register a mapped file."""
         self._mapped.append(file)
 
     def remove(self, file: PooledFile) -> None:
-        """``file`` is not mapped any more."""
+        """Remove a file that is no longer mapped."""
         self._mapped.remove(file)
 
 
 class PooledFile:
     """A file that is mapped while it is used.
 
-    :ivar was_used: set by every use; see the module.
+    :ivar was_used: set by every use; the clock algorithm clears it.
     """
 
     __slots__ = ("_disk", "_file", "_pool", "path", "size_bytes", "was_used")
@@ -67,14 +67,16 @@ class PooledFile:
 
     @property
     def file(self) -> DiskFile:
-        """The file, mapped (and created) if need be. Do not keep it: ask again. Raises ``DiskFull``, ``DiskFault``."""
+        """Return the file, mapped (and created) if need be. Do not keep the result. Raises ``DiskFull``,
+        ``DiskFault``.
+        """
         self.was_used = True
         file = self._file
         if file is None:
             self._pool.make_room()
             file = self._file = self._disk.open_file(self.path, self.size_bytes)
             self._pool.add(self)
-            self.was_used = False  # one use earns no second chance, or a scan would push out what is used all the time
+            self.was_used = False  # a single use must not protect a file, or a scan would evict busy ones
         return file
 
     def close(self) -> None:
@@ -84,7 +86,7 @@ class PooledFile:
             self._pool.remove(self)
 
     def unmap(self) -> None:
-        """For the pool."""
+        """Unmap the file, on behalf of the pool."""
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -1,11 +1,12 @@
-"""File ``config/recoveryPoint.json``: what is known to be on disk, as positions. RocketMQ has no such file.
+"""The file ``config/recoveryPoint.json``: the positions up to which data is known to be on disk. RocketMQ has no such
+file.
 
 RocketMQ's checkpoint knows times only, so after a normal exit it must believe that every consume queue is whole: a
 queue whose folder was deleted or cut stays empty, although the commit log still has its messages. With this file the
 store knows at each start
 
-* up to which position of the commit log all consume-queue entries are durable: behind it they are written again,
-* which queues there were at that position, and how long they were: a missing or shorter one is built again,
+* up to which position of the commit log all consume-queue entries are durable: after it they are written again,
+* which queues existed at that position, and their lengths: a missing or shorter one is rebuilt,
 * which index files are durable,
 * how far the log itself was flushed: if it is shorter now, flushed messages are gone, and the start says so.
 
@@ -25,7 +26,9 @@ PATH = "config/recoveryPoint.json"
 
 
 class QueueExtent(NamedTuple):
-    """Logical offsets: where the first file of a consume queue begins, and behind its last entry."""
+    """The logical extent of a consume queue: the first offset of its first file, and the offset after its last
+    entry.
+    """
 
     first_offset: int
     max_offset: int
@@ -33,7 +36,7 @@ class QueueExtent(NamedTuple):
 
 @dataclass(slots=True)
 class RecoveryPoint:
-    """Everything below is durable.
+    """A record of what is durable.
 
     :ivar dispatched_offset: commit-log position up to which the consume queues are complete.
     :ivar flushed_offset: commit-log position up to which the log is.
@@ -56,11 +59,11 @@ def _checksum(content: dict[str, Any]) -> int:
 
 
 def load_recovery_point(file: ConfigFile) -> RecoveryPoint | None:
-    """The point, or None when there is none or when it makes no sense."""
+    """Load the recovery point; None if it is missing or inconsistent."""
     data = file.load()
     if data is None:
         return None
-    # A changed digit would be believed and hide messages. A point of an earlier version has no checksum.
+    # A changed digit would be trusted and hide messages. A point of an earlier version has no checksum.
     checksum = data.pop("crc", None)
     if checksum is not None and checksum != _checksum(data):
         return None

@@ -1,4 +1,4 @@
-"""Why the store refuses to take messages at the moment (RocketMQ: ``RunningFlags``)."""
+"""The reasons for which the store refuses messages (RocketMQ: ``RunningFlags``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import Enum
 
 
 class Refusal(Enum):
-    """The reasons, most lasting first: the first one that applies is told to the sender."""
+    """The reasons, most lasting first: the sender gets the first one that applies."""
 
     NOT_RUNNING = "the store does not run"
     SLAVE = "this broker is a slave: send to its master"
@@ -16,30 +16,30 @@ class Refusal(Enum):
 
 
 class RunningFlags:
-    """A set of refusals. ``refusal`` is None while messages are welcome."""
+    """A set of refusals. ``refusal`` is the sender's answer, None while messages are accepted."""
 
     __slots__ = ("_details", "refusal")
 
     def __init__(self) -> None:
         self._details: dict[Refusal, str] = {}
-        #: What to tell a sender. An attribute, because every message looks at it.
+        #: The refusal reported to senders. An attribute, because every message reads it.
         self.refusal: str | None = None
 
     def refuse(self, reason: Refusal, detail: str = "") -> bool:
-        """Refuse from now on. True when this reason is new."""
+        """Refuse messages from now on. Return True if this reason is new."""
         is_new = reason not in self._details
         self._details[reason] = f"{reason.value}: {detail}" if detail else reason.value
         self._update()
         return is_new
 
     def clear(self, reason: Refusal) -> bool:
-        """This reason is over. True when it applied."""
+        """Clear this reason. Return True if it applied."""
         was_set = self._details.pop(reason, None) is not None
         self._update()
         return was_set
 
     def applies(self, reason: Refusal) -> bool:
-        """True while ``reason`` applies."""
+        """Return True while ``reason`` applies."""
         return reason in self._details
 
     def _update(self) -> None:

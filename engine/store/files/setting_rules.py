@@ -1,6 +1,6 @@
-"""What settings must be beyond their type: rules that the classes of settings hold in ``RULES``.
+"""Rules for settings beyond their types, which the classes of settings have in ``RULES``.
 
-RocketMQ checks almost nothing: what parses is taken, and fails later, if at all.
+RocketMQ checks almost nothing: it accepts any value that parses, and fails later, if at all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"[-+]?[0-9]{1,19}(\.[0-9]{1,19})?")
 
 @dataclass(frozen=True, slots=True)
 class SettingRule:
-    """What one setting must be, whatever the others are.
+    """The rule for one setting, independent of the others.
 
     :ivar allowed: completes "it must be".
     """
@@ -26,19 +26,19 @@ class SettingRule:
 
 
 def between(low: float, high: float = math.inf, note: str = "") -> SettingRule:
-    """A number, both bounds included."""
+    """Return the rule for a number between two inclusive bounds."""
     allowed = f"at least {low}" if high == math.inf else f"{low} to {high}"
     return SettingRule(lambda value: low <= value <= high, allowed + note)
 
 
-#: None: where there may be no port at all.
+#: The rule for a port; None means no port at all, where that is allowed.
 PORT = SettingRule(lambda value: value is None or 0 <= value <= 65_535, "a port, 1 to 65535, or 0 for any free one")
 
 
 class SettingsContradict(ValueError):
-    """Each of these settings may be so, but not all together.
+    """Settings that are valid one by one, but not together.
 
-    :ivar fields: they.
+    :ivar fields: the settings in conflict.
     """
 
     def __init__(self, fields: Iterable[str], text: str) -> None:
@@ -47,7 +47,7 @@ class SettingsContradict(ValueError):
 
 
 def check_rules(config: object, rules: Mapping[str, SettingRule]) -> None:
-    """Raises ValueError that names the setting, what it is and what is allowed."""
+    """Check settings. Raises ValueError that names the setting, its value and what is allowed."""
     for field, rule in rules.items():
         value = getattr(config, field)
         if not rule.is_kept(value):
@@ -55,7 +55,9 @@ def check_rules(config: object, rules: Mapping[str, SettingRule]) -> None:
 
 
 def read_number(kind: type[int] | type[float], text: str) -> int | float:
-    """Raises ValueError, also for what only Python takes for a number: 1_000, inf, digits of other scripts."""
+    """Parse a number. Raises ValueError, also for text that only Python accepts: 1_000, inf, digits of other
+    scripts.
+    """
     if _NUMBER.fullmatch(text) is None:
         raise ValueError(f"{text!r} is no number")
     return kind(text)

@@ -1,9 +1,9 @@
-"""File ``checkpoint``: up to which store time everything is on disk (RocketMQ: ``StoreCheckpoint``).
+"""The file ``checkpoint``: the store time up to which everything is on disk (RocketMQ: ``StoreCheckpoint``).
 
     | int64 commit log | int64 consume queues | int64 index | unused, 4096 bytes in all |      times in ms since 1970
 
-RocketMQ recovers from these times, 3 s earlier to be safe. But a clock can be set back, and then a checkpoint "from
-the future" makes RocketMQ skip messages. This store recovers from positions instead
+RocketMQ recovers from these times, minus 3 s to be safe. But a clock can be set back, and then a checkpoint with future
+times makes RocketMQ skip messages. This store recovers from positions instead
 (:mod:`engine.store.files.recovery_point`). It keeps the file so that RocketMQ's broker and tools understand the data
 folder, and mentions at the start when it contradicts the log.
 """
@@ -21,9 +21,9 @@ TIMES_FIELDS = ("commit_log_timestamp", "consume_queue_timestamp", "index_timest
 
 
 class StoreCheckpoint:
-    """The three times, in ms; 0 when nothing is known.
+    """The three times, in ms; 0 if unknown.
 
-    :ivar was_missing: there was no such file.
+    :ivar was_missing: the file did not exist.
     """
 
     __slots__ = ("_file", "commit_log_timestamp", "consume_queue_timestamp", "index_timestamp", "was_missing")
@@ -46,7 +46,7 @@ class StoreCheckpoint:
         await self._file.flush(0, SIZE_BYTES)
 
     def flush_now(self) -> None:
-        """As :meth:`flush`, but blocks."""
+        """Write the times as :meth:`flush` does, but block."""
         self._write()
         self._file.flush_now()
 

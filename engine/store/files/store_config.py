@@ -18,8 +18,8 @@ from engine.store.files.consume_queue_entry import ENTRY_SIZE_BYTES
 from engine.store.files.setting_rules import SettingRule, between, check_rules
 
 _MEBIBYTE = 1024 * 1024
-#: The smallest commit-log file: room for a short message with its properties. Tests use such files; a server wants
-#: room for the largest message that it takes.
+#: The smallest commit-log file: room for a short message with its properties. Tests use such files; a server needs room
+#: for the largest message that it accepts.
 COMMIT_LOG_FILE_MIN_BYTES = 512
 #: File sizes are Java ints in RocketMQ, and so are positions within a file.
 FILE_MAX_BYTES = 2**31 - 1
@@ -29,7 +29,7 @@ _DELAY = re.compile(r"0*[1-9][0-9]{0,8}[smhd]")
 
 
 def _hours(text: str) -> tuple[int, ...]:
-    """See ``delete_hours``."""
+    """Parse ``delete_when``: hours separated by ";"."""
     words = [word.strip() for word in text.split(";") if word.strip()]
     is_clear = all(word.isascii() and word.isdigit() and len(word) <= 2 and int(word) <= 23 for word in words)
     return tuple(int(word) for word in words) if is_clear else ()
@@ -37,7 +37,9 @@ def _hours(text: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=16)
 def _delays_ms(levels: str) -> tuple[int, ...]:
-    """See ``delay_levels_ms``; empty when a word is no delay, or there is none. Kept: many ask for the same."""
+    """Parse ``message_delay_level``: the delays in ms, empty if a word is not a delay. Cached, because it is often
+    asked for.
+    """
     words = levels.split()
     if not words or not all(_DELAY.fullmatch(word) for word in words):
         return ()
@@ -50,7 +52,7 @@ _RULES: Mapping[str, SettingRule] = {
     "mapped_file_size_commit_log": between(
         COMMIT_LOG_FILE_MIN_BYTES,
         FILE_MAX_BYTES,
-        " bytes, and 64 KiB more than maxMessageSize if the largest messages shall fit",
+        " bytes, and 64 KiB more than maxMessageSize so that the largest messages fit",
     ),
     "mapped_file_size_consume_queue_entries": between(
         1, FILE_MAX_BYTES // ENTRY_SIZE_BYTES, f" entries of {ENTRY_SIZE_BYTES} bytes"
@@ -81,7 +83,7 @@ _RULES: Mapping[str, SettingRule] = {
 
 
 class FlushDiskType(Enum):
-    """When a message counts as stored: once it is in memory, or once it is on the disk."""
+    """The flush modes: a message counts as stored once it is in memory, or once it is on disk."""
 
     ASYNC_FLUSH = "async"
     SYNC_FLUSH = "sync"
@@ -94,7 +96,7 @@ class MessageStoreConfig:
     # --- files -------------------------------------------------------------------------------------------------------
     #: RocketMQ 1 GiB. A small file bounds what recovery has to read, and so the time and memory of a start.
     mapped_file_size_commit_log: int = 16 * _MEBIBYTE
-    #: Entries of 20 bytes per consume-queue file. RocketMQ 300,000 (6 MB); there is a file per queue at least.
+    #: Entries of 20 bytes per consume-queue file. RocketMQ 300,000 (6 MB); each queue has at least one file.
     mapped_file_size_consume_queue_entries: int = 20_000
     #: Files mapped at the same time; the others are mapped again when they are needed. RocketMQ has no bound.
     max_mapped_files: int = 300
@@ -106,7 +108,7 @@ class MessageStoreConfig:
     message_index_enable: bool = True
     #: Keep a bit map per message for filters by expression (``enableCalcFilterBitMap`` fills it).
     enable_consume_queue_ext: bool = False
-    #: RocketMQ 48 MiB. A start walks through the last file of every queue.
+    #: RocketMQ 48 MiB. A start scans the last file of every queue.
     mapped_file_size_consume_queue_ext: int = _MEBIBYTE
 
     # --- flush -------------------------------------------------------------------------------------------------------
@@ -116,10 +118,10 @@ class MessageStoreConfig:
     flush_commit_log_thorough_interval_ms: int = 10_000
     flush_interval_consume_queue_ms: int = 1_000
     flush_consume_queue_least_pages: int = 2
-    #: RocketMQ 60,000. This is also how often the checkpoint is written, and what came after the checkpoint is
-    #: dispatched again after a crash: 10 s keeps that short.
+    #: RocketMQ 60,000. The checkpoint is also written at this interval, and messages stored after it are dispatched
+    #: again after a crash: 10 s keeps that short.
     flush_consume_queue_thorough_interval_ms: int = 10_000
-    #: The same is done when so much of the log is not covered, unless the last time took over a quarter of the time
+    #: The same is done when this much of the log is not covered, unless the last time took over a quarter of the time
     #: since. Not in RocketMQ: under load, 10 s may bring a million messages, and a start would take 5 s longer.
     flush_consume_queue_thorough_bytes: int = 64 * _MEBIBYTE
     sync_flush_timeout_ms: int = 5_000
@@ -132,8 +134,8 @@ class MessageStoreConfig:
     max_transfer_count_on_message_in_memory: int = 32
     max_transfer_bytes_on_message_in_disk: int = 64 * 1024
     max_transfer_count_on_message_in_disk: int = 8
-    #: A message further than this behind the newest one counts as "in disk". RocketMQ takes 40 % of the machine's
-    #: memory; the store may not ask for that, so it is 40 % of 4 GiB.
+    #: A message further than this from the newest one counts as "in disk". RocketMQ takes 40 % of the machine's memory;
+    #: the store may not ask for that, so it is 40 % of 4 GiB.
     access_message_in_memory_max_bytes: int = 4 * 1024 * _MEBIBYTE * 40 // 100
     max_filter_message_size_bytes: int = 16_000
     #: Most messages that one key query returns (``maxMsgsNumBatch``).
@@ -141,13 +143,14 @@ class MessageStoreConfig:
 
     # --- damage ------------------------------------------------------------------------------------------------------
     #: Whether a pull compares each body with its CRC; everything else is always checked. RocketMQ's broker has no such
-    #: check (``checkCRCOnRecover`` is for a start). Bodies of 64 KB take 1.5 to 2 times the processor time of a pull by
-    #: it, and still go out at 1.8 GB a second; of messages up to 4 KB sums spare most of it.
+    #: check (``checkCRCOnRecover`` is for a start). With it, a pull of 64 KB bodies takes 1.5 to 2 times the processor
+    #: time, and still reaches 1.8 GB a second; for messages up to 4 KB, block sums avoid most of the cost.
     check_crc_on_pull: bool = True
-    #: How fast old commit-log files are checked in the background; 0: not at all. Ours: 8 MiB a second take about 8 %
-    #: of a processor for messages of 100 bytes, 1 % for those of 1 KB; a log of 10 GB is through in twenty minutes.
+    #: How fast old commit-log files are checked in the background; 0: not at all. Not in RocketMQ. 8 MiB a second take
+    #: about 8 % of a processor for messages of 100 bytes, 1 % for those of 1 KB; a log of 10 GB takes twenty minutes.
     check_commit_log_bytes_per_second: int = 8 * _MEBIBYTE
-    #: How long after one such check began the next one does. Ours: a day, as long as nobody else looks at old files.
+    #: The interval between the starts of two such checks. Not in RocketMQ. A day, during which reads may be the only
+    #: other checks of old files.
     check_commit_log_interval_hours: int = 24
 
     # --- recovery ----------------------------------------------------------------------------------------------------
@@ -159,43 +162,43 @@ class MessageStoreConfig:
     clean_resource_interval_ms: int = 10_000
     #: Hours of the day at which expired files are deleted, separated by ";".
     delete_when: str = "04"
-    #: What "hour of the day" means, as minutes east of UTC. RocketMQ takes the machine's time zone, which would make
-    #: a run depend on the machine.
+    #: The time zone of "hour of the day", in minutes east of UTC. RocketMQ uses the machine's time zone, which would
+    #: make a run depend on the machine.
     time_zone_offset_minutes: int = 0
     file_reserved_time_hours: int = 72
     #: Most commit-log files deleted in one round (``DELETE_FILES_BATCH_MAX``).
     delete_files_batch_max: int = 10
     disk_max_used_space_ratio: float = 0.75
     disk_space_clean_forcibly_ratio: float = 0.85
-    #: How long ago a file was last written at least when it is deleted before its time, to make room. RocketMQ has no
-    #: such bound: 0 does as it does. A day: for a consumer that stands still to be noticed and mended, and more than
-    #: the 4.8 h that 16 retries of a message take.
+    #: The minimum age of a file (since its last write) that is deleted early to make room. RocketMQ has no such bound:
+    #: 0 behaves like RocketMQ. A day leaves time to notice and repair a consumer that has stopped, and is more than the
+    #: 4.8 h that 16 retries of a message take.
     clean_file_forcibly_min_age_hours: int = 24
     disk_space_warning_level_ratio: float = 0.90
 
     # --- delayed messages --------------------------------------------------------------------------------------------
-    #: The delay of level 1, 2, 3 ...; the consume queue of delayed messages holds the delivery time, so the store has
-    #: to know them.
+    #: The delay of level 1, 2, 3 ...; the consume queue of delayed messages holds the delivery time, so the store needs
+    #: them.
     message_delay_level: str = "1s 5s 10s 30s 1m 2m 3m 4m 5m 6m 7m 8m 9m 10m 20m 30m 1h 2h"
 
-    #: What each must be, whatever the others are.
+    #: The rules of the settings, each independent of the others.
     RULES: ClassVar[Mapping[str, SettingRule]] = _RULES
 
     def __post_init__(self) -> None:
-        """Raises ValueError that names the setting, what it was and what is allowed."""
+        """Check the settings. Raises ValueError that names the setting, its value and what is allowed."""
         check_rules(self, _RULES)
 
     @property
     def mapped_file_size_consume_queue(self) -> int:
-        """Size of a consume-queue file in bytes."""
+        """Return the size of a consume-queue file in bytes."""
         return self.mapped_file_size_consume_queue_entries * ENTRY_SIZE_BYTES
 
     @property
     def delete_hours(self) -> tuple[int, ...]:
-        """``delete_when`` as numbers."""
+        """Return ``delete_when`` as numbers."""
         return _hours(self.delete_when)
 
     @property
     def delay_levels_ms(self) -> tuple[int, ...]:
-        """Delay per level in ms; number 0 is "no delay"."""
+        """Return the delay per level in ms; index 0 is "no delay"."""
         return _delays_ms(self.message_delay_level)

@@ -1,7 +1,8 @@
-"""What must be in the JSON files of settings and offsets. RocketMQ does not ask: another shape is an empty table to it.
+"""The required shapes of the JSON files of settings and offsets. RocketMQ does not check: it reads another shape as an
+empty table.
 
-A shape is a type, ``{ANY: shape}`` for an object with any names, or an object with the fields that must be there; there
-may be other fields, too.
+A shape is a type, ``{ANY: shape}`` for an object with any names, or an object with its required fields; other fields
+are allowed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ Shape = type | Mapping[str, Any]
 
 _CHANGES: Final[Shape] = {"changes": {ANY: {"from": str, "to": str}}}
 
-#: Name of the file -> its shape. Every table that is kept in a file is here.
+#: Name of the file -> its shape, for every table that is kept in a file.
 TABLE_SHAPES: Final[Mapping[str, Shape]] = {
     "brokerConfig.json": _CHANGES,
     "consumerFilter.json": {"filterDataByTopic": {ANY: {"groupFilterData": {ANY: dict}}}},
@@ -38,7 +39,9 @@ _WORDS: Final = {dict: "an object", int: "an integer", str: "a string", bool: "t
 
 
 def why_not_table(name: str, content: object) -> str | None:
-    """What is wrong with the shape of ``content`` of the file ``name``; None: nothing, or the file has no shape."""
+    """Return what is wrong with the shape of the content of file ``name``; None if nothing is or the file has
+    no shape.
+    """
     return _why_not(content, TABLE_SHAPES.get(name, dict), "")
 
 

@@ -1,1 +1,1 @@
-"""The commit log: written, checked, walked."""
+"""The commit log: writing, checking and scanning."""

@@ -1,10 +1,11 @@
-"""Sums over the commit log's blocks, by which a read sees that nothing changed. RocketMQ has nothing like them.
+"""Checksums of the commit log's blocks, with which a read verifies that nothing changed. RocketMQ has no such
+checksums.
 
-To check a message takes about 1.5 us, which is as much as all the rest of reading a small one. A CRC over a block takes
-1 us for 4 KiB, sees every changed bit, and spares that check where it was done before: what this process appended, or
-has walked through (:mod:`engine.store.log.commit_log_walk`), has a sum; a read compares it with the bytes as they are
-now, wherever they come from. Where a block has no sum, or another one, each message is checked by itself. The sums are
-in memory only and tell nothing of a time before them.
+Checking a message takes about 1.5 us, as much as all the rest of reading a small one. A CRC over a block takes 1 us for
+4 KiB, detects every changed bit, and replaces that check for messages that were checked before: data that this process
+appended or scanned (:mod:`engine.store.log.commit_log_walk`) has a sum, which a read compares with the current bytes,
+wherever they come from. If a block has no sum, or a different one, each message is checked on its own. The sums are in
+memory only and say nothing about earlier changes.
 """
 
 from __future__ import annotations
@@ -18,26 +19,32 @@ from engine.store.files.mapped_file import MappedFile
 from engine.store.queues.consume_queue import Entry
 
 BLOCK_BYTES: Final = 4 * 1024
-#: 4 GiB of log, 4 MB of memory. Beyond that the sums of the files that are longest known go.
+#: 4 GiB of log, 4 MB of memory. Beyond that, the sums of the files known for longest are dropped.
 BLOCKS_MAX = 1 << 20
-#: Larger messages (of a batch: on average) get no sum: to check one takes no longer than to sum it.
+#: The maximum size of messages (in a batch: on average) that get a sum: checking a larger one takes no longer than
+#: summing it.
 MESSAGE_MAX_BYTES: Final = 4 * 1024
 
 
 class BlockSums:
-    """Block ``n`` of a file begins at byte ``n * BLOCK_BYTES`` of it. One is being filled; the others are whole."""
+    """The sums of blocks: block ``n`` of a file begins at byte ``n * BLOCK_BYTES`` of it. One block is being filled;
+    the others are complete.
+    """
 
     __slots__ = ("_crc", "_end", "_of_files", "_start")
 
     def __init__(self) -> None:
         #: First byte of a file in the log -> the CRC of each of its whole blocks; 0: none.
         self._of_files: dict[int, array[int]] = {}
-        #: Of the block that is being filled: its first byte in the log, behind the last one in the sum, the CRC.
+        #: The block that is being filled: its first byte in the log, the position after the last byte in the sum, and
+        #: the CRC.
         self._start = self._end = -1
         self._crc = 0
 
     def add(self, file: MappedFile, offset: int, data: bytes, messages: int = 1) -> None:
-        """``data`` at ``offset`` of the log, in ``file``, is good: it was just written, or checked. Call in order."""
+        """Add ``data`` at ``offset`` of the log, in ``file``, as good: it was just written, or checked. Call in
+        order.
+        """
         size = len(data)
         if size > MESSAGE_MAX_BYTES * messages:
             return
@@ -48,7 +55,7 @@ class BlockSums:
             count = min(size - position, BLOCK_BYTES - in_block)
             if in_block == 0:
                 self._start, self._end, self._crc = at, at, 0
-            if at == self._end:  # else the block's beginning is not known
+            if at == self._end:  # else the beginning of the block is unknown
                 self._crc = zlib.crc32(data[position : position + count], self._crc)
                 self._end = at + count
                 if in_block + count == BLOCK_BYTES:
@@ -56,7 +63,7 @@ class BlockSums:
             position += count
 
     def _keep(self, file: MappedFile) -> None:
-        """The block that was being filled is whole."""
+        """Keep the sum of the block that was being filled, which is complete."""
         sums = self._of_files.get(file.start_offset)
         if sums is None:
             count = file.size_bytes // BLOCK_BYTES
@@ -66,7 +73,9 @@ class BlockSums:
         sums[(self._start - file.start_offset) // BLOCK_BYTES] = self._crc
 
     def hold(self, file: MappedFile, wanted: Sequence[Entry]) -> bool:
-        """Whether the blocks in which messages lie, those of ``wanted`` in ``file``, are as they were when summed."""
+        """Return whether the blocks with the messages of ``wanted`` in ``file`` are unchanged since they were
+        summed.
+        """
         file_start, done = file.start_offset, 0
         sums = self._of_files.get(file_start)
         filled = -1
@@ -74,7 +83,7 @@ class BlockSums:
             filled = (self._start - file_start) // BLOCK_BYTES
         for offset, size, _ in wanted:
             first, last = (offset - file_start) // BLOCK_BYTES, (offset + size - 1 - file_start) // BLOCK_BYTES
-            # Where they do not follow each other, or lie before the file, entries are damaged.
+            # Entries that do not follow each other, or are before the file, are damaged.
             if size <= 0 or first < max(0, done - 1):
                 return False
             if first <= filled <= last and offset + size > self._end:

@@ -1,7 +1,7 @@
 """The commit log: every message of every topic, in the order in which they came (RocketMQ: ``CommitLog``).
 
-Encoding, the choice of the place and the write are one synchronous step: where RocketMQ takes ``putMessageLock``, an
-engine that runs on one thread needs nothing. Simplified: no write buffer outside the page cache
+Encoding, allocation of the position and the write are one synchronous step: RocketMQ takes ``putMessageLock`` there,
+but an engine that runs on one thread needs no lock. Simplified: no write buffer outside the page cache
 (``TransientStorePool``), no file allocated ahead (a sparse file takes microseconds to make).
 """
 
@@ -43,12 +43,12 @@ from engine.store.queues.dispatch_request import DispatchRequest, belongs_in_con
 
 FOLDER: Final = "commitlog"
 
-#: What an encoded message may have beyond its body (RocketMQ: ``CommitLog.MessageExtEncoder``).
+#: The maximum sizes of an encoded message's parts other than the body (RocketMQ: ``CommitLog.MessageExtEncoder``).
 ENVELOPE_MAX_BYTES: Final = 64 * 1024
 
 
 class MessageRefused(Exception):
-    """The message cannot be stored; ``status`` says what the sender is told."""
+    """The message cannot be stored; ``status`` is what the sender receives."""
 
     def __init__(self, status: PutMessageStatus, remark: str) -> None:
         super().__init__(remark)
@@ -56,18 +56,18 @@ class MessageRefused(Exception):
 
 
 class CommitLog:
-    """Appends messages and reads them back.
+    """A log that appends messages and reads them back.
 
-    :ivar max_offset: behind the last byte written.
+    :ivar max_offset: the offset after the last byte written.
     :ivar flushed_offset: everything before it is durable.
-    :ivar last_store_timestamp: of the newest message, ms.
-    :ivar damaged_records: messages that were asked for and cannot be vouched for.
-    :ivar sums: of what was appended or walked through since the start.
-    :ivar nul_end: end of the newest message whose properties have a NUL. After a crash of the machine it may look as if
-        a sector of it were lost, so it must be known by then that it was on the disk.
-    :ivar on_flushed: awaited with an offset when the log is on the disk up to there and that has to be known, before it
+    :ivar last_store_timestamp: store time of the newest message, ms.
+    :ivar damaged_records: requested messages that turned out to be damaged.
+    :ivar sums: block sums of what was appended or scanned since the start.
+    :ivar nul_end: end of the newest message whose properties contain a NUL. After a crash of the machine such a message
+        may look as if a sector of it were lost, so it must be known by then that it was on disk.
+    :ivar on_flushed: awaited with an offset when the log is on disk up to there and that must be recorded before it
         counts as flushed. May raise ``DiskFault``.
-    :ivar max_batch_size: what a batch may take when it is stored, bytes: it lies in one file. The late RocketMQ 4.9 has
+    :ivar max_batch_size: the maximum stored size of a batch in bytes; a batch is in one file. The late RocketMQ 4.9 has
         no other bound either, but its files are 1 GiB. Small messages grow: each one gets an envelope of 91 bytes, its
         topic, and the properties of the batch.
     """
@@ -92,11 +92,11 @@ class CommitLog:
 
     @property
     def min_offset(self) -> int:
-        """Where the oldest file begins."""
+        """Return the start of the oldest file."""
         return self.files.start_offset
 
     def continue_at(self, offset: int, flushed_offset: int) -> None:
-        """Append from ``offset`` on; what lies behind it has been cleared. For the end of recovery."""
+        """Append from ``offset`` on, after recovery has cleared everything past it."""
         self.max_offset = offset
         self.flushed_offset = flushed_offset
         self._current = self.files.find(offset)
@@ -204,7 +204,9 @@ class CommitLog:
         return result, requests
 
     def _checked_batch_size(self, batch: StoreBatch, envelope_size: int) -> int:
-        """Stored size of the whole batch. Raises :class:`MessageRefused` when a message or all of them do not fit."""
+        """Return the stored size of the whole batch. Raises :class:`MessageRefused` if a message or the batch does not
+        fit.
+        """
         size, largest_body, longest_properties = 0, 0, 0
         for _, body, properties, _, _, _ in batch.members:
             size += envelope_size + len(body) + len(properties)
@@ -225,7 +227,7 @@ class CommitLog:
         return size
 
     def _check(self, topic: str, body_size: int, properties_size: int, whose: str = "") -> None:
-        """Raises :class:`MessageRefused` when the message does not fit its layout. ``whose`` begins the remark."""
+        """Raise :class:`MessageRefused` if the message does not fit its layout. ``whose`` begins the remark."""
         if properties_size > PROPERTIES_MAX_BYTES:
             raise MessageRefused(
                 PutMessageStatus.PROPERTIES_SIZE_EXCEEDED,
@@ -243,14 +245,16 @@ class CommitLog:
             )
 
     def _file_with_room(self, size: int) -> MappedFile:
-        """The current file if ``size`` bytes and a blank fit behind ``max_offset``, else a new one."""
+        """Return the current file if ``size`` bytes and a blank fit after ``max_offset``, or else a new one."""
         file = self._current
         if file is None or self.max_offset + size + BLANK_MIN_SIZE_BYTES > file.end_offset:
             return self._roll(size)
         return file
 
     def _roll(self, size: int) -> MappedFile:
-        """A file with room for ``size`` bytes at ``max_offset``, which moves there. Raises as ``put_message``."""
+        """Return a file with room for ``size`` bytes, and move ``max_offset`` to its start. Raises as
+        ``put_message``.
+        """
         allowed = self.files.file_size - BLANK_MIN_SIZE_BYTES
         if size > allowed:
             raise MessageRefused(
@@ -261,7 +265,7 @@ class CommitLog:
         if old is None:
             self._current = new = self.files.append_file(self.max_offset)
             return new
-        # The blank first: should the disk have no room for the new file, the next message that fits overwrites it.
+        # The blank first: if the disk has no room for the new file, the next message that fits overwrites it.
         rest = old.end_offset - self.max_offset
         if rest >= BLANK_MIN_SIZE_BYTES:
             old.file.write_at(self.max_offset - old.start_offset, SIZE_AND_MAGIC.pack(rest, BLANK_MAGIC))
@@ -271,8 +275,9 @@ class CommitLog:
         return new
 
     def append_raw(self, offset: int, data: bytes) -> None:
-        """Append what lies at ``offset`` of another log, of which this one is a copy. Raises ``DiskFull``,
-        ``DiskFault``; then nothing was appended.
+        """Append data from ``offset`` of another log, of which this one is a copy.
+
+        Raises ``DiskFull``, ``DiskFault``; then nothing was appended.
         """
         assert offset == self.max_offset or not self.files.files
         done = 0
@@ -291,28 +296,30 @@ class CommitLog:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def read_up_to(self, offset: int, limit: int) -> bytes:
-        """At most ``limit`` bytes from ``offset`` on, all of one file; none when it is gone, or not there yet."""
+        """Return at most ``limit`` bytes from ``offset`` on, all from one file; none if they are deleted or not yet
+        written.
+        """
         file = self.files.find(offset)
         if file is None:
             return b""
         return file.file.read_at(offset - file.start_offset, min(limit, min(file.end_offset, self.max_offset) - offset))
 
     def read_record(self, offset: int, size: int, is_vouched: bool = True) -> bytes | None:
-        """The stored message at ``offset``, or None when no whole message of that size lies there.
+        """Return the stored message at ``offset``, or None if there is no whole message of that size.
 
-        :param is_vouched: a queue or the index names that place, so what is wrong with it is damage. A client may name
-            any, also one within a body that looks like a message.
+        :param is_vouched: a queue or the index points to ``offset``, so a fault there is damage. A client may name any
+            offset, even one inside a body that looks like a message.
         """
         data = self.read_bytes(offset, size)
         damage = damage_of(data, 0, size, offset)
         if damage is None:
             return data
-        if is_vouched and damage is not Damage.NO_MESSAGE:  # else none may ever have lain there
+        if is_vouched and damage is not Damage.NO_MESSAGE:  # else there may never have been one
             self.note_damaged(offset, damage, data)
         return None
 
     def note_damaged(self, offset: int, damage: Damage, data: bytes) -> None:
-        """Note the message at ``offset``, with its queue where ``data``, its bytes, can still be read."""
+        """Record the message at ``offset`` as damaged, with its queue if ``data``, its bytes, can still be read."""
         try:
             message = decode_stored_message(data, check_crc=False)
         except MalformedMessage:
@@ -322,14 +329,14 @@ class CommitLog:
             self.damaged_records.note(DamagedRecord(offset, damage, *place))
 
     def read_bytes(self, offset: int, size: int) -> bytes:
-        """The ``size`` bytes at ``offset``; none where the log has not so many in one file."""
+        """Return the ``size`` bytes at ``offset``; none if they are not all in one file of the log."""
         file = self.files.find(offset)
         if file is None or size < 0 or offset + size > min(file.end_offset, self.max_offset):
             return b""
         return file.file.read_at(offset - file.start_offset, size)
 
     def record_at(self, offset: int, is_vouched: bool = False) -> bytes | None:
-        """The stored message that begins at ``offset``, or None when no whole one does; see :meth:`read_record`."""
+        """Return the stored message that begins at ``offset``, or None if no whole one does (:meth:`read_record`)."""
         file = self.files.find(offset)
         if file is None or offset + SIZE_AND_MAGIC.size > min(file.end_offset, self.max_offset):
             return None
@@ -337,13 +344,14 @@ class CommitLog:
         return self.read_record(offset, size, is_vouched) if magic == MESSAGE_MAGIC and size > 0 else None
 
     def put_place_right(self, offset: int, queue_id: int, queue_offset: int) -> None:
-        """Let the message at ``offset`` say where in its topic it belongs. Raises ``DiskFault``."""
+        """Rewrite the queue id and the queue offset of the message at ``offset``. Raises ``DiskFault``."""
         self.files.write(offset + QUEUE_ID_POSITION, queue_id.to_bytes(4, "big"))
         self.files.write(offset + QUEUE_OFFSET_POSITION, queue_offset.to_bytes(8, "big"))
 
     def disown(self, offset: int) -> None:
-        """Let the message at ``offset`` be damaged from now on, for whoever reads it: its CRC gets the sign bit, which
-        none has. Raises ``DiskFault``.
+        """Mark the message at ``offset`` as damaged for all readers: its CRC gets the sign bit, which no valid CRC has.
+
+        Raises ``DiskFault``.
         """
         place = offset + CRC_POSITION
         self.files.write(place, bytes((self.files.read(place, 1)[0] | 0x80,)))
@@ -361,7 +369,7 @@ class CommitLog:
             self.flushed_offset = max(self.flushed_offset, reached)
 
     def flush_now(self) -> None:
-        """As :meth:`flush`, but blocks."""
+        """Flush as :meth:`flush` does, but block."""
         self.files.flush_now(self.flushed_offset, self.max_offset)
         self.flushed_offset = self.max_offset
 
@@ -382,9 +390,9 @@ def _write_members(
     offset: int,
     now_ms: int,
 ) -> list[DispatchRequest]:
-    """Write the messages of a batch, which will lie from ``offset`` on; what the dispatcher gets.
+    """Write the messages of a batch from ``offset`` on and return the dispatch requests.
 
-    The hottest loop of the broker: what all messages share is looked up once.
+    This is the hottest loop of the broker: everything that the messages share is looked up once.
     """
     born_host, store_host = hosts
     topic, queue_id, born_timestamp = batch.topic, batch.queue_id, batch.born_timestamp

@@ -1,9 +1,9 @@
-"""Walks through the commit log and finds every whole message (RocketMQ: ``CommitLog.recoverNormally``,
+"""A scanner that finds every whole message of the commit log (RocketMQ: ``CommitLog.recoverNormally``,
 ``recoverAbnormally``).
 
-RocketMQ stops at the first thing that is no message and cuts the log there. That is right at the end of the log, where
-a crash interrupted a write, but one bad sector in the middle then destroys everything after it. This scanner searches
-on: a message says where it lies, so one found further on is one, and only what lies between is lost.
+RocketMQ stops at the first bytes that are not a message and cuts the log there. That is right at the end of the log,
+where a crash interrupted a write, but one bad sector in the middle then destroys everything after it. This scanner
+searches on: a message contains its own offset, so one found further on is genuine, and only the bytes between are lost.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from engine.store.queues.dispatch_request import DispatchRequest
 
 
 class CommitLogScanner:
-    """One walk. After it has ended:
+    """One scan, with these results after its end:
 
-    :ivar end_offset: behind the last whole message.
-    :ivar damaged_ranges: ``(start, end)`` that hold no message but lie before one.
-    :ivar damaged_bytes: how long these are together. Both grow while the walk goes on.
-    :ivar torn: places of messages that are part of the damage because a sector of them may be lost.
+    :ivar end_offset: the offset after the last whole message.
+    :ivar damaged_ranges: ``(start, end)`` of ranges without a message that precede one.
+    :ivar damaged_bytes: their total size. Both grow during the scan.
+    :ivar torn: offsets of messages that count as damage because a sector of them may be lost.
     """
 
     def __init__(
@@ -42,9 +42,11 @@ class CommitLogScanner:
         quiet_end: int | None,
         torn_from: int | None = None,
     ) -> None:
-        """:param quiet_end: position from which on zeros are the end of the log, as after a normal shutdown. None:
-        a crash may have lost pages anywhere, so everything behind zeros is searched too.
-        :param torn_from: position from which on a crash of the machine may have lost sectors. None: nowhere.
+        """Prepare a scan of ``files``.
+
+        :param quiet_end: position from which zeros mean the end of the log, as after a normal shutdown. None: a crash
+            may have lost pages anywhere, so the search continues after zeros.
+        :param torn_from: position from which a crash of the machine may have lost sectors. None: nowhere.
         """
         self._files = files
         self._delay_levels_ms = delay_levels_ms
@@ -52,7 +54,7 @@ class CommitLogScanner:
         self._torn_from = torn_from
         self._block = b""
         self._block_offset = 0
-        #: Where the next message or blank has to begin if nothing is damaged.
+        #: The position at which the next message or blank must begin if nothing is damaged.
         self._continues_at = 0
         self.end_offset = 0
         self.damaged_ranges: list[tuple[int, int]] = []
@@ -60,22 +62,25 @@ class CommitLogScanner:
         self.torn: list[int] = []
 
     def scan(self, start_file: int) -> Iterator[DispatchRequest]:
-        """All whole messages from the file with number ``start_file`` on, in order."""
+        """Yield all whole messages from the file with number ``start_file`` on, in order."""
         files = self._files.files[start_file:]
         if files:
             self.end_offset = self._continues_at = files[0].start_offset
         for file in files:
             yield from self._scan_file(file, file.start_offset)
-            file.close()  # unmap: what was only read for the check need not stay in memory
+            file.close()  # unmap: data that was only read for the check need not stay in memory
         self._block = b""
 
     def predecessor(self, request: DispatchRequest) -> int | None:
-        """See :func:`~engine.store.log.stored_record.predecessor_of`; ``request`` is the one found last."""
+        """Return the predecessor of ``request``, the message found last
+        (:func:`~engine.store.log.stored_record.predecessor_of`).
+        """
         return predecessor_of(self._block, request.commit_log_offset - self._block_offset)
 
     def scan_between(self, start: int, end: int) -> Iterator[DispatchRequest]:
-        """All whole messages from position ``start``, where one begins, to ``end``, in order. Who waits in between must
-        not go on when the oldest file has been deleted meanwhile.
+        """Yield all whole messages from position ``start``, where one begins, to ``end``, in order.
+
+        A caller that waits in between must stop if the oldest file has been deleted meanwhile.
         """
         for file, position, _ in self._files.parts(start, end):
             for request in self._scan_file(file, file.start_offset + position):
@@ -107,7 +112,7 @@ class CommitLogScanner:
         self._continues_at = file.end_offset
 
     def _whole_from(self, offset: int) -> None:
-        """Something whole begins at ``offset``: what lies between the place where it had to begin and it is damaged."""
+        """Record as damage the bytes between the expected position and ``offset``, where something whole begins."""
         if offset > self._continues_at:
             self.damaged_ranges.append((self._continues_at, offset))
             self.damaged_bytes += offset - self._continues_at
@@ -127,12 +132,12 @@ class CommitLogScanner:
         return request
 
     def _search(self, file: MappedFile, offset: int) -> int | None:
-        """Where in ``file`` the next whole message begins, at or after ``offset``; None when there is none."""
+        """Return the position in ``file`` of the next whole message at or after ``offset``, or None."""
         while offset + FIXED_SIZE_BYTES <= file.end_offset:
             at = self._cover(file, offset, FIXED_SIZE_BYTES)
             magic_at = self._block.find(MESSAGE_MAGIC_BYTES, at + MAGIC_POSITION)
             if magic_at < 0:
-                # The magic may lie across the end of the block: go on with its last three bytes.
+                # The magic may cross the end of the block: go on with its last three bytes.
                 offset = max(offset + 1, self._block_offset + len(self._block) - 3 - MAGIC_POSITION)
                 continue
             candidate = self._block_offset + magic_at - MAGIC_POSITION
@@ -143,9 +148,9 @@ class CommitLogScanner:
         return None
 
     def _cover(self, file: MappedFile, offset: int, length: int) -> int:
-        """Have ``length`` bytes from ``offset`` of the log, which lie in ``file``, in the block.
+        """Load ``length`` bytes from ``offset`` of the log, which are in ``file``, into the block.
 
-        Returns where in the block they begin. Reads ahead, so that most calls read nothing.
+        Returns their position in the block. Reads ahead, so that most calls read nothing.
         """
         at = offset - self._block_offset
         if at < 0 or at + length > len(self._block):

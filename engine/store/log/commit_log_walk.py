@@ -1,5 +1,5 @@
-"""Walks through one file of the commit log and says of every byte whether a message can be vouched for. RocketMQ walks
-through its log at a start only (``CommitLog.recoverNormally``) and stops at the first damage.
+"""A walk through one file of the commit log that separates valid messages from damage. RocketMQ scans its log only at a
+start (``CommitLog.recoverNormally``) and stops at the first damage.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _CHUNK_BYTES = 256 * 1024
 
 
 class Stretch(NamedTuple):
-    """Bytes of the log: one whole message, or (``data`` is empty then) whatever lies before the next one."""
+    """A stretch of the log: one whole message, or, if ``data`` is empty, the bytes before the next one."""
 
     offset: int
     size_bytes: int
@@ -31,7 +31,7 @@ class Stretch(NamedTuple):
 
 
 class CommitLogWalk:
-    """One walk through ``file`` up to byte ``end`` of the log. Holds no view: the walker may wait anywhere.
+    """One walk through ``file`` up to byte ``end`` of the log. It keeps no view, so the caller may wait at any point.
 
     :param is_newest: messages are still appended to ``file``; the others are full, and zeros in them are damage.
     """
@@ -44,7 +44,9 @@ class CommitLogWalk:
         self._chunk_offset = file.start_offset
 
     def stretches(self) -> Iterator[Stretch]:
-        """In order. Zeros at the end of the newest file are no damage: nothing has been written there yet."""
+        """Yield the stretches in order. Zeros at the end of the newest file are not damage: they are not
+        written yet.
+        """
         offset = self._file.start_offset
         while offset + BLANK_MIN_SIZE_BYTES <= self._end and not self._file.is_removed:
             size, magic = SIZE_AND_MAGIC.unpack(self._read(offset, SIZE_AND_MAGIC.size))
@@ -61,7 +63,7 @@ class CommitLogWalk:
             offset += size
 
     def _next_whole(self, offset: int) -> int | None:
-        """Where the next message that can be vouched for begins."""
+        """Return where the next valid message begins."""
         while offset + FIXED_SIZE_BYTES <= self._end:
             chunk = self._read(offset, min(_CHUNK_BYTES, self._end - offset))
             magic_at = chunk.find(MESSAGE_MAGIC_BYTES, MAGIC_POSITION)
@@ -71,7 +73,7 @@ class CommitLogWalk:
                 if damage_of(self._read(candidate, size), 0, size, candidate) is None:
                     return candidate
                 magic_at = chunk.find(MESSAGE_MAGIC_BYTES, magic_at + 1)
-            # The magic may lie across the end of the chunk, and its size before it.
+            # The magic may cross the end of the chunk, and its size precedes it.
             offset += max(1, len(chunk) - len(MESSAGE_MAGIC_BYTES) - MAGIC_POSITION + 1)
         return None
 
@@ -82,7 +84,7 @@ class CommitLogWalk:
         return True
 
     def _read(self, offset: int, length: int) -> bytes:
-        """``length`` bytes, none where there are not so many. Reads ahead."""
+        """Return ``length`` bytes, or none if there are not as many. Reads ahead."""
         if length < 0 or offset + length > self._end:
             return b""
         at = offset - self._chunk_offset

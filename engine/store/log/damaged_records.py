@@ -1,4 +1,4 @@
-"""Which messages of the store turned out to be damaged since its start. RocketMQ has no such list."""
+"""The messages of the store that turned out to be damaged since its start. RocketMQ has no such list."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from engine.store.log.record_check import Damage
 
 _log = logging.getLogger("glassmq.store")
 
-#: Places that are remembered, and so counted. A lost file may hold far more messages than anybody wants to read of.
+#: The maximum number of positions that are remembered and so counted. A lost file may have contained far more messages
+#: than a person would read about.
 PLACES_MAX: Final = 10_000
-#: Places that are named in the log one by one.
+#: How many positions are logged one by one.
 LINES_MAX: Final = 100
 
 
 class DamagedRecord(NamedTuple):
-    """One message that cannot be vouched for; of topic and queue nothing is known where it was not looked for there."""
+    """A damaged message; topic and queue are unknown if the damage was not found through a queue."""
 
     commit_log_offset: int
     damage: Damage
@@ -28,9 +29,9 @@ class DamagedRecord(NamedTuple):
 
 
 class DamagedRecords:
-    """See the module.
+    """A list of the damaged messages.
 
-    :ivar found: how many there were since the start; it stops at :data:`PLACES_MAX` at a time.
+    :ivar found: how many were found since the start; it stops at :data:`PLACES_MAX` at a time.
     """
 
     def __init__(self) -> None:
@@ -45,18 +46,18 @@ class DamagedRecords:
 
     @property
     def is_full(self) -> bool:
-        """There may be more than are counted."""
+        """Return True if there may be more than are counted."""
         return len(self._by_place) >= PLACES_MAX
 
     def newest(self, count: int) -> list[DamagedRecord]:
-        """The ``count`` that were found last, the last one first."""
+        """Return the ``count`` that were found last, the newest first."""
         return list(islice(reversed(self._by_place.values()), count))
 
     def note(self, record: DamagedRecord) -> None:
-        """Count ``record`` and say it in the log, unless that was done."""
+        """Count ``record`` and log it, unless that was done before."""
         known = self._by_place.get(record.commit_log_offset)
         if known is not None:
-            if not known.topic:  # who walks through the log does not know whose place it is, a reader does
+            if not known.topic:  # a scan of the log does not know which queue the message belongs to, a reader does
                 self._by_place[record.commit_log_offset] = record
             return
         if self.is_full:
@@ -77,10 +78,10 @@ class DamagedRecords:
             _log.error("%d damaged messages are not sent; glassmq check names all of them", self.found)
 
     def forget(self, places: Iterable[int]) -> None:
-        """They were repaired."""
+        """Forget messages that were repaired."""
         for place in places:
             self._by_place.pop(place, None)
 
     def forget_before(self, commit_log_offset: int) -> None:
-        """Their files were deleted."""
+        """Forget messages before an offset, whose files were deleted."""
         self.forget([place for place in self._by_place if place < commit_log_offset])

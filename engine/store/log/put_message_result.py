@@ -1,4 +1,4 @@
-"""What became of a message that was put into the store (RocketMQ: ``PutMessageResult``, ``AppendMessageResult``)."""
+"""The outcome of putting a message into the store (RocketMQ: ``PutMessageResult``, ``AppendMessageResult``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ _OFFSET_BYTES: Final = 8
 
 
 class PutMessageStatus(Enum):
-    """RocketMQ's names. The last two columns of its table (slaves) come from replication, not from the store."""
+    """The status of a put, by RocketMQ's names. The last two values (slaves) come from replication, not from
+    the store.
+    """
 
     PUT_OK = 0
     FLUSH_DISK_TIMEOUT = 1
@@ -26,14 +28,14 @@ class PutMessageStatus(Enum):
 
 
 class PutMessageResult:
-    """Where a message, or a batch of them, was put.
+    """The position of a stored message, or of a batch.
 
     :ivar status: PUT_OK, or why nothing was stored.
-    :ivar remark: for people; empty when all is well.
-    :ivar offset: commit-log offset of the (first) message, -1 when nothing was stored.
+    :ivar remark: an explanation for people; empty if all is well.
+    :ivar offset: commit-log offset of the (first) message, -1 if nothing was stored.
     :ivar queue_offset: its logical offset in the consume queue.
     :ivar store_timestamp: the broker's clock when it was stored, ms.
-    :ivar size_bytes: stored size, of all messages together.
+    :ivar size_bytes: stored size of all messages together.
     :ivar offsets: commit-log offset of every message of a batch; empty for a single one.
     """
 
@@ -61,22 +63,22 @@ class PutMessageResult:
 
     @property
     def end_offset(self) -> int:
-        """Commit-log offset behind the last byte: what ``MessageStore.flushed`` has to reach."""
+        """Return the commit-log offset after the last byte, which ``MessageStore.flushed`` has to reach."""
         return self.offset + self.size_bytes
 
     @property
     def is_ok(self) -> bool:
-        """True when the message lies in the commit log (in memory at least)."""
+        """Return True if the message is in the commit log (in memory at least)."""
         return self.status is PutMessageStatus.PUT_OK
 
     @property
     def message_count(self) -> int:
-        """How many messages were stored."""
+        """Return how many messages were stored."""
         return len(self.offsets) or int(self.offset >= 0)
 
     @property
     def offset_message_id(self) -> str:
-        """The offset id of the message; of a batch, all ids joined by commas. Empty when nothing was stored."""
+        """Return the offset id of the message; of a batch, all ids joined by commas. Empty if nothing was stored."""
         if self.offset < 0:
             return ""
         ids = BytesWriter()

@@ -1,9 +1,9 @@
-"""What the store vouches for when a message leaves it (RocketMQ: ``CommitLog.checkMessageAndReturnSize``).
+"""The checks of a message before the store delivers it (RocketMQ: ``CommitLog.checkMessageAndReturnSize``).
 
-RocketMQ checks a message when it recovers and sends later whatever its consume queues point to. Here each one is
-checked on its way out: that it lies where it says, that it is the one asked for, that its lengths add up to its size,
-and that its body has its CRC. What the format has no check for (a time stamp, a flag, the properties) may still have
-changed: a property may hold any bytes, so nothing can be said of them by what they look like.
+RocketMQ checks a message during recovery and later sends whatever its consume queues point to. Here each message is
+checked when it is read: that it is at the offset that it names, that it is the requested one, that its lengths add up
+to its size, and that its body matches its CRC. Fields that the format does not check (a timestamp, a flag, the
+properties) may still have changed: properties may contain any bytes, so their content does not reveal damage.
 """
 
 from __future__ import annotations
@@ -19,12 +19,14 @@ _FRAMES: Final = fields_at(
     "size", "magic", "crc", "queue_id", "queue_offset", "commit_log_offset", "sys_flag", "body_length"
 )
 _FRAME: Final = _FRAMES[0]
-#: What a disk writes whole or not at all.
+#: The unit that a disk writes whole or not at all.
 _SECTOR_BYTES: Final = 512
 
 
 class Damage(Enum):
-    """Why a message is not sent. The first two may also be the fault of the consume-queue entry that led to it."""
+    """The reasons for which a message is not sent. The first two may also be caused by a damaged consume-queue
+    entry.
+    """
 
     NO_MESSAGE = "no message of that size lies there"
     ANOTHER_MESSAGE = (
@@ -45,8 +47,9 @@ def damage_of(
     *,
     check_crc: bool = True,
 ) -> Damage | None:
-    """What is wrong with the message of ``size`` bytes at ``position`` of ``view``, which belongs to
-    ``commit_log_offset`` and, where ``queue`` is given, is its message ``queue_offset``; None: it may be sent.
+    """Return what is wrong with the message of ``size`` bytes at ``position`` of ``view``; None if it may be sent.
+
+    The message must have the offset ``commit_log_offset`` and, if ``queue`` is given, be its message ``queue_offset``.
     """
     end = position + size
     body_at = position + _FRAME.size
@@ -70,7 +73,7 @@ def damage_of(
 
 
 def _damage_behind_body(rest: bytes, topic_block: bytes | None) -> Damage | None:
-    """The same of the topic and the length of the properties."""
+    """Return what is wrong with the topic or the length of the properties; None if nothing is."""
     topic_size = 1 + rest[0]
     properties_at = topic_size + PROPERTIES_LENGTH.size
     if len(rest) < properties_at or int.from_bytes(rest[topic_size:properties_at], "big") != len(rest) - properties_at:
@@ -81,12 +84,14 @@ def _damage_behind_body(rest: bytes, topic_block: bytes | None) -> Damage | None
 
 
 def may_lack_sector(record: bytes, position: int, following: bytes = b"") -> bool:
-    """Whether a crash of the machine may have taken a part of the properties of ``record``, a good message that begins
-    at ``position`` of its file; ``following`` comes after it in its last sector.
+    """Return whether a crash of the machine may have erased part of the properties of ``record``.
+
+    ``record`` is a good message that begins at ``position`` of its file; ``following`` are the bytes after it in its
+    last sector.
 
     A disk writes a sector whole or not at all, and what it has not written reads as zeros up to the sector's end. So
-    that end is looked at in each sector. Properties may hold zeros as well: where anything else tells that the message
-    was on the disk, that counts.
+    the end of each sector is examined. Properties may also contain zeros: other evidence that the message was on disk
+    takes precedence.
     """
     (sys_flag,) = SYSTEM_FLAG.unpack_from(record)
     frame = _FRAMES[sys_flag & HOST_FLAGS]
@@ -100,5 +105,7 @@ def may_lack_sector(record: bytes, position: int, following: bytes = b"") -> boo
 
 
 def rest_of_sector(position: int) -> int:
-    """How many bytes lie between ``position`` of a file and the end of the sector that the byte before it lies in."""
+    """Return how many bytes are between ``position`` of a file and the end of the sector that contains the byte before
+    it.
+    """
     return -position % _SECTOR_BYTES

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-#: What the messages of a batch do not share: flag, body, properties, tags code, keys, unique key. They mean the same as
-#: in :class:`~engine.store.log.store_message.StoreMessage`. A plain tuple, because one is made for every message.
+#: The parts that differ between the messages of a batch: flag, body, properties, tags code, keys, unique key. They mean
+#: the same as in :class:`~engine.store.log.store_message.StoreMessage`. A plain tuple, because one is made for every
+#: message.
 BatchMember = tuple[int, bytes, bytes, int, str, str]
 
 
 @dataclass(slots=True)
 class StoreBatch:
-    """Messages for one queue, at least one. They are stored side by side with consecutive logical offsets, all or none.
+    """Messages for one queue, at least one. They are stored consecutively with consecutive logical offsets, all or
+    none.
 
     The fields mean the same as those of :class:`~engine.store.log.store_message.StoreMessage`.
     """

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 
 class StoreMessage:
-    """Everything the commit log needs, in the form that costs least to write.
+    """A message in the form that is cheapest to write to the commit log.
 
     :param topic: a valid topic name.
     :param queue_id: 0 or greater.
-    :param body: as it will lie in the log, perhaps compressed.
+    :param body: as it will be stored, perhaps compressed.
     :param properties_string: name-value pairs as on the wire; bytes are taken as they are.
     :param born_host: where the sender is: ``"ip:port"``, or the 8 or 20 bytes of
         :func:`engine.protocol.message.addresses.encode_host`, which is faster.
@@ -17,9 +17,9 @@ class StoreMessage:
         the topic of delayed messages.
     :param keys: the KEYS property (words separated by spaces), for the index.
     :param unique_key: the UNIQ_KEY property, for the index.
-    :param wait_store_ok: False when the sender does not wait for the flush; the store itself does not look at it.
+    :param wait_store_ok: False if the sender does not wait for the flush; the store itself ignores it.
     :param delay_level: 1 and more in the topic of delayed messages, else 0.
-    :param is_prepared: it is a half message, which consumers do not see yet; the store itself does not look at it.
+    :param is_prepared: it is a half message, which is not yet visible to consumers; the store itself ignores it.
     """
 
     __slots__ = (
@@ -79,5 +79,5 @@ class StoreMessage:
         self.wait_store_ok = wait_store_ok
         #: 1 and more in the topic of delayed messages, else 0.
         self.delay_level = delay_level
-        #: True for a half message, which consumers do not see yet; the store itself does not look at it.
+        #: True for a half message, which is not yet visible to consumers; the store itself ignores it.
         self.is_prepared = is_prepared

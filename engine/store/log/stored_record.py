@@ -1,8 +1,8 @@
-"""Reading the commit log's bytes without making message objects (RocketMQ: ``CommitLog.checkMessageAndReturnSize``).
+"""A parser of the commit log's bytes that makes no message objects (RocketMQ: ``CommitLog.checkMessageAndReturnSize``).
 
-What recovery finds in the log must be more than vouched for (:mod:`engine.store.log.record_check`): it is not known
-which message lies there, so its topic has to be a legal name and its logical offset a possible one (every earlier
-message of the queue lies before it and takes 91 bytes at least).
+Recovery needs stricter checks than reading (:mod:`engine.store.log.record_check`), because the expected message is
+unknown: the topic must be a legal name and the logical offset a possible one (every earlier message of the queue
+precedes it and takes at least 91 bytes).
 """
 
 from __future__ import annotations
@@ -30,10 +30,10 @@ _PARSED: Final = fields_at("size", "queue_id", "queue_offset", "sys_flag", "stor
 
 
 def predecessor_of(record: bytes, position: int) -> int | None:
-    """Where in the log the message lies that the one at ``position`` was made of; None: it came from a sender.
+    """Return the offset of the message from which the one at ``position`` was made; None if it came from a sender.
 
-    The field is that of committed messages (prepared transaction offset). A delivered message has the complement of the
-    place there, because 0 means nothing in it and is a place too.
+    For committed messages it is the field "prepared transaction offset". For delivered delayed messages the field
+    contains the complement of the offset, because 0 means nothing there, but is also an offset.
     """
     (sys_flag,) = SYSTEM_FLAG.unpack_from(record, position)
     (place,) = _PREPARED_OFFSET[sys_flag & HOST_FLAGS].unpack_from(record, position)
@@ -43,7 +43,7 @@ def predecessor_of(record: bytes, position: int) -> int | None:
 
 
 def queue_place_of(record: bytes) -> tuple[str, int, int]:
-    """Topic, queue id and queue offset of a message that was found good."""
+    """Return topic, queue id and queue offset of a message that was found good."""
     (sys_flag,) = SYSTEM_FLAG.unpack_from(record)
     fields = _PLACE[sys_flag & HOST_FLAGS]
     queue_id, queue_offset, body_length = fields.unpack_from(record)
@@ -54,9 +54,9 @@ def queue_place_of(record: bytes) -> tuple[str, int, int]:
 def parse_record(
     buffer: bytes, position: int, commit_log_offset: int, delay_levels_ms: tuple[int, ...]
 ) -> DispatchRequest | None:
-    """The message at ``position`` of ``buffer``, which is byte ``commit_log_offset`` of the log; None if not whole.
+    """Return the message at ``position`` of ``buffer``, which is byte ``commit_log_offset`` of the log.
 
-    ``delay_levels_ms``: see :class:`~engine.store.files.store_config.MessageStoreConfig`.
+    None if it is not whole. ``delay_levels_ms``: :class:`~engine.store.files.store_config.MessageStoreConfig`.
     """
     fields = _PARSED[0]
     if position + fields.size > len(buffer):
@@ -102,5 +102,5 @@ def _due_ms(properties: dict[str, str], store_timestamp: int, delay_levels_ms: t
 
 
 def deliver_timestamp(store_timestamp: int, delay_level: int, delay_levels_ms: tuple[int, ...]) -> int:
-    """When a delayed message is due, ms. A level beyond the last one counts as the last one."""
+    """Return when a delayed message is due, ms. A level over the maximum counts as the maximum."""
     return store_timestamp + delay_levels_ms[min(delay_level, len(delay_levels_ms) - 1)]

@@ -1,1 +1,1 @@
-"""Consume queues and the index: where the log's messages stand."""
+"""Consume queues and the index, which lead to the messages in the log."""

@@ -1,9 +1,11 @@
-"""The logical queue of one topic and queue id: where its messages lie in the commit log (RocketMQ: ``ConsumeQueue``).
+"""The logical queue of one topic and queue id: the positions of its messages in the commit log (RocketMQ:
+``ConsumeQueue``).
 
-Entry ``n`` of 20 bytes (see :mod:`engine.store.files.consume_queue_entry`) belongs to logical offset ``n`` and lies at
-byte ``20 n``, always. RocketMQ appends an entry even when its offset does not follow the last one, and only logs it;
+Entry ``n`` of 20 bytes (see :mod:`engine.store.files.consume_queue_entry`) belongs to logical offset ``n`` and is
+always at byte ``20 n``. RocketMQ appends an entry even when its offset does not follow the last one, and only logs it;
 all later offsets of the queue are then wrong. Here offsets that are left out (their messages were damaged in the log,
-or deleted before the queue was built again) get filler entries, so every offset stays what the producer was told.
+or deleted before the queue was built again) get filler entries, so every offset stays as it was reported to the
+producer.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from engine.store.files.mapped_file_queue import MappedFileQueue
 from engine.store.files.mapping_pool import MappingPool
 from engine.store.queues.consume_queue_ext import ConsumeQueueExt, is_ext_address
 
-#: ``(commit-log offset, size, tags code)``; with an extension the address of a unit may stand for the tags code, see
+#: ``(commit-log offset, size, tags code)``; with an extension the address of a unit may replace the tags code, see
 #: :mod:`engine.store.queues.consume_queue_ext`.
 Entry = tuple[int, int, int]
 
@@ -26,20 +28,20 @@ _ENTRIES_LOOKED_AT: Final = 64
 
 
 def is_valid(entry: Entry) -> bool:
-    """Whether ``entry`` can stand for a message: it is no filler, and not damaged so that it shows."""
+    """Return whether ``entry`` can stand for a message: it is not a filler and has no visible damage."""
     return entry[0] >= 0 and 0 < entry[1] != FILLER_SIZE
 
 
 class ConsumeQueue:
-    """One consume queue.
+    """The consume queue of one topic and queue id.
 
-    :param ext: where its filters' bit maps are; None unless ``enable_consume_queue_ext`` is set.
-    :ivar next_offset: logical offset that the next message put into the log gets.
-    :ivar max_offset: logical offset behind the last entry. Runs behind ``next_offset`` until the dispatcher has run.
-    :ivar min_offset: logical offset of the first entry whose message the log still holds.
-    :ivar flushed_offset: entries below it are durable.
-    :ivar last_store_timestamp: when the newest entry's message was stored, ms; 0 when that is not known.
-    :ivar topic_block: the topic as it lies in a stored message, its length byte included.
+    :param ext: the extension with the filters' bit maps; None unless ``enable_consume_queue_ext`` is set.
+    :ivar next_offset: logical offset of the next message put into the log.
+    :ivar max_offset: logical offset after the last entry; lags behind ``next_offset`` until the dispatcher has run.
+    :ivar min_offset: logical offset of the first entry whose message is still in the log.
+    :ivar flushed_offset: entries before it are durable.
+    :ivar last_store_timestamp: store time of the newest entry's message, ms; 0 if unknown.
+    :ivar topic_block: the topic as in a stored message, including its length byte.
     """
 
     __slots__ = (
@@ -82,7 +84,7 @@ class ConsumeQueue:
     def put_entries(self, queue_offset: int, entries: bytes) -> None:
         """Write consecutive packed ``entries``, the first one at ``queue_offset``. Raises ``DiskFull``, ``DiskFault``.
 
-        Entries that exist are overwritten: to dispatch a message twice changes nothing.
+        Existing entries are overwritten: dispatching a message twice changes nothing.
         """
         if queue_offset > self.max_offset:
             self._fill(queue_offset)
@@ -94,10 +96,10 @@ class ConsumeQueue:
                 self.next_offset = end
 
     def _fill(self, queue_offset: int) -> None:
-        """Put filler entries from ``max_offset`` up to ``queue_offset``."""
+        """Write filler entries from ``max_offset`` up to ``queue_offset``."""
         start = self.max_offset
         if not self.files.files:
-            # As RocketMQ: an empty queue begins with the file that holds the first entry.
+            # As in RocketMQ, an empty queue begins with the file that contains the first entry.
             per_file = self.files.file_size // ENTRY_SIZE_BYTES
             start = max(start, queue_offset - queue_offset % per_file)
         if queue_offset > start:
@@ -106,7 +108,7 @@ class ConsumeQueue:
         self.next_offset = max(self.next_offset, queue_offset)
 
     def skip_to(self, queue_offset: int) -> None:
-        """Let the next message have ``queue_offset`` at least."""
+        """Give the next message at least the offset ``queue_offset``."""
         if queue_offset > self.max_offset:
             self._fill(queue_offset)
 
@@ -119,7 +121,7 @@ class ConsumeQueue:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def entries(self, queue_offset: int, count: int) -> list[Entry]:
-        """At most ``count`` entries from ``queue_offset`` on, as far as they are written."""
+        """Return at most ``count`` entries from ``queue_offset`` on, as far as they are written."""
         start = max(queue_offset, self.first_entry_offset)
         count = min(queue_offset + count, self.max_offset) - start
         if count <= 0:
@@ -128,17 +130,17 @@ class ConsumeQueue:
         return list(CONSUME_QUEUE_ENTRY.iter_unpack(data))
 
     def entry(self, queue_offset: int) -> Entry | None:
-        """The entry of ``queue_offset``, or None."""
+        """Return the entry of ``queue_offset``, or None."""
         entries = self.entries(queue_offset, 1) if queue_offset >= self.first_entry_offset else []
         return entries[0] if entries else None
 
     @property
     def first_entry_offset(self) -> int:
-        """Logical offset at which the first file begins."""
+        """Return the logical offset at which the first file begins."""
         return self.files.start_offset // ENTRY_SIZE_BYTES
 
     def entries_backward(self, end_offset: int | None = None) -> Iterator[tuple[int, Entry]]:
-        """``(logical offset, entry)`` from the last entry to the first. Most who ask need a few only."""
+        """Yield ``(logical offset, entry)`` from the last entry to the first. Most callers need only a few."""
         end = self.max_offset if end_offset is None else end_offset
         first, count = self.first_entry_offset, _ENTRIES_LOOKED_AT
         while end > first:
@@ -150,7 +152,7 @@ class ConsumeQueue:
     # --- start -------------------------------------------------------------------------------------------------------
 
     def load(self) -> list[str]:
-        """Find the files and take whatever is written in them as entries. Returns remarks for people."""
+        """Find the files and read the entries in them. Return remarks for people."""
         remarks = self.files.load()
         for file in self.files.files:
             if file.start_offset % ENTRY_SIZE_BYTES or file.size_bytes % ENTRY_SIZE_BYTES:
@@ -172,7 +174,7 @@ class ConsumeQueue:
         return remarks
 
     def correct_min_offset(self, commit_log_min_offset: int) -> None:
-        """Find the first entry whose message still exists: entries lie in the order of the log."""
+        """Find the first entry whose message still exists: entries are in the order of the log."""
         found = end = self.max_offset
         while True:
             found = self._first_from(commit_log_min_offset, end)
@@ -187,12 +189,14 @@ class ConsumeQueue:
         self.min_offset = found
 
     def _first_from(self, commit_log_offset: int, end: int) -> int:
-        """The first of the entries before ``end`` whose message begins there or behind, by bisection; else ``end``."""
+        """Return the first of the entries before ``end`` whose message begins there or later, by bisection; else
+        ``end``.
+        """
         low, high = self.first_entry_offset, end
         first = self.entries(low, min(2, high - low))
         offsets = [offset for offset, _, _ in first]
         if first and all(map(is_valid, first)) and offsets[0] >= commit_log_offset and offsets == sorted(offsets):
-            return low  # nothing has expired: so it is most of the time; two entries in order are not damaged
+            return low  # nothing has expired, which is the usual case; two entries in order are not damaged
         while low < high:
             middle = (low + high) // 2
             at, entry = self._entry_or_next(middle, high)
@@ -203,7 +207,7 @@ class ConsumeQueue:
         return low
 
     def _entry_or_next(self, queue_offset: int, end: int) -> tuple[int, Entry | None]:
-        """The first entry at or after ``queue_offset`` that stands for a message."""
+        """Return the first entry at or after ``queue_offset`` that stands for a message."""
         while queue_offset < end:
             for index, entry in enumerate(self.entries(queue_offset, min(_ENTRIES_LOOKED_AT, end - queue_offset))):
                 if is_valid(entry):
@@ -219,7 +223,7 @@ class ConsumeQueue:
 
     @property
     def unflushed_bytes(self) -> int:
-        """How much is written but not known to be durable."""
+        """Return the size of what is written but not known to be durable."""
         return (self.max_offset - self.flushed_offset) * ENTRY_SIZE_BYTES
 
     async def flush(self) -> None:
@@ -231,14 +235,14 @@ class ConsumeQueue:
         self.flushed_offset = max(self.flushed_offset, min(end, self.max_offset))
 
     def flush_now(self) -> None:
-        """As :meth:`flush`, but blocks."""
+        """Flush as :meth:`flush` does, but block."""
         if self.ext is not None:
             self.ext.flush_now()
         self.files.flush_now(self.flushed_offset * ENTRY_SIZE_BYTES, self.max_offset * ENTRY_SIZE_BYTES)
         self.flushed_offset = self.max_offset
 
     def remove_expired_files(self, commit_log_min_offset: int) -> int:
-        """Delete files all of whose messages are gone, but never the last one. Returns how many were deleted."""
+        """Delete files all of whose messages are gone, but never the last one, and return how many were deleted."""
         self.correct_min_offset(commit_log_min_offset)
         end = self.min_offset * ENTRY_SIZE_BYTES
         count = sum(file.end_offset <= end for file in self.files.files[:-1])

@@ -17,10 +17,10 @@ FOLDER: Final = "consumequeue"
 
 
 class ConsumeQueueTable:
-    """Finds a queue by topic and queue id.
+    """A table of consume queues by topic and queue id.
 
-    :param file_size: of a consume-queue file, bytes.
-    :param ext_file_size: of a file of a queue's extension; None: queues have none.
+    :param file_size: size of a consume-queue file, bytes.
+    :param ext_file_size: size of a file of a queue's extension; None: queues have no extension.
     """
 
     def __init__(self, disk: Disk, pool: MappingPool, file_size: int, ext_file_size: int | None = None) -> None:
@@ -31,12 +31,12 @@ class ConsumeQueueTable:
         self._queues: dict[str, dict[int, ConsumeQueue]] = {}
 
     def get(self, topic: str, queue_id: int) -> ConsumeQueue | None:
-        """The queue, or None when it has never had a message."""
+        """Return the queue, or None if it has never had a message."""
         queues = self._queues.get(topic)
         return queues.get(queue_id) if queues is not None else None
 
     def get_or_create(self, topic: str, queue_id: int) -> ConsumeQueue:
-        """The queue, a new one if need be. A new one has no files until it gets its first entry."""
+        """Return the queue, created if need be. A new one has no files until it gets its first entry."""
         try:
             return self._queues[topic][queue_id]
         except KeyError:
@@ -48,23 +48,24 @@ class ConsumeQueueTable:
             return queue
 
     def __iter__(self) -> Iterator[ConsumeQueue]:
-        """All queues, by topic and queue id."""
+        """Yield all queues, by topic and queue id."""
         for topic in sorted(self._queues):
             queues = self._queues[topic]
             for queue_id in sorted(queues):
                 yield queues[queue_id]
 
     def topics(self) -> list[str]:
-        """All topics that have a queue, sorted."""
+        """Return all topics that have a queue, sorted."""
         return sorted(self._queues)
 
     def queue_ids(self, topic: str) -> list[int]:
-        """The queues of ``topic``, sorted."""
+        """Return the queue ids of ``topic``, sorted."""
         return sorted(self._queues.get(topic, ()))
 
     def load(self, look: Callable[[ConsumeQueue], object] | None = None) -> list[str]:
-        """Find the queues that exist on disk; ``look`` is called with each while its newest file is open. Returns a
-        line for people for everything that does not belong there.
+        """Find the queues that exist on disk and return a line for people for every file that does not belong there.
+
+        ``look`` is called with each queue while its newest file is open.
         """
         remarks = []
         for topic in self._disk.list_folder(FOLDER):
@@ -84,7 +85,7 @@ class ConsumeQueueTable:
         return remarks
 
     def remove_topic(self, topic: str) -> int:
-        """Delete all queues of ``topic`` with their files. Returns how many there were."""
+        """Delete all queues of ``topic`` with their files, and return how many there were."""
         queues = self._queues.pop(topic, {})
         for queue in queues.values():
             queue.remove_all()

@@ -1,4 +1,4 @@
-"""What the dispatcher has to know about a message that lies in the commit log (RocketMQ: ``DispatchRequest``)."""
+"""A stored message as the dispatcher needs it (RocketMQ: ``DispatchRequest``)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from engine.protocol.system_flags import TRANSACTION_MASK, TRANSACTION_PREPARED_
 
 
 class DispatchRequest:
-    """One message. One is made for every message, so it is a plain class, whose compiled form is the quickest.
+    """A request to dispatch one message. One is made for every message, so it is a plain class, whose compiled form is
+    fastest.
 
     ``tags_code`` is the hash of the tags, or the delivery time (ms) in the topic of delayed messages.
     """
@@ -54,11 +55,11 @@ class DispatchRequest:
 
     @property
     def end_offset(self) -> int:
-        """Commit-log offset behind the message."""
+        """Return the commit-log offset after the message."""
         return self.commit_log_offset + self.size_bytes
 
     def placed_at(self, queue_id: int, queue_offset: int) -> DispatchRequest:
-        """The same message at another place of its topic."""
+        """Return the same message at another position of its topic."""
         return DispatchRequest(
             self.topic,
             queue_id,
@@ -74,9 +75,9 @@ class DispatchRequest:
 
 
 def dispatched_fields(properties: Mapping[str, str]) -> tuple[int, str, str]:
-    """Tags code, keys and unique key of a message that is stored with exactly these ``properties``.
+    """Return tags code, keys and unique key of a message that is stored with exactly these ``properties``.
 
-    Whoever stores a message takes them from here, as recovery does: a queue or an index made anew is the same.
+    Writers and recovery both use this function, so that a rebuilt queue or index is the same as the original.
     """
     tags = properties.get(PROPERTY_TAGS)
     tags_code = java_string_hash(tags) if tags else 0
@@ -84,8 +85,8 @@ def dispatched_fields(properties: Mapping[str, str]) -> tuple[int, str, str]:
 
 
 def belongs_in_consume_queue(sys_flag: int) -> bool:
-    """False for prepared and rolled-back messages: consumers must never see them, so they get no logical offset.
+    """Return False for prepared and rolled-back messages: consumers must never see them, so they get no logical offset.
 
-    (RocketMQ since 3.2.4 stores half messages under a topic of their own instead, without these bits.)
+    (Since 3.2.4 RocketMQ stores half messages in a topic of their own, without these bits.)
     """
     return sys_flag & TRANSACTION_MASK not in (TRANSACTION_PREPARED_TYPE, TRANSACTION_ROLLBACK_TYPE)

@@ -6,16 +6,16 @@
     entries 20 bytes each: int32 key hash | int64 physical offset | int32 seconds since begin timestamp
                       | int32 number of the next older entry of the same slot
 
-A key is ``topic#key``; hashes may collide, so whoever finds a message has to compare the key itself.
+A key is ``topic#key``; hashes may collide, so a reader must compare the key of each message found.
 
-After a clock was set back, messages come that are older than the begin timestamp. RocketMQ writes 0 seconds for them
-and no longer finds them by their time. Here the place of entry 0, which the format leaves unused, keeps the oldest time
-(int64); 0 seconds then means any time from there to the end of the first second. The end timestamp is the newest time,
-not the last one.
+After a clock was set back, messages arrive that are older than the begin timestamp. RocketMQ writes 0 seconds for them
+and no longer finds them by their time. Here the space of entry 0, which the format leaves unused, contains the oldest
+time (int64); 0 seconds then means any time from there to the end of the first second. The end timestamp is the newest
+time, not the last one.
 
 The file that is being written keeps its header and slots in memory and writes them when it is flushed. A scattered
-write per key would cost more than all the rest, and nothing is lost by it: after a crash the newest file is built
-again from the commit log in any case, because nobody can tell which of its pages reached the disk.
+write per key would cost more than all the rest. Nothing is lost: after a crash the newest file is rebuilt from the
+commit log in any case, because it is unknown which of its pages reached the disk.
 """
 
 from __future__ import annotations
@@ -84,23 +84,23 @@ class IndexFile:
         if self.index_count > 1:
             (oldest,) = _OLDEST.unpack(self._pooled.file.read_at(self._entries_at, _OLDEST.size))
             self.oldest_timestamp = min(oldest, self.begin_timestamp) if oldest else self.begin_timestamp
-        #: The slots, once a key has been put; None while they are read from the file.
+        #: The slots, once a key has been put; None until they are read from the file.
         self._slots: array[int] | None = None
         self.is_dirty = False
 
     @property
     def is_full(self) -> bool:
-        """True when no further key fits."""
+        """Return True if no further key fits."""
         return self.index_count >= self._index_num
 
     @property
     def room(self) -> int:
-        """How many further keys fit."""
+        """Return how many further keys fit."""
         return self._index_num - self.index_count
 
     @property
     def is_plausible(self) -> bool:
-        """False when the header cannot be one: a file that was torn or is none of ours."""
+        """Return False if the header cannot be valid: the file is torn or has another format."""
         if self.index_count == 1:
             return self.used_slots == 0
         return (
@@ -111,7 +111,8 @@ class IndexFile:
         )
 
     def put_keys(self, hashes: Sequence[int], offsets: Sequence[int], timestamps: Sequence[int]) -> None:
-        """Add keys, at least one, in the order of the log: their hashes, and offset and store time of their messages.
+        """Add keys, at least one, in the order of the log: their hashes, and the offsets and store times of their
+        messages.
 
         There must be ``room``. Raises ``DiskFull``, ``DiskFault``.
         """
@@ -152,7 +153,7 @@ class IndexFile:
         return slots
 
     def _write_table(self) -> None:
-        """Write header and slots."""
+        """Write the header and the slots."""
         header = HEADER.pack(
             self.begin_timestamp,
             self.end_timestamp,
@@ -171,13 +172,13 @@ class IndexFile:
         if self.oldest_timestamp < self.begin_timestamp:
             file.write_at(self._entries_at, _OLDEST.pack(self.oldest_timestamp))
         if self.is_full:
-            self._slots = None  # it will not change any more: no need to keep it in memory
+            self._slots = None  # it will not change any more, so it need not stay in memory
 
     def find(self, key_hash: int, begin_ms: int, end_ms: int) -> Iterator[int]:
-        """Commit-log offsets of entries with this hash, stored from ``begin_ms`` to ``end_ms``, newest first.
+        """Yield commit-log offsets of entries with this hash, stored from ``begin_ms`` to ``end_ms``, newest first.
 
-        An entry's time is known to the second only, and that of an entry from before the begin timestamp not at all; it
-        counts when any moment that it may stand for lies in the range.
+        An entry's time is known to the second only, and that of an entry from before the begin timestamp not at all; an
+        entry matches if any time that it may have is in the range.
         """
         number = self._slot(key_hash % self._slot_num)
         bound = self.index_count
@@ -188,7 +189,7 @@ class IndexFile:
             earliest_ms = latest_ms - 999 if seconds else self.oldest_timestamp
             if found_hash == key_hash and earliest_ms <= end_ms and latest_ms >= begin_ms:
                 yield commit_log_offset
-            bound = number  # a chain only leads to older entries; a broken one must not lead in circles
+            bound = number  # a chain only leads to older entries, so a damaged one must not lead in circles
             number = previous
 
     def _slot(self, slot: int) -> int:
@@ -198,13 +199,13 @@ class IndexFile:
         return int.from_bytes(self._pooled.file.read_at(position, SLOT_SIZE_BYTES), "big", signed=True)
 
     def overlaps(self, begin_ms: int, end_ms: int) -> bool:
-        """True when it may hold messages stored from ``begin_ms`` to ``end_ms``."""
-        # RocketMQ keeps the last time, which a clock that was set back leaves before the first one.
+        """Return True if the file may contain messages stored from ``begin_ms`` to ``end_ms``."""
+        # RocketMQ keeps the last time, which after a clock was set back may be older than the first one.
         newest_ms = max(self.begin_timestamp, self.end_timestamp)
         return self.index_count > 1 and self.oldest_timestamp <= end_ms and newest_ms >= begin_ms
 
     async def flush(self) -> None:
-        """Make it durable. Raises ``DiskFault``."""
+        """Make the file durable. Raises ``DiskFault``."""
         self._write_table()
         self.is_dirty = False
         try:
@@ -214,7 +215,7 @@ class IndexFile:
             raise
 
     def flush_now(self) -> None:
-        """As :meth:`flush`, but blocks."""
+        """Flush as :meth:`flush` does, but block."""
         self._write_table()
         self._pooled.file.flush_now()
         self.is_dirty = False
@@ -225,5 +226,5 @@ class IndexFile:
 
 
 def index_file_size(slot_num: int, index_num: int) -> int:
-    """Size of an index file in bytes."""
+    """Return the size of an index file in bytes."""
     return HEADER_SIZE_BYTES + slot_num * SLOT_SIZE_BYTES + index_num * ENTRY_SIZE_BYTES

@@ -19,12 +19,12 @@ from engine.store.queues.index_key import IndexKeyHasher, index_key_hash
 
 FOLDER: Final = "index"
 _NAME_LENGTH: Final = len("yyyyMMddHHmmssSSS")
-#: Files that one query looks into at most, newest first.
+#: The maximum number of files that one query reads, newest first.
 _MAX_FILES_PER_QUERY: Final = 1_000
 
 
 class IndexService:
-    """Adds keys to the newest file, starts a new one when it is full, and searches them all.
+    """A service that adds keys to the newest file, starts a new one when it is full, and searches them all.
 
     :ivar indexed_offset: every message that begins before it is in the index.
     :ivar last_store_timestamp: store time of the newest message in the index, ms.
@@ -44,12 +44,12 @@ class IndexService:
     # --- start -------------------------------------------------------------------------------------------------------
 
     def load(self, durable: dict[str, int], is_complete: bool, commit_log_min_offset: int) -> list[str]:
-        """Find the files that can be trusted, delete the others, and set ``indexed_offset`` accordingly.
+        """Find the trustworthy files, delete the others, and set ``indexed_offset`` accordingly.
 
-        :param durable: files that were flushed for good, with their ``index_count``. All others may be torn: their
+        :param durable: files that were flushed when full, with their ``index_count``. All others may be torn: their
             pages may have reached the disk in any order, and a hash table shows no sign of it. They are built again
             from the commit log.
-        :param is_complete: ``durable`` names all files that there were, so their last message has all its keys in them.
+        :param is_complete: ``durable`` names all files that existed, so they contain all keys of their last message.
 
         Returns a line for people for every file that was deleted.
         """
@@ -62,7 +62,7 @@ class IndexService:
                 why = self._why_not_trusted(name, names, durable, expected_size)
             if why is None:
                 continue
-            # An index only makes sense without gaps: what follows the first bad file is built again too.
+            # An index must have no gaps: everything after the first bad file is rebuilt, too.
             if name in names:
                 remarks.append(f"{FOLDER}/{name} {why}; it is built again from the commit log")
                 self._disk.remove(f"{FOLDER}/{name}")
@@ -70,13 +70,13 @@ class IndexService:
                 remarks.append(f"{FOLDER}/{name} is missing; it is built again from the commit log")
         self.indexed_offset = commit_log_min_offset
         if self.files:
-            # The keys of one message may lie in two files: when the second one is gone, that message is put again.
+            # The keys of one message may be in two files: if the second one is gone, that message is put again.
             self.indexed_offset = self.files[-1].end_offset + (1 if is_complete and why is None else 0)
         self.last_store_timestamp = self.files[-1].end_timestamp if self.files else 0
         return remarks
 
     def _why_not_trusted(self, name: str, names: list[str], durable: dict[str, int], expected_size: int) -> str | None:
-        """None when the file is whole, and then it is opened."""
+        """Return why a file is not trusted; None if it is whole, and then it is opened."""
         path = f"{FOLDER}/{name}"
         if name not in names:
             return "follows a missing file"
@@ -97,7 +97,7 @@ class IndexService:
     def put(self, requests: Iterable[DispatchRequest]) -> None:
         """Index messages, in the order of the log. Messages that are in the index already are skipped.
 
-        Raises ``DiskFull``, ``DiskFault``; after another attempt some keys may be there twice, which does no harm.
+        Raises ``DiskFull``, ``DiskFault``; after a second attempt some keys may be present twice, which is harmless.
         """
         indexed_offset = self.indexed_offset
         hashes: list[int] = []
@@ -131,7 +131,7 @@ class IndexService:
         return self.files[-1]
 
     def _new_name(self) -> str:
-        """The time as a name; later than every name there is, even when the clock was set back."""
+        """Return the time as a name that is later than every existing name, even if the clock was set back."""
         name = _time_name(self._clock.now_ms())
         last = self.files[-1].name if self.files else ""
         if name > last and not self._disk.exists(f"{FOLDER}/{name}"):
@@ -141,9 +141,9 @@ class IndexService:
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def find(self, topic: str, key: str, begin_ms: int, end_ms: int) -> Iterator[int]:
-        """Commit-log offsets of messages of ``topic`` that may have ``key``, newest first.
+        """Yield commit-log offsets of messages of ``topic`` that may have ``key``, newest first.
 
-        Different keys may share a hash: a caller compares the keys, and stops when it has what it needs.
+        Different keys may share a hash: the caller compares the keys, and stops when it has enough.
         """
         key_hash = index_key_hash(topic, key)
         for file in self.files[: -_MAX_FILES_PER_QUERY - 1 : -1]:
@@ -159,13 +159,13 @@ class IndexService:
                 await file.flush()
 
     def flush_now(self) -> None:
-        """Make all files durable, the newest one too. Blocks."""
+        """Make all files durable, including the newest one. Blocks."""
         for file in self.files:
             if file.is_dirty:
                 file.flush_now()
 
     def remove_expired_files(self, commit_log_min_offset: int) -> int:
-        """Delete files all of whose messages are gone, but never the last one. Returns how many were deleted."""
+        """Delete files all of whose messages are gone, but never the last one, and return how many were deleted."""
         count = 0
         while len(self.files) > 1 and self.files[0].end_offset < commit_log_min_offset:
             file = self.files.pop(0)

@@ -1,1 +1,1 @@
-"""Messages found and read for a consumer."""
+"""Lookup and reading of messages for consumers."""

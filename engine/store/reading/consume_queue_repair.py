@@ -1,12 +1,12 @@
-"""Makes entries of a consume queue again that do not fit the commit log. RocketMQ 4.9.8 skips their messages.
+"""The repair of consume-queue entries that do not match the commit log. RocketMQ 4.9.8 skips their messages.
 
-A reader that meets such an entry asks here. Between the nearest entries that fit, in both directions, lies the part of
-the log that can hold the messages of all entries between them; it is read as recovery reads it. Entries that differ
-from what is found there are written again. When the entry was right and its message alone says another offset, between
-two neighbours that fit, the message is put right.
+It runs when a reader meets such an entry. The messages of all entries between the nearest matching entries, in both
+directions, can only be in the part of the log between these two; that part is read as in recovery. Entries that differ
+from what is found are rewritten. If the entry was right and a single message between two matching neighbours has
+another offset, the message is corrected.
 
-Of a queue with few messages in a busy log that part may be long, and clients wait meanwhile. So a search goes on for a
-slice at a time, and the reader tries again with the next pull.
+For a queue with few messages in a busy log that part may be long, and clients wait meanwhile. So the search advances
+one slice at a time, and the reader tries again with the next pull.
 """
 
 from __future__ import annotations
@@ -27,18 +27,19 @@ from engine.store.queues.dispatch_request import DispatchRequest
 
 _log = logging.getLogger("glassmq.store")
 
-#: How much of the log is read in one go: a few milliseconds.
+#: How much of the log is read without a break: a few milliseconds.
 _SLICE_MESSAGES = 1_000
 _SLICE_BYTES = 4 * 1024 * 1024
-#: Bounds of what is kept: searches that wait for their next slice or found nothing, and entries that one search finds.
+#: Bounds of the stored state: searches that wait for their next slice or found nothing, and entries that one search
+#: finds.
 _SEARCHES_MAX = 100
 _FOUND_MAX = 10_000
-#: Repairs that are said one by one.
+#: How many repairs are logged one by one.
 _LINES_MAX = 100
 
 
 class SearchNotFinished(Exception):
-    """Ask again for the entry of ``queue_offset``."""
+    """The search for the entry of ``queue_offset`` has not finished; ask again."""
 
     def __init__(self, queue_offset: int) -> None:
         super().__init__(f"the entry of offset {queue_offset} is searched for in the commit log")
@@ -47,7 +48,7 @@ class SearchNotFinished(Exception):
 
 @dataclass(slots=True)
 class _Search:
-    """For the entries between ``before`` and ``behind``, which fit; None where there are none."""
+    """A search for the entries between ``before`` and ``behind``, which match; ``before`` may be missing."""
 
     wanted: int
     before: int | None
@@ -55,17 +56,17 @@ class _Search:
     log_min_offset: int
     messages: Iterator[DispatchRequest]
     found: dict[int, DispatchRequest] = field(default_factory=dict)
-    #: Messages of the queue that say an offset which cannot lie here; more than one tell nothing.
+    #: Messages of the queue whose offset cannot be in this range; more than one prove nothing.
     strays: list[DispatchRequest] = field(default_factory=list)
 
     @property
     def searched_before(self) -> int:
-        """All messages with lower offsets that the log has were found: they come in order."""
+        """Return the offset below which all messages in the log were found, because they are in order."""
         return self.behind if len(self.found) < _FOUND_MAX else max(self.found)
 
 
 class _Lost(NamedTuple):
-    """A search is over: of the messages between ``before`` and ``behind`` the log has no more than were found."""
+    """A finished search: the log has no further messages between ``before`` and ``behind`` than were found."""
 
     queue: ConsumeQueue
     before: int | None
@@ -73,16 +74,16 @@ class _Lost(NamedTuple):
     log_min_offset: int
 
     def has(self, queue: ConsumeQueue, queue_offset: int, log_min_offset: int) -> bool:
-        """Whether a search for ``queue_offset`` would find nothing either."""
+        """Return whether a search for ``queue_offset`` would find nothing either."""
         is_behind_begin = self.before is None or self.before < queue_offset
         is_same = self.queue is queue and self.log_min_offset == log_min_offset
         return is_same and is_behind_begin and queue_offset < self.behind
 
 
 class ConsumeQueueRepair:
-    """See the module.
+    """A service that rewrites mismatched consume-queue entries.
 
-    :ivar entries_rebuilt: how many entries were written again since the start.
+    :ivar entries_rebuilt: how many entries were rewritten since the start.
     """
 
     def __init__(self, config: MessageStoreConfig, commit_log: CommitLog) -> None:
@@ -90,13 +91,13 @@ class ConsumeQueueRepair:
         self._max_record_size = config.max_message_size + ENVELOPE_MAX_BYTES
         self._commit_log = commit_log
         self._searches: dict[tuple[str, int], _Search] = {}
-        #: The last search of a queue that did not find what it was for: in a hole of the log there is one for all.
+        #: The last search of a queue that did not find its message: one search covers all entries in a hole of the log.
         self._lost: dict[tuple[str, int], _Lost] = {}
         self._line_count = 0
         self.entries_rebuilt = 0
 
     def record_of(self, queue: ConsumeQueue, queue_offset: int, *, is_patient: bool) -> bytes | None:
-        """The stored message of ``queue_offset``, whose entry does not fit; None when the log has no whole one.
+        """Return the stored message of ``queue_offset``, whose entry does not match; None if the log has no whole one.
 
         Raises :class:`SearchNotFinished`, unless ``is_patient``: then all slices are read now.
         """
@@ -145,7 +146,7 @@ class ConsumeQueueRepair:
         )
 
     def _nearest(self, queue: ConsumeQueue, queue_offset: int, direction: int) -> tuple[int, Entry] | None:
-        """An entry that fits, as near as strides that double find one."""
+        """Return the nearest matching entry that doubling strides find."""
         stride = 1
         while queue.min_offset <= (offset := queue_offset + direction * stride) < queue.max_offset:
             entry = queue.entry(offset)
@@ -163,7 +164,7 @@ class ConsumeQueueRepair:
         return damage in (None, Damage.BODY)
 
     def _advance(self, queue: ConsumeQueue, search: _Search) -> bool:
-        """Read one slice; whether the search is over."""
+        """Read one slice; return whether the search is over."""
         lowest = search.before + 1 if search.before is not None else queue.min_offset
         size_bytes = 0
         for count, request in enumerate(search.messages, 1):
@@ -173,16 +174,16 @@ class ConsumeQueueRepair:
                     search.strays.append(request)
                     del search.strays[2:]
                 elif len(search.found) < _FOUND_MAX or offset == search.wanted:
-                    # Of two the later one: the older is of a deleted topic of that name.
+                    # The later one of two: the older belongs to a deleted topic with that name.
                     search.found[offset] = request
             size_bytes += request.size_bytes
             if count >= _SLICE_MESSAGES or size_bytes >= _SLICE_BYTES:
-                # Behind an entry that fits lies only what is of the same topic as the entry.
+                # After a matching entry there are only messages of the same topic as the entry's.
                 return search.before is not None and search.wanted in search.found
         return True
 
     def _use_stray(self, search: _Search) -> None:
-        """Take the only message between two neighbours for the one that is missing between them."""
+        """Use the only message between two neighbours as the one that is missing between them."""
         if search.before == search.wanted - 1 and search.behind == search.wanted + 1 and len(search.strays) == 1:
             stray = search.strays[0]
             self._commit_log.put_place_right(stray.commit_log_offset, stray.queue_id, search.wanted)
@@ -195,7 +196,7 @@ class ConsumeQueueRepair:
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def _write(self, queue: ConsumeQueue, found: dict[int, DispatchRequest]) -> bool:
-        """Whether the disk took them all."""
+        """Return whether the disk took all entries."""
         wrong: list[int] = []
         are_all_written = True
         for queue_offset in sorted(found):

@@ -1,6 +1,6 @@
 """Reads the message that an entry of a consume queue stands for (RocketMQ: part of ``DefaultMessageStore``).
 
-The one place where it is known that an entry does not lead to a message that may be sent: either is damaged then.
+This is the only place that detects an entry without a deliverable message: then the entry or the message is damaged.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.store.reading.consume_queue_repair import ConsumeQueueRepair
 
 
 class EntryReader:
-    """Reads only, but for entries that do not fit the log: they are made again."""
+    """A reader that only writes to rebuild entries that do not match the log."""
 
     def __init__(self, config: MessageStoreConfig, commit_log: CommitLog) -> None:
         self.config = config
@@ -25,8 +25,9 @@ class EntryReader:
         self.repair = ConsumeQueueRepair(config, commit_log)
 
     def record_of(self, queue: ConsumeQueue, queue_offset: int, entry: Entry, is_patient: bool = True) -> bytes | None:
-        """The stored message that ``entry`` of ``queue`` stands for; None when there is none to vouch for. Raises
-        :class:`SearchNotFinished`, unless ``is_patient``: the broker's services go past what is not there.
+        """Return the stored message of ``entry`` in ``queue``; None if there is no valid one.
+
+        Raises :class:`SearchNotFinished`, unless ``is_patient``: the broker's services skip missing messages.
         """
         commit_log_offset, size, _ = entry
         if size == FILLER_SIZE:
@@ -38,11 +39,13 @@ class EntryReader:
     def damaged_record(
         self, queue: ConsumeQueue, queue_offset: int, entry: Entry, damage: Damage, is_patient: bool
     ) -> bytes | None:
-        """``entry`` does not lead to a message that may be sent, which is known here and nowhere else: the message
-        that it should lead to, if that can be found, or None, and then this is noted.
+        """Return the message that ``entry`` should lead to, if it can be found; otherwise record the damage and return
+        None.
+
+        ``entry`` does not lead to a deliverable message, which is only known here.
         """
         if queue_offset < queue.min_offset:
-            return None  # it expired
+            return None  # it has expired
         damaged = self.commit_log.damaged_records
         note = DamagedRecord(entry[0], damage, queue.topic, queue.queue_id, queue_offset)
         if damage in (Damage.NO_MESSAGE, Damage.ANOTHER_MESSAGE) and note not in damaged:
@@ -53,7 +56,9 @@ class EntryReader:
         return None
 
     def tags_of(self, queue: ConsumeQueue, entry: Entry) -> tuple[int, ConsumeQueueExtUnit | None]:
-        """The tags code of ``entry`` and the unit it points to. Where the unit is lost, the message says its tags."""
+        """Return the tags code of ``entry`` and the unit it points to. If the unit is lost, the tags are read from the
+        message.
+        """
         commit_log_offset, size, tags_code = entry
         if not is_ext_address(tags_code):
             return tags_code, None

@@ -1,4 +1,4 @@
-"""What a read from the store found (RocketMQ: ``GetMessageResult``, ``QueryMessageResult``)."""
+"""The results of reads from the store (RocketMQ: ``GetMessageResult``, ``QueryMessageResult``)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import Enum
 
 
 class GetMessageStatus(Enum):
-    """RocketMQ's names; the broker puts the name into the reply's remark."""
+    """The status of a read, by RocketMQ's names; the broker puts the name into the reply's remark."""
 
     FOUND = 0
     NO_MATCHED_MESSAGE = 1
@@ -22,14 +22,14 @@ class GetMessageStatus(Enum):
 
 @dataclass(slots=True)
 class GetMessageResult:
-    """Messages of one queue.
+    """The messages that one read of a queue found.
 
-    :ivar next_begin_offset: the logical offset to ask for next.
-    :ivar min_offset, max_offset: of the queue; ``max_offset`` is the one that the next message will get.
-    :ivar data: the stored messages, one behind the other in their order.
+    :ivar next_begin_offset: the logical offset to read next.
+    :ivar min_offset, max_offset: the bounds of the queue; ``max_offset`` is the offset of the next message.
+    :ivar data: the stored messages, one after the other in their order.
     :ivar message_count: how many they are.
-    :ivar last_store_timestamp: when the last message found was stored, ms; 0 when none was found.
-    :ivar kept_back_count: messages that the filter did not let through.
+    :ivar last_store_timestamp: store time of the last message found, ms; 0 if none was found.
+    :ivar kept_back_count: messages that the filter excluded.
     """
 
     status: GetMessageStatus
@@ -46,7 +46,7 @@ class GetMessageResult:
 class QueryMessageResult:
     """Messages found by key, newest first, one stored message per buffer.
 
-    :ivar last_update_timestamp: how far the index reaches: store time of its newest message, ms.
+    :ivar last_update_timestamp: the progress of the index: store time of its newest message, ms.
     :ivar last_update_physical_offset: the commit-log offset of that message.
     """
 

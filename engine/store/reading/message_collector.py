@@ -1,4 +1,4 @@
-"""Gathers the messages of one pull (RocketMQ: ``DefaultMessageStore.getMessage``)."""
+"""The collector of the messages of one pull (RocketMQ: ``DefaultMessageStore.getMessage``)."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from engine.store.reading.entry_reader import EntryReader
 from engine.store.reading.get_message_result import GetMessageResult, GetMessageStatus
 from engine.store.reading.message_filter import MessageFilter
 
-#: Between two messages of a queue lie those of other queues. So much of them, on average, is rather read as well than
-#: left out by a second read: that takes less time than another call.
+#: Messages of other queues are between two messages of a queue. Up to this many bytes of them, on average, are read as
+#: well, because that takes less time than a second read.
 _GAP_BYTES: Final = 4096
-#: What filters of one request may cost in all, see ``MessageFilter.effort``: about 50 ms of processor time. An
-#: expression of 100 characters may judge 1,000 messages, more than a request looks at.
+#: The maximum total cost of filters in one request, as ``MessageFilter.effort`` counts it: about 50 ms of processor
+#: time. An expression of 100 characters may evaluate 1,000 messages, more than a request examines.
 FILTER_EFFORT_MAX: Final = 100_000
-#: Bounds of a bulk read, by which a reader of a whole topic saves itself and the broker most of the requests. Such a
-#: read takes a few milliseconds, which is how long other clients wait.
+#: Bounds of a bulk read, with which a reader of a whole topic saves itself and the broker most of the requests. Such a
+#: read takes a few milliseconds, during which other clients wait.
 BULK_MAX_BYTES = 1024 * 1024
 BULK_MAX_MESSAGES = 4_096
 
@@ -43,7 +43,7 @@ _size_of = itemgetter(1)
 
 
 class MessageCollector:
-    """Gathers the messages of one request."""
+    """A collector for the messages of one request."""
 
     def __init__(
         self,
@@ -60,20 +60,20 @@ class MessageCollector:
         self._max_messages = max_messages if max_bytes is None else min(max_messages, BULK_MAX_MESSAGES)
         self._max_bytes = max_bytes
         self._filter = message_filter
-        #: What is found; views are of the file ``_viewed`` only.
+        #: The result so far; views are of the file ``_viewed`` only.
         self._parts: list[bytes | memoryview] = []
         self._viewed: MappedFile | None = None
-        #: (place in the parts, entry, its logical offset, what is wrong) of what was left out.
+        #: (index in the parts, entry, its logical offset, what is wrong) of messages left out.
         self._damaged: list[tuple[int, Entry, int, Damage]] = []
         self._count = 0
         self._last_size = 0
         self._kept_back = 0
 
     def collect(self, offset: int) -> GetMessageResult:
-        """The messages from logical ``offset`` on."""
+        """Return the messages from logical ``offset`` on."""
         queue = self._queue
         scan_entries = max(self._config.max_filter_message_size_bytes // ENTRY_SIZE_BYTES, self._max_messages)
-        # Without a filter no more entries are needed than messages; with one, as many as may be looked at.
+        # Without a filter, as many entries as messages are needed; with one, as many as may be examined.
         count = self._max_messages
         if self._filter is not None:
             count = min(scan_entries, max(1, FILTER_EFFORT_MAX // max(1, self._filter.effort)))
@@ -100,7 +100,9 @@ class MessageCollector:
         )
 
     def _take_whole(self, entries: list[Entry], first_offset: int) -> int:
-        """As ``_take``, with what can be mended of it. It ends where a search for an entry has to go on."""
+        """Take messages as ``_take`` does, and repair damaged ones if possible. Stops where a search for an entry must
+        continue.
+        """
         while True:
             try:
                 done = self._take(entries, first_offset)
@@ -114,7 +116,9 @@ class MessageCollector:
                 return 0
 
     def _take(self, entries: list[Entry], first_offset: int) -> int:
-        """Read what is wanted of ``entries``, the first of which has ``first_offset``; how many are done with."""
+        """Read the matching messages of ``entries``, the first of which has ``first_offset``; return how many are
+        finished.
+        """
         message_filter = self._filter
         max_count, max_bytes = self._limits(entries)
         if message_filter is None:
@@ -127,7 +131,7 @@ class MessageCollector:
             size = entry[1]
             if size == FILLER_SIZE:
                 continue
-            if size <= 0:  # nor are its tags to be believed: have the entry made again
+            if size <= 0:  # its tags cannot be trusted either: have the entry rebuilt
                 self._entry_reader.record_of(self._queue, first_offset + index, entry, False)
                 entry = self._queue.entry(first_offset + index) or entry
             if not self._may_match(message_filter, entry):
@@ -153,13 +157,13 @@ class MessageCollector:
         return done
 
     def _take_first(self, entries: list[Entry], first_offset: int, max_bytes: int) -> int:
-        """The same without a filter: the first messages that fit, but one at least."""
+        """Take the first messages that fit, but at least one, without a filter."""
         sizes = list(map(_size_of, entries))
         has_fillers = FILLER_SIZE in sizes
-        if has_fillers or min(sizes, default=0) < 0:  # below 0 an entry is damaged, and must not make room for others
+        if has_fillers or min(sizes, default=0) < 0:  # a negative size is damage; it must not make room
             sizes = [0 if size == FILLER_SIZE else max(0, size) for size in sizes]
         fit = bisect_right(list(accumulate(sizes)), max_bytes)
-        # Fillers in front are no message: the one behind them comes whatever its size is.
+        # Fillers at the start are not messages: the first message after them is taken whatever its size is.
         first = next((place for place, size in enumerate(sizes) if size), len(sizes) - 1)
         done = max(fit, first + 1)
         offsets: Sequence[int] = range(first_offset, first_offset + done)
@@ -191,7 +195,7 @@ class MessageCollector:
         )
 
     def _read(self, wanted: list[Entry], offsets: Sequence[int]) -> None:
-        """Read messages that lie near each other in the log with one read; else one half of them after the other.
+        """Read messages that are close together in the log with one read; otherwise one half of them after the other.
 
         :param offsets: the logical offset of each of ``wanted``.
         """
@@ -217,9 +221,11 @@ class MessageCollector:
             self._leave_out(wanted[0], offsets[0], Damage.NO_MESSAGE)
 
     def _takes_all(self, view: memoryview, start: int, wanted: list[Entry], offsets: Sequence[int]) -> bool:
-        """As :meth:`_cut_out` where nothing changed since the messages were found good, if all entries fit them:
-        then it is enough that each one is the message of that queue id and offset; and of the topic, which is asked
-        of the first and the last. False: nothing was added.
+        """Take all of ``wanted`` if their blocks are unchanged since the messages were found good and all entries
+        match.
+
+        Then it is enough to check queue id and offset of each message, and the topic of the first and the last. Returns
+        False if nothing was added; :meth:`_cut_out` is the slow path.
         """
         queue = self._queue
         for entry, queue_offset in ((wanted[0], offsets[0]), (wanted[-1], offsets[-1])):
@@ -253,8 +259,8 @@ class MessageCollector:
         return True
 
     def _cut_out(self, view: memoryview, start: int, wanted: list[Entry], offsets: Sequence[int]) -> None:
-        """Add the ``wanted`` messages that lie in ``view``, which begins at ``start`` of the log. Those side by side
-        come as one part.
+        """Add the ``wanted`` messages in ``view``, which begins at ``start`` of the log. Consecutive ones become one
+        part.
         """
         run_start = run_end = count = last_size = 0
         queue, check_crc = self._queue, self._config.check_crc_on_pull
@@ -277,12 +283,12 @@ class MessageCollector:
             self._add(view[run_start:run_end], count, last_size)
 
     def _leave_out(self, entry: Entry, queue_offset: int, damage: Damage) -> None:
-        """``entry`` leads to no message that may be sent. What it should have led to is looked for at the end."""
+        """Leave out ``entry``, which leads to no deliverable message. The right message is searched for at the end."""
         self._damaged.append((len(self._parts), entry, queue_offset, damage))
         self._parts.append(b"")
 
     def _mend(self) -> None:
-        """Put what can be found of the damaged ones into the places that were kept for them."""
+        """Insert the repaired messages at the positions that were kept for them."""
         if not self._damaged:
             return
         self._let_go_of_views()
@@ -297,7 +303,7 @@ class MessageCollector:
         self._last_size = mended_sizes.get(last, self._last_size)
 
     def _let_go_of_views(self) -> None:
-        """To map another file this one may be unmapped, which must not be looked at any more."""
+        """Release the views: mapping another file may unmap this one, which must not be read after that."""
         self._parts = [bytes(part) for part in self._parts]
 
     def _add(self, part: bytes | memoryview, count: int, last_size: int) -> None:

@@ -1,4 +1,4 @@
-"""Which messages of a queue a reader wants (RocketMQ: ``MessageFilter``)."""
+"""A reader's filter for the messages of a queue (RocketMQ: ``MessageFilter``)."""
 
 from __future__ import annotations
 
@@ -8,22 +8,24 @@ from engine.store.queues.consume_queue_ext import ConsumeQueueExtUnit
 
 
 class MessageFilter(Protocol):
-    """Asked in two steps, because the first needs no look into the message."""
+    """A filter with two steps, because the first does not need to read the message."""
 
     @property
     def reads_message(self) -> bool:
-        """False when the tags code decides alone: the messages then need not be taken apart."""
+        """Return False if the tags code alone decides: then the messages need not be decoded."""
         ...
 
     @property
     def effort(self) -> int:
-        """What judging one message by :meth:`matches_commit_log` costs: characters of expression; 0: nothing."""
+        """Return the cost of evaluating one message by :meth:`matches_commit_log`, in characters of expression; 0:
+        nothing.
+        """
         ...
 
     def matches_consume_queue(self, tags_code: int, unit: ConsumeQueueExtUnit | None) -> bool:
-        """True when the message may be wanted, judged by its tags code, and by its unit where there is one."""
+        """Return True if the message may match, judged by its tags code, and by its unit if it has one."""
         ...
 
     def matches_commit_log(self, record: bytes) -> bool:
-        """True when the stored message ``record`` (all its bytes) is wanted. Asked only if ``reads_message``."""
+        """Return True if the stored message ``record`` (all its bytes) matches. Only called if ``reads_message``."""
         ...

@@ -1,4 +1,4 @@
-"""What one can find in the store (RocketMQ: ``DefaultMessageStore``: ``getMessage``, ``queryMessage``,
+"""Queries of the store (RocketMQ: ``DefaultMessageStore``: ``getMessage``, ``queryMessage``,
 ``getOffsetInQueueByTime``).
 """
 
@@ -20,12 +20,13 @@ from engine.store.reading.message_collector import MessageCollector
 from engine.store.reading.message_filter import MessageFilter
 from engine.store.services.store_parts import StoreParts
 
-#: Entries of the index with one hash that one query looks at, newest first: about a tenth of a second of reading.
+#: The maximum number of index entries with one hash that a query reads, newest first: about a tenth of a second of
+#: reading.
 CANDIDATES_MAX: Final = 10_000
 
 
 class MessageReader:
-    """The reading half of a store. Reads only; never waits.
+    """The reading half of a store, which never waits.
 
     :ivar commit_log: the log itself: its ends, its files, stored messages as bytes, and what of it is damaged.
     """
@@ -50,12 +51,14 @@ class MessageReader:
         message_filter: MessageFilter | None = None,
         max_bytes: int | None = None,
     ) -> GetMessageResult:
-        """Messages of one queue from logical ``offset`` on: at most ``max_messages``, 256 KiB, but one at least.
+        """Return messages of one queue from logical ``offset`` on: at most ``max_messages`` and 256 KiB, but at least
+        one.
 
-        ``max_bytes`` takes the place of the configured limits, those in messages too; see ``message_collector``.
+        ``max_bytes`` replaces all configured limits, including the one on the number of messages
+        (``message_collector``).
 
-        ``group`` is for who watches; it does not change the result. ``next_begin_offset`` is behind the last entry
-        looked at, ``min_offset`` when ``offset`` is too small, ``max_offset`` when it is too large.
+        ``group`` is for observers; it does not change the result. ``next_begin_offset`` is after the last entry
+        examined, ``min_offset`` if ``offset`` is too small, ``max_offset`` if it is too large.
         """
         queue = self._table.get(topic, queue_id)
         if queue is None:
@@ -75,17 +78,17 @@ class MessageReader:
         return GetMessageResult(status, next_offset, min_offset, max_offset)
 
     def max_offset(self, topic: str, queue_id: int) -> int:
-        """Logical offset behind the last visible message; 0 for a queue that has none."""
+        """Return the logical offset after the last visible message; 0 for a queue without any."""
         queue = self._table.get(topic, queue_id)
         return queue.max_offset if queue is not None else 0
 
     def min_offset(self, topic: str, queue_id: int) -> int:
-        """Logical offset of the oldest message; 0 for a queue that never had one."""
+        """Return the logical offset of the oldest message; 0 for a queue that never had one."""
         queue = self._table.get(topic, queue_id)
         return queue.min_offset if queue is not None else 0
 
     def message_in_queue(self, topic: str, queue_id: int, queue_offset: int) -> MessageExt | None:
-        """The message of that logical offset, or None. Its body is as stored."""
+        """Return the message with that logical offset, or None. Its body is as stored."""
         queue = self._table.get(topic, queue_id)
         record = self._record_of(queue, queue_offset) if queue is not None else None
         return _decode(record) if record is not None else None
@@ -97,11 +100,12 @@ class MessageReader:
     # --- by time -----------------------------------------------------------------------------------------------------
 
     def offset_by_time(self, topic: str, queue_id: int, timestamp_ms: int) -> int:
-        """Logical offset of the message whose store time is nearest to ``timestamp_ms``; of two as near the older one.
+        """Return the logical offset of the message with the store time nearest to ``timestamp_ms``; of two, the older
+        one.
 
-        As in RocketMQ that may be a message stored before the time, and is the last one when all are older: who wants
-        none of those compares the times. Of several messages of exactly that millisecond the first; 0 for an unknown
-        queue.
+        As in RocketMQ that may be a message stored before the time, and is the last one if all are older: a caller that
+        does not want these compares the times. Of several messages of exactly that millisecond it is the first; 0 for
+        an unknown queue.
         """
         queue = self._table.get(topic, queue_id)
         if queue is None:
@@ -114,7 +118,7 @@ class MessageReader:
                 high = middle
             else:
                 low = middle + 1
-        # ``low`` is the first message at or after the time; the one before it may lie nearer.
+        # ``low`` is the first message at or after the time; the one before it may be nearer.
         older = self._store_timestamp_at(queue, low - 1) if low > queue.min_offset else None
         newer = self._store_timestamp_at(queue, low) if low < queue.max_offset else None
         if older is not None and (newer is None or timestamp_ms - older <= newer - timestamp_ms):
@@ -122,13 +126,13 @@ class MessageReader:
         return low
 
     def earliest_message_time(self, topic: str, queue_id: int) -> int:
-        """Store time (ms) of the oldest message of the queue, -1 when it has none."""
+        """Return the store time (ms) of the oldest message of the queue, -1 if it has none."""
         queue = self._table.get(topic, queue_id)
         stored_ms = self._store_timestamp_at(queue, queue.min_offset) if queue is not None else None
         return -1 if stored_ms is None else stored_ms
 
     def last_store_timestamp(self, topic: str, queue_id: int) -> int:
-        """Store time (ms) of the newest message of the queue, 0 when it has none."""
+        """Return the store time (ms) of the newest message of the queue, 0 if it has none."""
         queue = self._table.get(topic, queue_id)
         if queue is None:
             return 0
@@ -137,7 +141,9 @@ class MessageReader:
         return queue.last_store_timestamp
 
     def _store_timestamp_at(self, queue: ConsumeQueue, offset: int) -> int | None:
-        """Of the message at logical ``offset``; of an older one where that is missing; None when there is none."""
+        """Return the store time of the message at logical ``offset``, or of an older one if it is missing; None if none
+        exists.
+        """
         while offset >= queue.min_offset:
             record = self._record_of(queue, offset)
             if record is not None:
@@ -148,18 +154,19 @@ class MessageReader:
     # --- by place and by key -----------------------------------------------------------------------------------------
 
     def message_at(self, commit_log_offset: int) -> MessageExt | None:
-        """The message that begins there, or None. Its body is as stored."""
+        """Return the message that begins at ``commit_log_offset``, or None. Its body is as stored."""
         record = self.commit_log.record_at(commit_log_offset)
         return _decode(record) if record is not None else None
 
     def query_message(
         self, topic: str, key: str, max_count: int, begin_ms: int, end_ms: int, *, is_unique_id: bool = False
     ) -> QueryMessageResult:
-        """Messages of ``topic`` whose unique id or one of whose KEYS is ``key``, stored from ``begin_ms`` to
-        ``end_ms``, newest first; with ``is_unique_id`` only those whose unique id it is.
+        """Return messages of ``topic`` with ``key`` as unique id or as one of their KEYS, newest first.
 
-        RocketMQ returns what shares the key's hash and leaves the comparison to the client, which finds nothing where
-        enough newer messages share it. Here other messages do not count; at most :data:`CANDIDATES_MAX` are looked at.
+        Only messages stored from ``begin_ms`` to ``end_ms`` match; with ``is_unique_id`` only those with that unique
+        id. RocketMQ returns all messages that share the key's hash and leaves the comparison to the client, which finds
+        nothing if enough newer messages share it. Here other messages do not count; at most :data:`CANDIDATES_MAX` are
+        examined.
         """
         result = QueryMessageResult()
         if self._index is None:
@@ -179,7 +186,7 @@ class MessageReader:
             message = _decode(record) if record is not None else None
             if record is None or message is None or message.topic != topic:
                 continue
-            # The index tells a time to the second, if at all.
+            # The index has times to the second, if at all.
             if not begin_ms - 999 <= message.store_timestamp <= end_ms + 999:
                 continue
             if key == message.unique_id or (key in message.keys and not is_unique_id):
@@ -189,16 +196,18 @@ class MessageReader:
     # --- looking in --------------------------------------------------------------------------------------------------
 
     def consume_queues(self) -> Iterator[tuple[str, int, ConsumeQueue]]:
-        """``(topic, queue id, queue)`` of all queues, sorted."""
+        """Yield ``(topic, queue id, queue)`` of all queues, sorted."""
         for queue in self._table:
             yield queue.topic, queue.queue_id, queue
 
     def topics(self) -> list[str]:
-        """All topics that have a message or had one, sorted."""
+        """Return all topics that have a message or had one, sorted."""
         return self._table.topics()
 
     def consume_queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[Entry]:
-        """``(commit-log offset, size, tags code)`` of at most ``count`` entries from logical offset ``start`` on."""
+        """Return ``(commit-log offset, size, tags code)`` of at most ``count`` entries from logical offset ``start``
+        on.
+        """
         queue = self._table.get(topic, queue_id)
         entries = queue.entries(start, count) if queue is not None else []
         if queue is not None and any(is_ext_address(tags_code) for _, _, tags_code in entries):
@@ -208,8 +217,9 @@ class MessageReader:
     def consume_queue_units(
         self, topic: str, queue_id: int, start: int, count: int
     ) -> list[tuple[Entry, ConsumeQueueExtUnit | None]]:
-        """The same entries as they are written: an entry may hold an address instead of its tags code, and comes with
-        the unit that lies there; None where none does.
+        """Return entries as they are written, each with the unit at its address, or None.
+
+        An entry may contain an address instead of its tags code.
         """
         queue = self._table.get(topic, queue_id)
         entries = queue.entries(start, count) if queue is not None else []
@@ -218,7 +228,7 @@ class MessageReader:
 
     @property
     def entries_rebuilt(self) -> int:
-        """How many consume-queue entries did not fit the log when they were read, and were made again."""
+        """Return how many consume-queue entries did not match the log when they were read, and were rebuilt."""
         return self._entries.repair.entries_rebuilt
 
 

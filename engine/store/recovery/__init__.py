@@ -1,1 +1,1 @@
-"""A store opened again after a clean end or a crash."""
+"""Opening a store again after a normal shutdown or a crash."""

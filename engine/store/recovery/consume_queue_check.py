@@ -1,7 +1,7 @@
-"""Can the entries of a consume queue that were on disk still be used? RocketMQ 4.9.8 does not ask.
+"""A check of whether the entries of a consume queue that were on disk are usable. RocketMQ 4.9.8 does not check them.
 
-Not every entry is compared with the log: that would cost as much as making the queue again. What a crash, a full disk
-or a careless copy does to a file shows in its length, in a hole, or at its end.
+Not every entry is compared with the log: that would cost as much as rebuilding the queue. Damage from a crash, a full
+disk or a careless copy shows in the file's length, in a hole, or at its end.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from engine.store.files.recovery_point import QueueExtent
 from engine.store.log.commit_log import CommitLog
 from engine.store.queues.consume_queue import ConsumeQueue
 
-#: Entries at the end of a queue that are looked at one by one.
+#: The number of entries at the end of a queue that are checked one by one.
 _ENTRIES_CHECKED = 64
 
 
 def why_not_usable(
     queue: ConsumeQueue, extent: QueueExtent, commit_log: CommitLog, dispatched_offset: int
 ) -> str | None:
-    """What is wrong with ``queue``, which is known to have had ``extent`` on disk when the log was dispatched up to
-    ``dispatched_offset``; None when nothing is.
+    """Return what is wrong with ``queue``; None if nothing is.
+
+    The queue is known to have had ``extent`` on disk when the log was dispatched up to ``dispatched_offset``.
     """
     durable = extent.max_offset
     if queue.max_offset == 0:
@@ -37,11 +38,11 @@ def why_not_usable(
 def _why_entries_are_wrong(
     queue: ConsumeQueue, durable: int, commit_log: CommitLog, dispatched_offset: int
 ) -> str | None:
-    """Looks for a hole in the last file, and at its last entries one by one."""
+    """Look for a hole in the last file, and check its last entries one by one."""
     files = queue.files
     start = max(files.files[-1].start_offset, 0)
     data = files.read(start, durable * ENTRY_SIZE_BYTES - start)
-    # No 20 bytes in a row are all zero: an entry's size is not, nor is the offset that follows it.
+    # No 20 consecutive bytes are all zero: the size in an entry is not, and neither is the offset that follows it.
     hole = data.find(bytes(ENTRY_SIZE_BYTES))
     if hole >= 0:
         return f"has a hole at offset {(start + hole) // ENTRY_SIZE_BYTES}"
@@ -66,7 +67,7 @@ def _is_entry_right(
 ) -> bool:
     file = commit_log.files.find(commit_log_offset)
     if file is None or commit_log_offset + size > file.end_offset:
-        return True  # expired, or behind the end of the log: that is judged later
+        return True  # expired, or past the end of the log, which is checked later
     record = file.file.read_at(commit_log_offset - file.start_offset, size)
     if len(record) < IDENTITY.size:
         return True  # the log is damaged there, not the queue

@@ -1,23 +1,24 @@
-"""Where in its consume queue does a message belong that recovery finds in the log? RocketMQ 4.9.8 believes the message.
+"""Determines the consume-queue offset of each message that recovery finds. RocketMQ 4.9.8 trusts the offset in the
+message.
 
-No checksum covers a message's logical offset, queue id or topic, so its word is not enough: a flipped bit, or what an
-earlier life of the file left after the end of the log, would hide a whole queue. What else tells the place:
+No checksum covers a message's logical offset, queue id or topic, so they cannot be trusted alone: a flipped bit, or
+data that an earlier use of the file left after the end of the log, would hide a whole queue. There is further evidence:
 
-* **Neighbours.** The messages of a queue have consecutive offsets in the order of the log. So a message that does not
-  follow the one before it waits for the one behind it::
+* **Neighbours.** The messages of a queue have consecutive offsets in the order of the log. So the decision about a
+  message that does not follow its predecessor waits for its successor::
 
       7 8 3 10          3 is damaged, it is 9                    put right in the log
       7 8 3 9           3 belongs to another queue               left out
-      7 8 3 4           what is served already does not yield    3 and 4 left out
+      7 8 3 4           entries already in use do not change     3 and 4 left out
       7 8 [damage] 11   9 and 10 were in the damage              fillers
       7 8 11 12         9 and 10 are nowhere                     fillers
 
-* **The old entries.** What the queues held before this recovery may be torn or out of date, so it proves nothing about
-  the log; but an entry that points to a message in doubt, at its very size, was not made by chance. One that says
-  offset 0 tells that the topic was deleted and made again; other deletions are known
+* **The old entries.** The entries from before this recovery may be torn or out of date, so they prove nothing about the
+  log; but an entry that points to a message in doubt, with exactly its size, is no coincidence. An entry with offset 0
+  shows that the topic was deleted and created again; other deletions are recorded
   (:mod:`engine.store.files.deleted_topics`).
 
-A message whose place stays uncertain is left out. It can still be found by its key and by its place in the log. Where
+A message whose offset stays uncertain is left out. It can still be found by its key and by its commit-log offset. If
 all messages at the end are left out, and are older than the last one that is not, the log ends before them.
 """
 
@@ -36,7 +37,7 @@ from engine.store.services.store_parts import StoreParts
 
 #: Messages whose entries are written together.
 _BATCH_SIZE = 1_000
-#: How much of the old entries is kept in memory to ask them: three million, the newest of each queue.
+#: How many of the old entries are kept in memory as evidence: three million, the newest of each queue.
 _OLD_ENTRIES_MAX_BYTES = 64 * 1024 * 1024
 
 _POSITION_AND_SIZE = struct.Struct(">qi")
@@ -46,25 +47,25 @@ QueueKey = tuple[str, int]
 
 @dataclass(slots=True)
 class _Run:
-    """The messages of one queue so far. ``end`` is the offset that the next one should have; None: any."""
+    """The messages of one queue so far. ``end`` is the offset expected of the next one; None: any."""
 
     end: int | None
-    #: A message that does not follow, until the next one tells about it.
+    #: A message that does not follow, until the next one decides about it.
     pending: DispatchRequest | None = None
-    #: Bytes of damage before the last message, and messages left out since.
+    #: Bytes of damage before the last message, and messages left out since then.
     damaged_bytes: int = 0
     left_out: int = 0
 
 
 @dataclass(slots=True)
 class RecoveredPlaces:
-    """Gets the messages that lack an entry, in the order of the log, and writes their entries. Raises ``DiskFault``.
+    """A writer of the missing entries, which gets their messages in the order of the log. Raises ``DiskFault``.
 
-    :param is_begun_at_zero: whether the first message that comes of a queue without entries must have offset 0.
-    :ivar damaged_bytes: how much of the log was skipped so far. For whoever reads the log.
-    :ivar made_again: queues whose topic was deleted and made again.
-    :ivar first_change: the first position in the log at which a message was put right; None when none was.
-    :ivar stale_from: once all messages have come: where those of an earlier life of the file begin; None: nowhere.
+    :param is_begun_at_zero: whether the first message of a queue without entries must have offset 0.
+    :ivar damaged_bytes: how much of the log was skipped so far; the reader of the log sets it.
+    :ivar made_again: queues whose topic was deleted and created again.
+    :ivar first_change: the first position in the log at which a message was corrected; None if none was.
+    :ivar stale_from: after all messages: where those of an earlier use of the file begin; None: nowhere.
     """
 
     parts: StoreParts
@@ -77,7 +78,7 @@ class RecoveredPlaces:
     _runs: dict[QueueKey, _Run] = field(default_factory=dict)
     _ready: list[DispatchRequest] = field(default_factory=list)
     _remarks: list[str] = field(default_factory=list)
-    #: The last message of the log that has its place, and those after it that have none, each with a remark.
+    #: The last message of the log with a known offset, and those after it without one, each with a remark.
     _last: DispatchRequest | None = None
     _strays: list[tuple[DispatchRequest, str]] = field(default_factory=list)
     #: Pieces of the old queues: (queue, its first offset, entries).
@@ -85,7 +86,7 @@ class RecoveredPlaces:
     _old_bytes: int = 0
 
     def remember(self, queue: ConsumeQueue, start: int) -> None:
-        """Keep the entries from offset ``start`` on, which will be cleared."""
+        """Keep the entries from offset ``start`` on, which are about to be cleared."""
         for file in reversed(queue.files.files):
             first = max(file.start_offset, start * ENTRY_SIZE_BYTES)
             length = min(queue.max_offset * ENTRY_SIZE_BYTES, file.end_offset) - first
@@ -96,9 +97,9 @@ class RecoveredPlaces:
             self._old_entries.append(((queue.topic, queue.queue_id), first // ENTRY_SIZE_BYTES, data))
 
     def add(self, request: DispatchRequest) -> None:
-        """The next message."""
+        """Process the next message."""
         if not belongs_in_consume_queue(request.sys_flag):
-            if request.queue_offset:  # those that get no place say 0
+            if request.queue_offset:  # messages that get no offset say 0
                 self._leave_out(self._run_of((request.topic, request.queue_id)), request)
             elif self._last is not None and request.store_timestamp < self._last.store_timestamp:
                 self._strays.append((request, ""))
@@ -119,7 +120,7 @@ class RecoveredPlaces:
             self._put_at(request, *place)
 
     def finish(self) -> None:
-        """All messages have come."""
+        """Finish after the last message."""
         waiting = [run for run in self._runs.values() if run.pending is not None]
         missing = self.report.messages_left_out + len(waiting) - 1
         for run in waiting:
@@ -137,8 +138,9 @@ class RecoveredPlaces:
         self.report.lines += limited(self._remarks, "messages or queues")
 
     def _is_explained(self, request: DispatchRequest, end: int) -> bool:
-        """By one changed bit; or it is the only message of a topic made again, and nothing gets lost. Behind all others
-        and older than they are, it is what an earlier life of the file left.
+        """Return whether the offset is explained by one changed bit, or by a single message of a topic created again.
+
+        A message after all others that is older than they are is not explained: it is from an earlier use of the file.
         """
         last = self._last
         is_stale = (
@@ -151,7 +153,7 @@ class RecoveredPlaces:
         return request.queue_offset == 0 or (request.queue_offset ^ end).bit_count() == 1
 
     def _judge_end(self) -> None:
-        """Are the messages without a place that end the log of an earlier life of the file?"""
+        """Decide whether the messages without an offset that end the log are from an earlier use of the file."""
         strays, last = self._strays, self._last
         if last is not None and strays and all(stray.store_timestamp < last.store_timestamp for stray, _ in strays):
             self.stale_from = min(stray.commit_log_offset for stray, _ in strays)
@@ -175,11 +177,11 @@ class RecoveredPlaces:
         return run
 
     def _lost(self, run: _Run) -> int:
-        """How many messages may have been lost since the last one of ``run``."""
+        """Return how many messages may have been lost since the last one of ``run``."""
         return (self.damaged_bytes - run.damaged_bytes) // FIXED_SIZE_BYTES + run.left_out
 
     def _judge(self, run: _Run, request: DispatchRequest, following: int) -> None:
-        """Decide about ``request``, behind which the offset ``following`` came."""
+        """Decide about ``request``, after which the offset ``following`` came."""
         run.pending = None
         claimed, end = request.queue_offset, run.end
         if end is None:
@@ -194,7 +196,7 @@ class RecoveredPlaces:
             self._leave_out(run, request)
 
     def _old_place_of(self, request: DispatchRequest) -> tuple[QueueKey, int] | None:
-        """The place whose old entry points to ``request``; None when no entry or more than one does."""
+        """Return the queue and offset whose old entry points to ``request``; None if no entry or more than one does."""
         wanted = _POSITION_AND_SIZE.pack(request.commit_log_offset, request.size_bytes)
         found: dict[tuple[QueueKey, int], None] = {}
         for key, first, entries in self._old_entries:
@@ -208,7 +210,7 @@ class RecoveredPlaces:
     # --- deciding ----------------------------------------------------------------------------------------------------
 
     def has_place(self, request: DispatchRequest) -> None:
-        """What lies before ``request`` is part of the log: its place is known."""
+        """Note that everything before ``request`` is part of the log, because its offset is known."""
         if self._last is None or request.commit_log_offset > self._last.commit_log_offset:
             self._last = request
         if self._strays:
@@ -234,7 +236,7 @@ class RecoveredPlaces:
             self._write()
 
     def _put_at(self, request: DispatchRequest, key: QueueKey, queue_offset: int) -> None:
-        """Put ``request`` where an old entry says that it belongs."""
+        """Put ``request`` at the offset of its old entry."""
         if key[0] != request.topic:
             self._leave_out(self._run_of((request.topic, request.queue_id)), request, f"{key[0]}/{key[1]}")
             return
@@ -264,10 +266,12 @@ class RecoveredPlaces:
             )
 
     def _begin_anew(self, run: _Run, request: DispatchRequest) -> None:
-        """The topic was deleted and made again. All that its queue holds is of the deleted topic then."""
+        """Restart the queue: the topic was deleted and created again, so all entries so far are of the deleted
+        topic.
+        """
         self._write()
         self._remarks.append(
-            f"topic {request.topic} was deleted and made again: consume queue {name_of(request)} begins anew at "
+            f"topic {request.topic} was deleted and made again: consume queue {name_of(request)} begins again at "
             f"position {request.commit_log_offset} of the commit log; of what it held before, "
             f"{counted(run.end or 0, 'offset is', 'offsets are')} not served any more"
         )
@@ -278,7 +282,7 @@ class RecoveredPlaces:
         run.end = 0
 
     def _put_right(self, request: DispatchRequest, queue_id: int, queue_offset: int) -> DispatchRequest:
-        """Write the right place into the message: clients go by what is in it."""
+        """Write the right queue id and offset into the message, because clients rely on them."""
         start = request.commit_log_offset
         self._remarks.append(
             f"commit log: the message at {start} said {name_of(request)} offset {request.queue_offset}, but it belongs "
@@ -311,5 +315,5 @@ class RecoveredPlaces:
 
 
 def name_of(request: DispatchRequest) -> str:
-    """Topic and queue id, as reports have them."""
+    """Return topic and queue id, as reports print them."""
     return f"{request.topic}/{request.queue_id}"

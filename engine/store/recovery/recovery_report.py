@@ -1,13 +1,13 @@
-"""What a start of the store found and repaired, for people and for tests."""
+"""The report of a start of the store: what it found and repaired, for people and for tests."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-#: Lines about things of one kind; a broken disk should not fill the log.
+#: The maximum number of lines of one kind; a broken disk should not fill the log.
 MAX_LINES_OF_A_KIND = 20
-#: Far more than come between two recovery points (10 s); without one the whole log is in doubt.
+#: Far more than arrive between two recovery points (10 s); without one the whole log is in doubt.
 MAX_SUCCESSORS = 1_000_000
 
 
@@ -16,24 +16,25 @@ class RecoveryReport:
     """The outcome of :meth:`engine.store.message_store.MessageStore.load`.
 
     :ivar was_clean: the last run ended with a normal shutdown (or this is the first one).
-    :ivar commit_log_min_offset, commit_log_max_offset: what the log holds now.
+    :ivar commit_log_min_offset, commit_log_max_offset: the bounds of the log now.
     :ivar messages_checked: messages read from the log and checked.
     :ivar messages_dispatched: of these, the ones whose consume-queue entries had to be written.
-    :ivar bytes_cut: bytes at the end of the log that were no whole message and were removed.
-    :ivar log_bytes_lost: how much of the log had been on disk and is not there any more.
-    :ivar damaged_ranges: ``(start, end)`` in the log with whole messages behind them; they are left out.
-    :ivar messages_put_right: messages that said another place in a queue than theirs, which is known.
-    :ivar messages_left_out: messages that are whole, but say a place which cannot be theirs.
-    :ivar entries_beyond_log: consume-queue entries whose messages are not in the log: messages accepted, but lost.
+    :ivar bytes_cut: bytes at the end of the log that were not a whole message and were removed.
+    :ivar log_bytes_lost: how much of the log had been on disk and is missing now.
+    :ivar damaged_ranges: ``(start, end)`` in the log with whole messages after them; they are left out.
+    :ivar messages_put_right: messages with a wrong queue offset whose right one is known; it was corrected.
+    :ivar messages_left_out: whole messages with a queue offset that cannot be theirs.
+    :ivar entries_beyond_log: consume-queue entries whose messages are missing in the log: accepted, but lost.
     :ivar shortened_queues: (topic, queue id) -> new max offset of the queues that had such entries. Consumer offsets
         beyond it must be set back to it, or the consumer would skip the messages that come next.
-    :ivar unfinished_deletions: topics that a crash interrupted the deletion of: what files still say of them is old.
+    :ivar unfinished_deletions: topics whose deletion a crash interrupted: what files still say about them is out of
+        date.
     :ivar rebuilt_queues: (topic, queue id) of consume queues built again from the log.
-    :ivar in_doubt_offset: where in the log begins what a crash may have torn.
-    :ivar successors: place of a message -> place of a message from there on that was made of it: the half message that
-        was committed, the delayed one that was delivered (``prepared_transaction_offset``). At most
+    :ivar in_doubt_offset: the position in the log after which a crash may have torn messages.
+    :ivar successors: commit-log offset of a message -> offset of a message in doubt that was made from it: of a half
+        message that was committed, or a delayed one that was delivered (``prepared_transaction_offset``). At most
         :data:`MAX_SUCCESSORS`, the newest.
-    :ivar lines: all that was not as expected, in sentences.
+    :ivar lines: everything unexpected, in sentences.
     """
 
     was_clean: bool = True
@@ -56,7 +57,9 @@ class RecoveryReport:
 
     @property
     def has_repaired(self) -> bool:
-        """Whether anything that had been on disk was missing or wrong; else messages were dispatched again at most."""
+        """Return whether anything that had been on disk was missing or wrong; dispatching messages again does not
+        count.
+        """
         return bool(
             self.log_bytes_lost
             or self.damaged_ranges
@@ -67,17 +70,17 @@ class RecoveryReport:
         )
 
     def note_successor(self, predecessor: int, successor: int) -> None:
-        """The message at ``successor`` was made of the one at ``predecessor``."""
+        """Note that the message at ``successor`` was made from the one at ``predecessor``."""
         self.successors[predecessor] = successor
         if len(self.successors) > MAX_SUCCESSORS:
             del self.successors[next(iter(self.successors))]
 
     def say(self, line: str) -> None:
-        """Add a sentence."""
+        """Add a sentence to the report."""
         self.lines.append(line)
 
     def explain_losses(self, lengths_before: Mapping[tuple[str, int], int]) -> None:
-        """Say which queues became shorter than ``lengths_before``, and why."""
+        """Report which queues became shorter than ``lengths_before``, and why."""
         if not self.shortened_queues:
             return
         why = (
@@ -102,11 +105,11 @@ class RecoveryReport:
 
 
 def counted(number: int, singular: str, plural: str) -> str:
-    """``1 entry``, ``2 entries``."""
+    """Return a number with its noun: ``1 entry``, ``2 entries``."""
     return f"{number} {singular if number == 1 else plural}"
 
 
 def limited(lines: list[str], what: str) -> list[str]:
-    """``lines``, but not more than people read; the last one says how many more ``what`` there are."""
+    """Return ``lines``, but not more than people read; the last one says how many more ``what`` there are."""
     rest = len(lines) - MAX_LINES_OF_A_KIND
     return [*lines[:MAX_LINES_OF_A_KIND], f"... and {rest} more {what}"] if rest > 0 else lines

@@ -1,24 +1,24 @@
-"""Brings commit log, consume queues and index into agreement at the start (RocketMQ: ``DefaultMessageStore.load``,
-``recover``, ``CommitLog.recoverNormally``, ``recoverAbnormally``).
+"""The recovery that makes commit log, consume queues and index consistent at the start (RocketMQ:
+``DefaultMessageStore.load``, ``recover``, ``CommitLog.recoverNormally``, ``recoverAbnormally``).
 
-The commit log is the truth; consume queues and index can always be made from it. The steps:
+The commit log is the source of truth; consume queues and index can always be rebuilt from it. The steps:
 
 1. Was the last exit a normal one? The file ``abort`` exists while a store runs. It is written before anything else, so
    that a crash during recovery is seen as one; after a crash it stays as it is until the recovery is on the disk.
-2. Read what is known to be on disk (:mod:`engine.store.files.recovery_point`). Consume-queue entries behind that are
-   forgotten, because after a crash of the machine any of their pages may be lost; a queue that is shorter than it was
-   known to be is forgotten as a whole. Index files that are not known to be durable are deleted.
+2. Read what is known to be on disk (:mod:`engine.store.files.recovery_point`). Consume-queue entries after that are
+   discarded, because after a crash of the machine any of their pages may be lost; a queue that is shorter than recorded
+   is discarded as a whole. Index files that are not known to be durable are deleted.
 3. Walk through the log from the first position that any of this needs (after a normal exit: the last file), check
    every message, and write the entries and keys that are missing. A message that is not whole is left out.
-4. Cut the log behind its last whole message, and the consume queues behind the log.
+4. Cut the log after its last whole message, and the consume queues at the end of the log.
 
 Cases that RocketMQ 4.9.8 handles badly, and what happens here:
 
 ================================================= ====================================================================
 normal exit, but a consume queue is missing, cut  RocketMQ dispatches from the newest entry of *any* queue on, so that
 or full of zeros                                  queue stays empty. Here it is built again from the log.
-consume queues behind the log                     Their missing entries are written again, at their own offsets.
-consume queues ahead of the log                   Entries that point behind the log's end are cut and counted.
+consume queues end before the log                 Their missing entries are written again, at their own offsets.
+consume queues ahead of the log                   Entries that point past the log's end are cut and counted.
 checkpoint missing, damaged, or from the future   RocketMQ trusts its times and may skip messages. Here positions
                                                   decide; the times are only checked and renewed.
 damage in the middle of the log                   RocketMQ cuts the log there. Here only what is damaged is left out,
@@ -50,9 +50,9 @@ from engine.store.recovery.recovery_report import RecoveryReport, counted, limit
 from engine.store.recovery.store_times import StoreTimes
 from engine.store.services.store_parts import StoreParts
 
-#: Messages whose keys are put into the index together while the log is read.
+#: How many messages have their keys put into the index together while the log is read.
 _BATCH_SIZE = 1_000
-#: How much may have come into the log since the recovery point: an entry that points further is garbage.
+#: The maximum amount of log since the recovery point: an entry that points further is garbage.
 _PLAUSIBLE_LOG_BYTES = 1 << 40
 
 _QueueKey = tuple[str, int]
@@ -60,12 +60,12 @@ _QueueKey = tuple[str, int]
 
 @dataclass(frozen=True, slots=True)
 class KnownBounds:
-    """What is known of a log from elsewhere: a group of brokers knows what a majority of them has.
+    """The bounds of a log that are known from elsewhere: a group of brokers knows what a majority of it has.
 
-    :ivar end_offset: what lies behind it never counted, and is given up. None: all that is whole counts.
+    :ivar end_offset: data after it was never committed, and is discarded. None: everything whole counts.
     :ivar in_doubt_offset: from here on a crash may have torn what belongs together, here or on another machine. None:
-        from the end of what was flushed.
-    :ivar is_own_doing: this very process had the store open and gave it up, which is no news and no crash.
+        from the end of the flushed data.
+    :ivar is_own_doing: this very process had the store open and gave it up, which is neither a crash nor worth logging.
     """
 
     end_offset: int | None = None
@@ -86,15 +86,15 @@ class StoreRecovery:
         self._max_record_size = parts.config.max_message_size + ENVELOPE_MAX_BYTES
         #: The max offset of queues before this recovery changed them.
         self._lengths_before: dict[_QueueKey, int] = {}
-        #: Queues that start from nothing, with the first offset that they had in the log, and those of them that did
-        #: so because they were damaged.
+        #: Queues that are rebuilt from nothing, with the first offset that they had in the log, and those that are
+        #: because they were damaged.
         self._rebuilt: dict[_QueueKey, int] = {}
         self._damaged_queues: dict[_QueueKey, None] = {}
-        #: Queues that are kept and have messages in the log: where those begin was found when they were loaded.
+        #: Queues that are kept and have messages in the log: the start of these was found when they were loaded.
         self._begun: dict[_QueueKey, None] = {}
         #: Messages before this position of the log were dispatched durably.
         self._dispatched_before = 0
-        #: What the recovery point says of the queues that still count.
+        #: The extents in the recovery point of the queues that still count.
         self._extents: dict[_QueueKey, QueueExtent] = {}
 
     def run(self) -> RecoveryReport:
@@ -112,7 +112,7 @@ class StoreRecovery:
             durable = point.index_files if point is not None else {}
             is_complete = point is not None and point.is_clean
             remarks = self._parts.index.load(durable, is_complete, self._parts.commit_log.min_offset)
-            if point is not None:  # without one a single line has said it for all files
+            if point is not None:  # without a recovery point, one line has already covered all files
                 report.lines += limited(remarks, "index files")
         end_offset = self._scan(point)
         self._cut_log(end_offset, point)
@@ -125,7 +125,7 @@ class StoreRecovery:
     def _give_up_behind(self, end_offset: int | None) -> None:
         if end_offset is not None and (given_up := self._parts.commit_log.files.clear_from(end_offset)):
             size = counted(given_up, "byte", "bytes")
-            self._report.say(f"commit log: {size} behind {end_offset}, which never counted, were given up")
+            self._report.say(f"commit log: {size} after {end_offset}, which were never committed, were discarded")
 
     # --- step 2 ------------------------------------------------------------------------------------------------------
 
@@ -153,7 +153,7 @@ class StoreRecovery:
         return point
 
     def _load_queues(self, point: RecoveryPoint | None) -> None:
-        """Each queue is looked at as soon as it is loaded, while its file is open: there may be ten thousand."""
+        """Load and check each queue while its file is open, because there may be ten thousand."""
         self._dispatched_before = point.dispatched_offset if point is not None else 0
         known = self._extents = self._extents_in(point)
         lines: list[str] = []
@@ -172,7 +172,7 @@ class StoreRecovery:
         self._report.lines += limited(lines, "consume queues")
 
     def _extents_in(self, point: RecoveryPoint | None) -> dict[_QueueKey, QueueExtent]:
-        """What ``point`` says of the queues, but for those whose topic was deleted after it."""
+        """Return the extents of the queues in ``point``, except those whose topic was deleted after it."""
         kept: dict[_QueueKey, QueueExtent] = {}
         deleted: dict[str, None] = {}
         for (topic, queue_id), extent in point.queues.items() if point is not None else ():
@@ -184,7 +184,9 @@ class StoreRecovery:
         return kept
 
     def _forget_what_is_not_durable(self, queue: ConsumeQueue, extent: QueueExtent | None) -> str | None:
-        """Returns why nothing of ``queue`` can be used, which had ``extent`` at the recovery point."""
+        """Discard what may not be durable; return why nothing of ``queue``, which had ``extent``, can be used,
+        or None.
+        """
         key = (queue.topic, queue.queue_id)
         durable = extent.max_offset if extent is not None else 0
         length, why = self._length_before(queue, durable), None
@@ -194,7 +196,7 @@ class StoreRecovery:
         if why is not None:
             self._report.rebuilt_queues.append(key)
             self._damaged_queues[key] = None
-            # What the queue says about its own length cannot be believed either.
+            # The queue's own length cannot be trusted either.
             length = durable
         self._lengths_before[key] = length
         if why is not None or durable == 0:
@@ -211,7 +213,7 @@ class StoreRecovery:
         return why
 
     def _length_before(self, queue: ConsumeQueue, durable: int) -> int:
-        """How long ``queue`` was, as far as can be known: behind ``durable`` after a crash, there may be anything."""
+        """Return how long ``queue`` was, as far as is known: after ``durable`` a crash may have left anything."""
         if self._report.was_clean and durable:
             return durable
         first = max(self._dispatched_before, self._parts.deleted_topics.end_of(queue.topic))
@@ -223,7 +225,7 @@ class StoreRecovery:
         return durable
 
     def _first_offset_in_log(self, queue: ConsumeQueue) -> int:
-        """The first logical offset of ``queue`` whose message has not expired, as far as its entries tell."""
+        """Return the first logical offset of ``queue`` whose message has not expired, according to its entries."""
         min_offset = self._parts.commit_log.min_offset
         for queue_offset, (commit_log_offset, size, _) in queue.entries_backward():
             if size not in (0, FILLER_SIZE) and commit_log_offset < min_offset:
@@ -233,7 +235,7 @@ class StoreRecovery:
     # --- step 3 ------------------------------------------------------------------------------------------------------
 
     def _scan(self, point: RecoveryPoint | None) -> int:
-        """Check and dispatch. Returns the end of the log."""
+        """Check and dispatch the messages, and return the end of the log."""
         log = self._parts.commit_log
         report = self._report
         is_quiet = report.was_clean and point is not None and point.is_clean
@@ -277,7 +279,7 @@ class StoreRecovery:
         return end_offset
 
     def _give_up_damage(self, scanner: CommitLogScanner, end_offset: int) -> None:
-        """Say what is damaged before ``end_offset``, where the log ends, and put fillers where entries point to it."""
+        """Report the damage before ``end_offset``, where the log ends, and put fillers where entries point to it."""
         report = self._report
         for offset in scanner.torn:
             report.say(
@@ -292,13 +294,15 @@ class StoreRecovery:
             report.damaged_ranges.append((start, end))
             report.say(
                 f"commit log: bytes {start} to {end} hold no whole message and are left out; "
-                "the messages behind them are kept"
+                "the messages after them are kept"
             )
             self._leave_out(start, end)
 
     def _torn_from(self, point: RecoveryPoint | None) -> int | None:
-        """From where on a crash of the machine may have torn messages; None: nowhere, as far as can be known. A killed
-        process tears nothing, and what a group counts was on the disk.
+        """Return the position after which a crash of the machine may have torn messages; None: nowhere, as far as is
+        known.
+
+        A killed process tears nothing, and what a group has committed was on disk.
         """
         if self._report.was_clean or self._known.end_offset is not None:
             return None
@@ -308,7 +312,9 @@ class StoreRecovery:
         return max(flushed_offset, point.flushed_offset)
 
     def _say_what_was_dispatched_again(self, indexed_before: int, end_offset: int) -> None:
-        """After a crash: what had not been recorded as durable was made again. That is no damage, but worth a line."""
+        """Report what was dispatched again after a crash because it had not been recorded as durable. This is not
+        damage.
+        """
         report = self._report
         if report.messages_dispatched and not report.rebuilt_queues:
             report.say(
@@ -317,11 +323,13 @@ class StoreRecovery:
             )
         if self._parts.index is not None and indexed_before < end_offset:
             report.say(
-                f"index: the keys of the messages behind position {indexed_before} of the commit log were put again"
+                f"index: the keys of the messages after position {indexed_before} of the commit log were put again"
             )
 
     def _first_file(self, point: RecoveryPoint | None) -> int:
-        """Number of the file to start with. Files begin with a message, so there is no better place."""
+        """Return the number of the file to start with. Files begin with a message, so this is the best starting
+        point.
+        """
         log = self._parts.commit_log
         files = log.files.files
         if point is None or self._report.rebuilt_queues:
@@ -337,8 +345,10 @@ class StoreRecovery:
         return number
 
     def _lacks_entry(self, request: DispatchRequest) -> bool:
-        """Whether its entry is not known to be durable. What is of a deleted topic must not come back: a message from
-        before the deletion, and one that was dispatched but whose queue is not known.
+        """Return whether the entry of ``request`` is not known to be durable.
+
+        Messages of deleted topics must not reappear: those from before the deletion, and dispatched ones whose queue is
+        unknown.
         """
         if request.commit_log_offset < self._parts.deleted_topics.end_of(request.topic):
             return False
@@ -346,7 +356,7 @@ class StoreRecovery:
         return request.commit_log_offset >= self._dispatched_before or key in self._damaged_queues
 
     def _is_begun_at_zero(self, key: _QueueKey) -> bool:
-        """Whether the log holds the first message that the queue ever had, if none of its entries is known."""
+        """Return whether the log has the first message that the queue ever had, if none of its entries is known."""
         begins_at = 0 if key in self._damaged_queues else self._dispatched_before
         return self._parts.commit_log.min_offset <= begins_at
 
@@ -367,7 +377,7 @@ class StoreRecovery:
         log = self._parts.commit_log
         report = self._report
         report.bytes_cut = log.files.clear_from(end_offset)
-        # What a killed process wrote is readable, but perhaps not on disk yet.
+        # Data that a killed process wrote is readable, but perhaps not on disk yet.
         flushed = end_offset if report.was_clean else (point.flushed_offset if point is not None else log.min_offset)
         changed = self._places.first_change
         log.continue_at(end_offset, min(flushed, end_offset, flushed if changed is None else changed))
@@ -384,7 +394,7 @@ class StoreRecovery:
             )
 
     def _settle_queues(self, point: RecoveryPoint | None) -> None:
-        """Let every queue end where the log says, and count what was lost."""
+        """Let every queue end where the log ends, and count the losses."""
         end_offset = self._parts.commit_log.max_offset
         is_log_whole = point is not None and point.dispatched_offset <= end_offset
         for queue in self._parts.consume_queues:
@@ -410,7 +420,7 @@ class StoreRecovery:
         self._report.explain_losses(self._lengths_before)
 
     def _cut_behind(self, queue: ConsumeQueue, end_offset: int) -> None:
-        """Remove entries of ``queue`` that point behind ``end_offset``, and fillers that only lead up to them."""
+        """Remove entries of ``queue`` that point past ``end_offset``, and fillers that only lead up to them."""
         keep = queue.max_offset
         cuts = False
         for queue_offset, (commit_log_offset, size, _) in queue.entries_backward():

@@ -1,1 +1,1 @@
-"""What the store does in the background: dispatch, flush, clean."""
+"""The background services of the store: dispatch, flush, retention, check."""

@@ -1,16 +1,16 @@
-"""Retention: deletes what is old, and watches the room on the disk (RocketMQ: ``CleanCommitLogService``,
-``CleanConsumeQueueService``).
+"""Retention: the service that deletes old files and watches the free space on the disk (RocketMQ:
+``CleanCommitLogService``, ``CleanConsumeQueueService``).
 
-Every 10 s. Commit-log files are deleted whole, oldest first, never the one being written and never one that is not yet
-on disk and dispatched:
+It runs every 10 s. Commit-log files are deleted whole, oldest first, never the one being written and never one that is
+not yet on disk and dispatched:
 
 * at hour ``delete_when``, or when the disk is fuller than 75 %: those last written more than 72 h ago;
-* when it is fuller than 85 %: those last written more than 24 h ago. Here RocketMQ deletes whatever is oldest, also
-  messages of the last minute, whoever has filled the disk.
+* when it is fuller than 85 %: those last written more than 24 h ago. Here RocketMQ deletes the oldest files, even
+  messages of the last minute, whatever has filled the disk.
 
-Above 90 % messages are refused: a sender that is refused knows it, a reader whose messages are gone does not. What was
-deleted is said, in files and ages here, in messages by who is told of it (``on_deleted``). Consume-queue and index
-files go when all their messages have gone.
+Above 90 % messages are refused: a refused sender is informed, but a reader whose messages are gone is not. Deletions
+are logged, as files and ages here, as messages by the listener (``on_deleted``). Consume-queue and index files are
+deleted when all their messages are gone.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MS_PER_HOUR = 3_600_000
 
 
 class DeletedMessages(NamedTuple):
-    """What a queue lost in one round: the messages from offset ``start`` to before ``end``."""
+    """The messages that a queue lost in one round: those from offset ``start`` to before ``end``."""
 
     topic: str
     queue_id: int
@@ -38,27 +38,27 @@ class DeletedMessages(NamedTuple):
 
 
 class CleanService:
-    """See the module. ``clean`` is one round.
+    """A service that deletes expired files. ``clean`` is one round.
 
-    :ivar on_deleted: called with what all queues have lost after each round that deleted anything.
+    :ivar on_deleted: called with the losses of all queues after each round that deleted anything.
     """
 
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
         #: Set by an administrator: delete what has expired in the next round, whatever the hour.
         self.is_delete_demanded = False
-        #: Called every round, for what else is due by the hour.
+        #: Called every round, for other work that is due at the hour of deletion.
         self.after_round: Callable[[], None] | None = None
         self.on_deleted: Callable[[Sequence[DeletedMessages]], None] | None = None
         self._is_out_of_old_files = False
 
     def start(self, tasks: BackgroundTasks) -> None:
-        """Begin. The first look at the disk is at once: a full one must not take messages for 10 s."""
+        """Start the service. It checks the disk immediately: a full one must not take messages for 10 s."""
         self.check_disk_space()
         tasks.every(self._parts.config.clean_resource_interval_ms, self.clean, "clean-files")
 
     def check_disk_space(self) -> float:
-        """Refuse messages or take them again, by the room on the disk. Returns its used share."""
+        """Refuse or accept messages, depending on the free space, and return the used share of the disk."""
         flags = self._parts.flags
         used = self._parts.disk.used_ratio()
         limit = self._parts.config.disk_space_warning_level_ratio
@@ -70,12 +70,12 @@ class CleanService:
         elif flags.clear(Refusal.DISK_SPACE):
             _log.warning("the disk has room again (%.1f %% used): messages are accepted", used * 100)
         if self._parts.dispatcher.pending_count == 0 and flags.clear(Refusal.DISK_FULL) and not flags.refusal:
-            # Whether there is room now only the next message can tell.
+            # Only the next message can show whether there is room now.
             _log.warning("the disk was full and is %.1f %% used now: messages are accepted", used * 100)
         return used
 
     def clean(self) -> int:
-        """One round. Returns how many commit-log files were deleted."""
+        """Run one round and return how many commit-log files were deleted."""
         used = self.check_disk_space()
         config = self._parts.config
         is_time = self._is_hour_to_delete() or used > config.disk_max_used_space_ratio or self.is_delete_demanded
@@ -121,7 +121,7 @@ class CleanService:
             self.on_deleted(deleted)
 
     def _note_out_of_old_files(self, used: float, *, is_out: bool) -> None:
-        """Once each time that a full disk leaves nothing to delete."""
+        """Log once each time that a full disk leaves nothing to delete."""
         if is_out and not self._is_out_of_old_files:
             _log.warning(
                 "the disk is %.1f %% full, and no commit-log file is older than %d h (cleanFileForciblyMinAge): "
@@ -137,7 +137,7 @@ class CleanService:
         return local_ms // _MS_PER_HOUR % 24 in self._parts.config.delete_hours
 
     def _count_older_than(self, age_hours: int) -> int:
-        """How many of the oldest files may go in this round because they were last written before that."""
+        """Return how many of the oldest files may be deleted in this round because of their last write."""
         oldest_kept_ms = self._parts.clock.now_ms() - age_hours * _MS_PER_HOUR
         safe_end = min(self._parts.commit_log.flushed_offset, self._parts.dispatcher.dispatched_offset)
         count = 0
@@ -150,7 +150,7 @@ class CleanService:
         return count
 
     def follow_commit_log(self) -> None:
-        """Let consume queues and index forget the messages that the log has no more."""
+        """Delete the entries of consume queues and index for messages that are no longer in the log."""
         min_offset = self._parts.commit_log.min_offset
         self._parts.commit_log.damaged_records.forget_before(min_offset)
         for queue in tuple(self._parts.consume_queues):

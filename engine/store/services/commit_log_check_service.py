@@ -1,9 +1,9 @@
-"""Walks through the old files of the commit log in the background and finds damage before a reader does. RocketMQ has
-no such service; file systems and databases call it scrubbing.
+"""A background check of the old commit-log files that finds damage before a reader does. RocketMQ has no such service;
+file systems and databases call it scrubbing.
 
-A start checks the last file, and what is appended gets sums (:mod:`engine.store.log.block_sums`); what lies before is
-walked through after a start, and then every ``check_commit_log_interval_hours``. Each message that is found good gets
-its part in the sums too, so that reading it becomes cheap.
+A start checks the last file, and appended data gets sums (:mod:`engine.store.log.block_sums`); older files are checked
+after a start, and then every ``check_commit_log_interval_hours``. Each message that is found good is added to the sums,
+so that reading it becomes cheap.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from engine.store.services.store_parts import StoreParts
 
 _log = logging.getLogger("glassmq.store")
 
-#: What is looked at in one go; others wait for a millisecond then.
+#: The amount that is checked without a break; then there is a pause of a millisecond for other work.
 _SLICE_BYTES = 128 * 1024
 _SLICE_STEPS = 400
 _MS_PER_HOUR = 3_600_000
 
 
 class CommitLogCheckService:
-    """See the module.
+    """A service that checks the commit log at a bounded rate.
 
-    :ivar checked_bytes: how far the walk has come; of the last one, when none is under way.
-    :ivar total_bytes: how far it goes.
-    :ivar damaged_ranges: places of the log that it found damaged; one may hold several messages.
-    :ivar is_walking: one is under way.
-    :ivar walked_ms: when the last one ended, by the broker's clock; 0: none has.
+    :ivar checked_bytes: progress of the check; of the last one, if none is running.
+    :ivar total_bytes: how much there is to check.
+    :ivar damaged_ranges: positions that it found damaged; one may contain several messages.
+    :ivar is_walking: a check is running.
+    :ivar walked_ms: when the last check ended, by the broker's clock; 0: never.
     """
 
     def __init__(self, parts: StoreParts) -> None:
@@ -47,12 +47,12 @@ class CommitLogCheckService:
         self.walked_ms = 0
 
     def start(self, tasks: BackgroundTasks) -> None:
-        """Begin with the files that are there."""
+        """Start with the files that exist."""
         self._tasks = tasks
         self.walk_if_due()
 
     def walk_if_due(self) -> None:
-        """Begin a walk when it is time for one and there are old files."""
+        """Start a check if it is due and there are old files."""
         now_ms = self._parts.clock.now_ms()
         is_wanted = self._parts.config.check_commit_log_bytes_per_second > 0 and now_ms >= self._due_ms
         if self._tasks is None or self.is_walking or not is_wanted:
@@ -101,8 +101,9 @@ class CommitLogCheckService:
         await self._rest(slice_bytes)
 
     def _is_in_its_queue(self, offset: int, data: bytes) -> bool:
-        """Whether its queue leads to the message at that offset; else its topic may have changed, say, which a read by
-        sums would not see.
+        """Return whether the message's queue leads to it; otherwise a field such as its topic may have changed.
+
+        A read by sums would not detect that.
         """
         topic, queue_id, queue_offset = queue_place_of(data)
         queue = self._parts.consume_queues.get(topic, queue_id)
@@ -111,4 +112,4 @@ class CommitLogCheckService:
 
     async def _rest(self, checked_bytes: int) -> None:
         rate = self._parts.config.check_commit_log_bytes_per_second
-        await asyncio.sleep(checked_bytes / rate if rate > 0 else 0)  # it may have been set to 0 meanwhile
+        await asyncio.sleep(checked_bytes / rate if rate > 0 else 0)  # the rate may have been set to 0 meanwhile

@@ -1,12 +1,12 @@
-"""Brings the commit log to the disk (RocketMQ: ``GroupCommitService``, ``FlushRealTimeService``).
+"""The service that flushes the commit log (RocketMQ: ``GroupCommitService``, ``FlushRealTimeService``).
 
-One task flushes; nobody else does. With SYNC_FLUSH it runs as soon as somebody waits; everybody who comes while it runs
-is served together by the next run (group commit), so a hundred producers cost one flush, not a hundred. With
-ASYNC_FLUSH it runs every 500 ms if enough pages are dirty, and every 10 s in any case.
+Only one task flushes. With SYNC_FLUSH it runs as soon as a producer waits; all that arrive while it runs are served
+together by the next run (group commit), so a hundred producers cost one flush, not a hundred. With ASYNC_FLUSH it runs
+every 500 ms if enough pages are dirty, and every 10 s in any case.
 
-A flush that fails is final. The operating system may drop the pages that it could not write and report success the
-next time; RocketMQ logs the error and counts the bytes as flushed. Here nothing is called durable any more, and the
-store refuses messages until it is started again.
+A flush that fails is final. The operating system may drop the pages that it could not write and report success the next
+time; RocketMQ logs the error and counts the bytes as flushed. Here nothing more counts as durable, and the store
+refuses messages until it is started again.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ PAGE_SIZE_BYTES = 4096
 
 
 class _Group:
-    """Those who wait for the same flush."""
+    """The waiters for the same flush."""
 
     __slots__ = ("timer", "waiters")
 
@@ -38,16 +38,16 @@ class _Group:
         if self.timer is not None:
             self.timer.cancel()
         for waiter in self.waiters:
-            if not waiter.done():  # one that timed out, or whose owner has gone
+            if not waiter.done():  # one that timed out, or whose owner is gone
                 waiter.set_result(is_durable)
         self.waiters.clear()
 
 
 class CommitLogFlushService:
-    """See the module.
+    """A service that flushes the commit log in groups.
 
     :param on_fault: called when a flush failed.
-    :ivar flush_count: flushes so far, for whoever watches group commit at work.
+    :ivar flush_count: flushes so far, for observers of group commit.
     :ivar flushed_store_timestamp: store time (ms) of the newest message known to be durable.
     """
 
@@ -78,8 +78,10 @@ class CommitLogFlushService:
         tasks.every(interval_ms, self._wake_if_due, "flush-commit-log-timer")
 
     def flushed(self, end_offset: int) -> asyncio.Future[bool]:
-        """A future that becomes True when the log is durable up to ``end_offset``; False when that fails or takes
-        longer than ``sync_flush_timeout_ms`` (the message may then be durable or not).
+        """Return a future that becomes True when the log is durable up to ``end_offset``.
+
+        It becomes False if that fails or takes longer than ``sync_flush_timeout_ms`` (the message may then be durable
+        or not).
         """
         loop = asyncio.get_running_loop()
         waiter: asyncio.Future[bool] = loop.create_future()
@@ -91,7 +93,7 @@ class CommitLogFlushService:
             group = self._gathering
             if group is None:
                 group = self._gathering = _Group()
-                # One timer per group: its first member has waited longest.
+                # One timer per group is enough: its first member has waited longest.
                 group.timer = loop.call_later(self._config.sync_flush_timeout_ms / 1000, group.resolve, False)
                 self._wake.set()
             group.waiters.append(waiter)
@@ -114,7 +116,8 @@ class CommitLogFlushService:
         try:
             await self._commit_log.flush()
         except DiskFull as fault:
-            # The log is on the disk, but that could not be noted: it is tried again, and nobody is told so until then.
+            # The log is on disk, but that could not be recorded: it is tried again, and no waiter is notified until
+            # then.
             _log.error("what was flushed cannot be called durable: %s", fault)
             return False
         except DiskFault as fault:
@@ -140,7 +143,7 @@ class CommitLogFlushService:
             self._wake.set()
 
     def stop(self) -> None:
-        """Nobody is to wait any longer; the caller flushes what is left."""
+        """Release all waiters; the caller flushes the rest."""
         if self._gathering is not None:
             self._gathering.resolve(False)
             self._gathering = None

@@ -1,7 +1,6 @@
-"""Brings consume queues and index to the disk and records how far everything is (RocketMQ:
-``FlushConsumeQueueService``).
+"""The service that flushes consume queues and index and records the progress (RocketMQ: ``FlushConsumeQueueService``).
 
-Nothing is lost when it runs late: what is not durable here is written again from the commit log after a crash.
+Nothing is lost if it runs late: after a crash, entries that are not durable are written again from the commit log.
 """
 
 from __future__ import annotations
@@ -20,18 +19,20 @@ from engine.store.services.store_parts import StoreParts
 
 _log = logging.getLogger("glassmq.store")
 
-#: So many are flushed one after the other, recorded at once, and made durable by the start itself. RocketMQ does so
-#: with any number of them.
+#: The maximum number of queues that are flushed one after the other, recorded immediately, and made durable by the
+#: start itself. RocketMQ does so with any number of them.
 _FEW_QUEUES = 100
-#: As many as the disk has threads for flushes.
+#: The number of parallel flushes: the disk has as many threads for flushes.
 _FLUSHED_TOGETHER = 4
-#: Under load everything is flushed again at the earliest after so many times as long as it took the last time: of
-#: many queues that is seconds, and the disk is there for the log, too.
+#: Under load everything is flushed again after this multiple of the duration of the last flush, at the earliest: with
+#: many queues a flush takes seconds, and the commit log needs the disk, too.
 _REST_FACTOR = 4
 
 
 class FlushConsumeQueueService:
-    """Flushes queues with many dirty pages each second; everything every 10 s, and sooner under load."""
+    """A service that flushes queues with many dirty pages each second, and everything every 10 s or sooner
+    under load.
+    """
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class FlushConsumeQueueService:
         self._last_thorough_took_ms = 0
         self._last_thorough_offset = 0
         self._has_failed = False
-        #: Of two flushes of everything the later one must write its recovery point later.
+        #: The later one of two flushes of everything must write its recovery point later.
         self._flushing_everything = asyncio.Lock()
 
     def start(self, tasks: BackgroundTasks) -> None:
@@ -69,14 +70,14 @@ class FlushConsumeQueueService:
                 full = await self._flush_everything()
                 self._last_thorough_took_ms = self._parts.clock.now_ms() - self._last_thorough_ms
                 if full is not None:
-                    # Nothing was lost: an older point only means that a start has more to do. There may be room the
-                    # next time.
+                    # Nothing was lost: an older point only means more work for a start. There may be room the next
+                    # time.
                     _log.warning("the recovery point stays where it was: %s", full)
             else:
                 await self._flush_queues(self._parts.config.flush_consume_queue_least_pages * PAGE_SIZE_BYTES)
         except DiskFault as fault:
-            # As with the commit log: pages that could not be written may be gone, so nothing may be called durable
-            # any more. The recovery point stays where it was.
+            # As with the commit log, pages that could not be written may be gone, so nothing more counts as durable.
+            # The recovery point stays as it was.
             self._has_failed = True
             self._on_fault(fault)
 
@@ -89,7 +90,7 @@ class FlushConsumeQueueService:
         return has_rested and uncovered_bytes >= config.flush_consume_queue_thorough_bytes
 
     async def _flush_queues(self, least_bytes: int) -> None:
-        """One after the other, or many together: the disk then needs fewer turns for all."""
+        """Flush queues one after the other, or many in parallel, which takes the disk fewer operations."""
         dirty = [queue for queue in self._parts.consume_queues if queue.unflushed_bytes >= least_bytes]
         if len(dirty) <= _FEW_QUEUES:
             for queue in dirty:
@@ -101,15 +102,16 @@ class FlushConsumeQueueService:
             for queue in waiting:
                 await queue.flush()
 
-        # All are waited for, also after a fault: none may flush a file that was closed meanwhile.
+        # Wait for all of them, even after a fault: none may flush a file that was closed meanwhile.
         flushing = [asyncio.ensure_future(flush_next()) for _ in range(_FLUSHED_TOGETHER)]
         await all_ended(flushing)
         for task in flushing:
             task.result()
 
     async def flush_everything(self) -> None:
-        """Make all that is visible now durable and record it, as happens every 10 s. Raises ``DiskFault``, and
-        ``DiskFull`` when only the record could not be written: the broker goes on then.
+        """Make everything visible durable and record it, as happens every 10 s.
+
+        Raises ``DiskFault``, and ``DiskFull`` if only the record could not be written: then the broker continues.
         """
         if self._has_failed:
             raise DiskFault("an earlier flush failed")
@@ -127,21 +129,21 @@ class FlushConsumeQueueService:
             return await self._flush_and_record()
 
     async def _flush_and_record(self) -> DiskFull | None:
-        """Returns why the recovery point stays where it was; None when it was written."""
+        """Return why the recovery point was not written; None if it was."""
         point = self._point_now(is_clean=False)
         log_timestamp = self._flush_service.flushed_store_timestamp
         queue_timestamp = self._parts.commit_log.last_store_timestamp
         await self._flush_queues(1)
         if self._parts.index is not None:
             # Keys added from now on would make a file differ from its count in the recovery point. Only full files
-            # never change again; the newest one is built again after a crash.
+            # never change again; the newest one is rebuilt after a crash.
             point.index_files = {file.name: file.index_count for file in self._parts.index.files if file.is_full}
             self._checkpoint.index_timestamp = self._parts.index.last_store_timestamp
             await self._parts.index.flush()
         self._checkpoint.commit_log_timestamp = max(log_timestamp, self._checkpoint.commit_log_timestamp)
         self._checkpoint.consume_queue_timestamp = queue_timestamp
         await self._checkpoint.flush()
-        # A topic deleted meanwhile must not come back as "missing" at the next start.
+        # A topic deleted meanwhile must not be "missing" at the next start.
         known = self._parts.consume_queues
         point.queues = {key: end for key, end in point.queues.items() if known.get(*key) is not None}
         try:
@@ -170,15 +172,16 @@ class FlushConsumeQueueService:
         )
 
     def flush_after_dispatch(self) -> None:
-        """Recovery has dispatched messages again: make their entries durable, unless that is long work. Then all that
-        is known to be durable is what was so before, and the service sees to the rest. Raises ``DiskFault``.
+        """Make the entries that recovery dispatched durable, unless that takes long.
+
+        In that case the known durable state stays as it was, and the service flushes the rest. Raises ``DiskFault``.
         """
         dirty = sum(queue.unflushed_bytes > 0 for queue in self._parts.consume_queues)
         if dirty <= _FEW_QUEUES:
             self.flush_now(is_clean=False)
 
     def flush_now(self, *, is_clean: bool) -> None:
-        """Make everything durable and record it, blocking: for a start (``is_clean`` False) and shutdown.
+        """Make everything durable and record it, blocking: for a start (``is_clean`` False) and for a shutdown.
 
         Raises ``DiskFault``.
         """

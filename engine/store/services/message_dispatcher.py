@@ -1,9 +1,9 @@
-"""Makes messages in the commit log visible: writes their consume-queue entries and index keys
+"""The dispatcher, which makes messages in the commit log visible by writing consume-queue entries and index keys
 (RocketMQ: ``ReputMessageService``, ``CommitLogDispatcherBuildConsumeQueue``, ``CommitLogDispatcherBuildIndex``).
 
-RocketMQ reads every message back from the commit log, about 1 ms after it was written. Here the appending code leaves
-a small :class:`DispatchRequest`, and one callback per turn of the event loop handles all that came in during that
-turn. Only recovery reads the log again. As in RocketMQ, a message becomes visible before it is flushed.
+RocketMQ reads every message back from the commit log, about 1 ms after it was written. Here the appending code leaves a
+small :class:`DispatchRequest`, and one callback per turn of the event loop handles all requests of that turn. Only
+recovery reads the log again. As in RocketMQ, a message becomes visible before it is flushed.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from engine.store.queues.consume_queue_table import ConsumeQueueTable
 from engine.store.queues.dispatch_request import DispatchRequest, belongs_in_consume_queue
 from engine.store.queues.index_service import IndexService
 
-#: Called with messages that have become visible, in the order of the log.
+#: A listener for messages that have become visible, in the order of the log.
 MessagesArrived = Callable[[Sequence[DispatchRequest]], None]
 
 _RETRY_AFTER_S: Final = 1.0
 
 
 class MessageDispatcher:
-    """Collects requests and carries them out in the order of the log.
+    """A dispatcher that collects requests and carries them out in the order of the log.
 
-    :param on_disk_fault: told when the disk takes no entries, and with None when it does again.
+    :param on_disk_fault: called when the disk accepts no entries, and with None when it does again.
     :ivar dispatched_offset: everything before it is visible.
-    :ivar bit_map_of: makes the bit map that a message gets in the extension of its queue; None: it gets none.
-    :ivar on_messages_arrived: gets every list of dispatched requests; wakes long polls.
-    :ivar hold_back: given what waits, in the order of the log; what lies behind the offset that it returns stays
-        invisible until :meth:`drain` is called again. None: all become visible.
+    :ivar bit_map_of: creates the bit map of a message for the extension of its queue; None: no bit maps.
+    :ivar on_messages_arrived: receives every list of dispatched requests; wakes long polls.
+    :ivar hold_back: receives the pending requests, in the order of the log; messages after the offset that it returns
+        stay invisible until :meth:`drain` is called again. None: all become visible.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class MessageDispatcher:
         self.hold_back: Callable[[Sequence[DispatchRequest]], int] | None = None
 
     def start(self, tasks: BackgroundTasks) -> None:
-        """Begin; from now on ``add`` schedules the work on the running event loop."""
+        """Start; from now on ``add`` schedules the work on the running event loop."""
         self._loop = asyncio.get_running_loop()
         tasks.lend_context("reput", self._take_context)
 
@@ -69,17 +69,17 @@ class MessageDispatcher:
 
     @property
     def pending_count(self) -> int:
-        """How many messages wait to become visible."""
+        """Return how many messages wait to become visible."""
         return len(self._pending)
 
     def add(self, request: DispatchRequest) -> None:
-        """A message was appended."""
+        """Add a message that was appended."""
         self._pending.append(request)
         if not self._is_scheduled:
             self._schedule()
 
     def add_all(self, requests: Sequence[DispatchRequest]) -> None:
-        """Messages were appended, one after the other."""
+        """Add messages that were appended, one after the other."""
         self._pending += requests
         if not self._is_scheduled:
             self._schedule()
@@ -90,7 +90,7 @@ class MessageDispatcher:
             self._loop.call_soon(self.drain, context=self._context)
 
     def drain(self) -> None:
-        """Dispatch everything that waits. A failing disk makes the rest wait for a second attempt."""
+        """Dispatch all pending requests. If the disk fails, the rest waits for a second attempt."""
         self._is_scheduled = False
         requests = self._take()
         if not requests:
@@ -98,8 +98,8 @@ class MessageDispatcher:
         try:
             self.dispatch(requests)
         except DiskFault as fault:
-            # To dispatch a request twice changes nothing, so all of them wait. The list cannot grow meanwhile:
-            # the store refuses messages until this succeeds.
+            # Dispatching a request twice changes nothing, so all of them wait. The list cannot grow meanwhile: the
+            # store refuses messages until this succeeds.
             self._pending = requests + self._pending
             self._has_failed = True
             self._on_disk_fault(fault)
@@ -114,7 +114,7 @@ class MessageDispatcher:
             self.on_messages_arrived(requests)
 
     def _take(self) -> list[DispatchRequest]:
-        """What may become visible of what waits."""
+        """Return the pending requests that may become visible."""
         requests, self._pending = self._pending, []
         if self.hold_back is not None and requests:
             limit = self.hold_back(requests)
@@ -123,7 +123,7 @@ class MessageDispatcher:
         return requests
 
     def dispatch(self, requests: Sequence[DispatchRequest]) -> None:
-        """Write the entries and keys of ``requests``, which lie one after the other in the log.
+        """Write the entries and keys of ``requests``, which are consecutive in the log.
 
         Raises ``DiskFull``, ``DiskFault``.
         """

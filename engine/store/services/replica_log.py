@@ -1,8 +1,8 @@
-"""Appends to a slave's commit log what its master sends, and makes the messages in it visible (RocketMQ:
+"""The log of a slave, which appends its master's data and makes the messages visible (RocketMQ:
 ``DefaultMessageStore.appendToCommitLog``, ``ReputMessageService``).
 
-Pieces are bytes as they lie in the master's files, cut anywhere: a message is dispatched when its last byte is there.
-Both logs are the same byte by byte, so their files must have the same size.
+Pieces are bytes of the master's files, cut anywhere: a message is dispatched when its last byte has arrived. Both logs
+are identical byte by byte, so their files must have the same size.
 """
 
 from __future__ import annotations
@@ -20,31 +20,33 @@ _log = logging.getLogger("glassmq.store")
 
 
 class WrongPiece(Exception):
-    """What came from the master does not belong behind what is there."""
+    """Data from the master does not continue the log here."""
 
 
 class ReplicaLog:
-    """See the module."""
+    """A slave's copy of the master's log."""
 
     def __init__(self, log: CommitLog, dispatcher: MessageDispatcher, delay_levels_ms: tuple[int, ...]) -> None:
         self._log = log
         self._dispatcher = dispatcher
         self._delay_levels_ms = delay_levels_ms
-        #: Where the first message begins that is not visible yet: after recovery the end of the log.
+        #: Where the first invisible message begins: after recovery the end of the log.
         self._read_to = log.max_offset
 
     @property
     def end_offset(self) -> int:
-        """Behind the last byte."""
+        """Return the offset after the last byte."""
         return self._log.max_offset
 
     def cut_to_whole(self) -> None:
-        """Give up the beginning of a message whose rest has not come: who sends it now sends all of it."""
+        """Cut the beginning of a message whose rest has not arrived: the next sender sends all of it."""
         if self._log.files.files:
             self._log.continue_at(self._read_to, min(self._log.flushed_offset, self._read_to))
 
     def append(self, offset: int, data: bytes) -> None:
-        """``data`` lies at ``offset`` of the master's log. Raises :class:`WrongPiece`, ``DiskFull``, ``DiskFault``."""
+        """Append ``data`` from ``offset`` of the master's log. Raises :class:`WrongPiece`, ``DiskFull``,
+        ``DiskFault``.
+        """
         log = self._log
         if not log.files.files and data:
             # An empty slave begins where its master's newest file does.
@@ -65,7 +67,7 @@ class ReplicaLog:
             self._dispatcher.add_all(requests)
 
     def _next(self) -> DispatchRequest | None:
-        """The next message that is there to its end."""
+        """Return the next message that has arrived completely, or None."""
         log = self._log
         while True:
             file = log.files.find(self._read_to)

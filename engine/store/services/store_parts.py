@@ -1,4 +1,4 @@
-"""The parts of one store, for whoever works on several of them (RocketMQ: the fields of ``DefaultMessageStore``)."""
+"""The parts of one store, for code that works on several of them (RocketMQ: the fields of ``DefaultMessageStore``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.store.services.message_dispatcher import MessageDispatcher
 
 @dataclass(slots=True)
 class StoreParts:
-    """What lies on the disk, and what writes it. ``index`` is None unless ``message_index_enable`` is set."""
+    """The files of a store and their writers. ``index``: None unless ``message_index_enable`` is set."""
 
     config: MessageStoreConfig
     disk: Disk
@@ -37,7 +37,7 @@ class StoreParts:
     def make(
         cls, disk: Disk, clock: Clock, config: MessageStoreConfig, on_dispatch_fault: Callable[[DiskFault | None], None]
     ) -> StoreParts:
-        """The parts of a store on ``disk``; nothing is read yet."""
+        """Create the parts of a store on ``disk``; nothing is read yet."""
         pool = MappingPool(config.max_mapped_files)
         ext_file_size = config.mapped_file_size_consume_queue_ext if config.enable_consume_queue_ext else None
         table = ConsumeQueueTable(disk, pool, config.mapped_file_size_consume_queue, ext_file_size)
