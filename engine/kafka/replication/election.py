@@ -14,7 +14,7 @@ def elected(
     """Return the partition's new record for the brokers that are ``live``; None if nothing changes.
 
     Live replicas stay in sync; if none is live, the last ones stay in sync, because only they have everything. A dead
-    leader is replaced by the first live in-sync replica; with ``is_unclean``, if no such replica exists, by any live one.
+    leader is replaced by the first live in-sync replica, or, with ``is_unclean``, by any live one if there is no such.
 
     A broker that has ``restarted`` loses the leadership, but stays in sync: its log outlived the process. (Kafka 4
     removes it until it has caught up; at the time of the article it stayed for as long as its session in ZooKeeper.)
