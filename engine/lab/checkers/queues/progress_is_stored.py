@@ -1,4 +1,4 @@
-"""Checker, at the end of a run: who has consumed a queue has stored that.
+"""Checker, at the end of a run: a group that has consumed a queue has stored its offset.
 
 Anomaly: *duplicate*, of what is consumed next: all messages of a queue are consumed, nothing is wrong any more, and the
 stored offset is not at the queue's end. The next owner will begin there.
@@ -19,14 +19,13 @@ from engine.texts import Text
 
 
 class ProgressIsStored(Checker):
-    """See the module."""
+    """Check that progress is stored, as the module describes."""
 
     name = "progress-is-stored"
     anomaly = Anomaly.DUPLICATE
     applies = staticmethod(has_clustering_group)
 
     def run_ended(self) -> None:
-        """See the module."""
         watch = self.watch
         if not watch.has_been_calm or not all(broker.is_up for broker in watch.brokers.values()):
             return
