@@ -8,7 +8,7 @@ databases, or takes long.
                           BUSY -> bounce: the delivery comes again later
                           CONSUMED -> swallow: acknowledge, do nothing
 
-If a consumer dies or is shut down during its work (a thread cannot be cancelled: it goes on), the record stays
+If a consumer dies or is shut down during its work (a thread cannot be cancelled, and continues), the record stays
 "consuming" until its expiry; until then all deliveries bounce. So the expiry is a compromise: if it is shorter than the
 work, two attempts overlap; if it is longer than all retries together, the message becomes a dead letter that was never
 consumed. An owner that comes back late finds another owner's token in the record, and does not change it

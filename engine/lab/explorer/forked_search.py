@@ -1,9 +1,9 @@
 """A search that forks: each schedule costs only what comes after its last stall.
 
 One process plays the world from its beginning. At each point where a stall, crash or lost frame may be put, it forks:
-in the child that begins and the child plays on, forking again where one more is allowed; the parent goes on as if
-nothing had happened. Without forks, :func:`~engine.lab.explorer.stage.execute_on_stage` plays every schedule from the
-beginning; the outcomes, and their order, are the same.
+the child makes the stall and plays on, forking again where one more is allowed; the parent continues as if nothing had
+happened. Without forks, :func:`~engine.lab.explorer.stage.execute_on_stage` plays every schedule from the beginning;
+the outcomes, and their order, are the same.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class ExplorationRequest:
     :ivar hold_ms: durations of stalls of single actors; empty with ``pause_ms``: none; empty without: 2 s.
     :ivar pause_ms: durations of stalls of whole nodes.
     :ivar max_crashes: how many crashes one schedule has at most, besides the stalls; None: one where money is searched
-        for or ``crash`` names somebody, else none.
+        for or ``crash`` names a node, else none.
     :ivar crash: who may crash: names of nodes, ``producers``, ``consumers``; empty: producers and consumers.
     :ivar restart_ms: how long after its crash a process starts again; 0: never; empty: 2 s.
     :ivar max_losses: how many frames one schedule loses at most, besides the stalls; None: one where ``lose`` names

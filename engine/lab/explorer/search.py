@@ -31,7 +31,7 @@ class SearchBounds:
     """Bounds of a search.
 
     :ivar max_stalls: most stalls and pauses of one schedule.
-    :ivar hold_ms: for how long an actor stands still; each of them is tried at each point.
+    :ivar hold_ms: how long an actor pauses; each duration is tried at each point.
     :ivar pause_ms: the same for whole nodes.
     :ivar max_schedules: how many schedules are run at most.
     :ivar max_crashes: how many crashes one schedule has at most, besides the stalls.

@@ -69,15 +69,15 @@ class ConsumerRole(LabNodeRole):
 
     :ivar consumer: None while the process does not run.
     :ivar listener: how the listener behaves from the next call on.
-    :ivar listener_calls: those under way, by a number of their own.
+    :ivar listener_calls: calls in progress, by a number of their own.
     :ivar hand_over: None for a listener that consumes its messages itself, as it should.
     :ivar move_aside: None for one that consumes them all.
     :ivar replier: None for one that answers no requests.
-    :ivar node_bank: None for one that is no bank.
+    :ivar node_bank: None for a node without a bank.
     :ivar loss_watch: None for one that does not look for losses.
-    :ivar guard: None for one that does no work twice, having none; and while the process does not run.
-    :ivar hop: None for one whose work does not go on elsewhere.
-    :ivar alarm: why it has suspended itself; None: it has not, or somebody has resumed it.
+    :ivar guard: None for a node without work, and while the process does not run.
+    :ivar hop: None for one whose work does not continue elsewhere.
+    :ivar alarm: why it has suspended itself; None: it has not, or it was resumed.
     :ivar idempotence_counters: what the guards of all its processes have counted.
     :ivar judged: their newest verdicts.
     :ivar given_up_count: broadcasting: how many messages it dropped, over all its processes.

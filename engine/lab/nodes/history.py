@@ -50,8 +50,8 @@ class SendReturned(NamedTuple):
 class RequestReturned(NamedTuple):
     """A producer receives the result of a request.
 
-    ``status``: ``replied``: ``detail`` is the reply; ``no-reply``: it was sent, but nobody answered in time;
-    ``failed``: it was not sent, or may not have been.
+    ``status``: ``replied``: ``detail`` is the reply; ``no-reply``: it was sent, but no reply came in time; ``failed``:
+    it was not sent, or may not have been.
     """
 
     event: int
@@ -195,7 +195,7 @@ class TransferEnded(NamedTuple):
 class BalanceLookup(NamedTuple):
     """A cash machine got its answer; ``balance``: None if the account was locked for too long.
 
-    ``holder``: who had the lock when it began to wait: an xid, or the key of a local transaction; empty: nobody.
+    ``holder``: who had the lock when it began to wait: an xid, or the key of a local transaction; empty: it was free.
     """
 
     event: int

@@ -50,8 +50,8 @@ class MoneyFlow:
 
     :ivar transfers: by key, in the order of the first commit or promise.
     :ivar debited, credited: sums over all of them.
-    :ivar in_flight, from_nowhere: likewise, summed transfer by transfer: one transfer's debit does not make good for
-        another's credit. ``debited - credited`` is ``in_flight - from_nowhere``.
+    :ivar in_flight, from_nowhere: likewise, summed transfer by transfer: one transfer's debit does not offset another's
+        credit. ``debited - credited`` is ``in_flight - from_nowhere``.
     """
 
     def __init__(self) -> None:

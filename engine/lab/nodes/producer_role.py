@@ -26,9 +26,9 @@ class ProducerRole(LabNodeRole):
 
     :ivar producer: None while the process does not run.
     :ivar sender: what was sent, and the outcomes.
-    :ivar node_bank: None for one that is no bank.
+    :ivar node_bank: None for a node without a bank.
     :ivar local_transactions: None for a producer of ordinary messages.
-    :ivar cash_machine: None where nobody looks up the balance of its bank.
+    :ivar cash_machine: None if its bank has no cash machine.
     """
 
     producer: DefaultMQProducer | None = None

@@ -1,14 +1,14 @@
 """What a consumer's application has besides its consumer: a producer with the same lifetime as the process.
 
-:class:`MoveAside` is degradation under backlog: what matters less is moved to another topic, so that the rest gets
-through. The listener knows its lag: the client writes the queue's greatest offset into each message that it pulls
+:class:`MoveAside` is degradation under backlog: less important messages are moved to another topic, so that the rest
+gets through. The listener knows its lag: the client writes the queue's greatest offset into each message that it pulls
 (property ``MAX_OFFSET``). If the lag exceeds its limit, a message of low priority is sent to another topic and counts
-as consumed here; a group of its own works that topic off when there is time. If the send fails, the message is consumed
-later, as any other that fails: nothing is dropped. A process that dies between send and acknowledgement sends it once
+as consumed here; a separate group consumes that topic when there is time. If the send fails, the message is consumed
+later, like any other that fails: nothing is dropped. A process that dies between send and acknowledgement sends it once
 more.
 
 :class:`Replier` answers requests. A reply that does not get through (the requester is gone, say) is only noted: the
-request is consumed nevertheless, because its timeout will pass.
+request is consumed nevertheless, because no requester waits for its reply any more.
 
 A third stands in :mod:`engine.lab.nodes.hop`.
 """

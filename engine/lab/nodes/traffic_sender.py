@@ -37,7 +37,7 @@ class TrafficSender:
     """The application of a producer's node: outlives its crashes, as its database would.
 
     :ivar sent: how many messages it began to send; each ends in one of ``acknowledged``, ``refused`` (certainly not
-        stored) and ``unknown`` (nobody can tell), unless the process crashes before.
+        stored) and ``unknown`` (possibly stored), unless the process crashes before.
     :ivar in_flight: key -> virtual time in us at which the send began; a request stays here until its reply has come.
     :ivar replied: requests that were answered; ``not_replied``: those that were not in time.
     """

@@ -212,10 +212,10 @@ class NodeSpec:
     :ivar transaction: producer; None: it sends ordinary messages.
     :ivar bank: producer, consumer and resource manager; None: it moves no money.
     :ivar work: consumer; None: its listener only takes time.
-    :ivar stock: database: what is there to be taken in the beginning.
+    :ivar stock: database: the items at the beginning.
     :ivar replica_lag_ms: redis: what it forgets when a replica takes its place.
     :ivar transfers: transaction manager; None: it makes none.
-    :ivar cash_machine: resource manager and a producer with a bank; None: nobody looks the balance up.
+    :ivar cash_machine: resource manager and a producer with a bank; None: it has none.
     :ivar topic: consumer, as are all below but ``flush``, ``disk`` and ``settings``.
     :ivar expression: which messages it wants, by tags or, as ``expression_type`` says, by an SQL92 condition.
     :ivar model: ``clustering`` or ``broadcasting``.

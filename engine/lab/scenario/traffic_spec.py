@@ -26,13 +26,13 @@ class SendMode(StrEnum):
 class TrafficSpec:
     """Messages that a producer sends, one after the other.
 
-    In ``key``, ``tag``, ``body`` and the values of ``properties`` stands ``{n}`` for the number of the message (from
-    0), ``{node}`` for the producer and ``{order}`` for the order that the message is about. Tags take turns where
-    several stand, separated by ``|``. :data:`IDENTIFIER` in a property is filled in by the sender.
+    In ``key``, ``tag``, ``body`` and the values of ``properties`` the placeholders are ``{n}`` for the number of the
+    message (from 0), ``{node}`` for the producer and ``{order}`` for the order of the message. Several tags, separated
+    by ``|``, take turns. :data:`IDENTIFIER` in a property is filled in by the sender.
 
     :ivar queue: None: queues take turns; a number: always that queue; ``"{n}"``: queue n modulo their number;
         ``by-hash`` and ``by-consistent-hash``: chosen by the business key, see :meth:`business_key`.
-    :ivar every_ms: from the begin of one send to the begin of the next.
+    :ivar every_ms: interval between the starts of two sends.
     :ivar delay_level: 1 to 18, or 0.
     :ivar orders: message n is about order n modulo this number; 0: every message is an order of its own.
     :ivar properties: user properties, by which SQL expressions filter: names and patterns of values.

@@ -16,10 +16,10 @@ from engine.lab.scenario.scenario import Scenario
 class StepFigures(NamedTuple):
     """One variant in one period. Times are in microseconds.
 
-    :ivar orders: how many were asked for.
-    :ivar answered_us: of each order that was confirmed, how long its caller waited.
-    :ivar lags_us: of each step, how long after that answer it was done; negative: before it.
-    :ivar half_done: orders that were not confirmed, and of which something was done all the same.
+    :ivar orders: how many were requested.
+    :ivar answered_us: for each confirmed order, how long its caller waited.
+    :ivar lags_us: for each step, how long after that answer it was done; negative: before it.
+    :ivar half_done: orders that were not confirmed, but were partly done.
     :ivar again: steps that were done for an order a second time.
     """
 

@@ -49,8 +49,8 @@ class ComparedRun:
     """Result for one value.
 
     :ivar figures: figures of the watched node.
-    :ivar link: the run as the node starts, see :meth:`engine.lab.run.run.LabRun.link`; empty for what stands in the
-        scenario itself, which no command can change.
+    :ivar link: the run as the node starts, see :meth:`engine.lab.run.run.LabRun.link`; empty for fields of the scenario
+        itself, which no command can change.
     :ivar violations: how many the checkers found.
     :ivar events: how many events ran.
     """

@@ -2,10 +2,10 @@
 unavailable.
 
 Each cell of the table is one run of :func:`engine.lab.sweep.replication_policy.world_of`: the world without a fault
-tells who leads and when the acknowledgement comes, the same world with the fault 5 ms later is what is counted.
-Acknowledged is what RocketMQ answered with SEND_OK, what a Raft leader has committed, and what Kafka's producer calls
-sent, which with ``acks`` 0 is what has left it; FLUSH_SLAVE_TIMEOUT and SLAVE_NOT_AVAILABLE mean that nobody knows of a
-copy, though RocketMQ's clients count them as sent.
+shows who leads and when the acknowledgement comes; the same world with the fault 5 ms later is counted. Acknowledged is
+what RocketMQ answered with SEND_OK, what a Raft leader has committed, and what Kafka's producer calls sent, which with
+``acks`` 0 is what has left it; FLUSH_SLAVE_TIMEOUT and SLAVE_NOT_AVAILABLE mean that no copy is confirmed, although
+RocketMQ's clients count them as sent.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class Cell:
     :ivar lost: acknowledged, and in no log that serves in the end.
     :ivar unavailable_ms: the longest time without an acknowledgement after the fault.
     :ivar is_back: whether there was one after that time; else it lasted until the client ended.
-    :ivar duplicates: orders that stand more than once in the log that serves in the end.
+    :ivar duplicates: orders that are more than once in the log that serves in the end.
     :ivar on_one_machine: acknowledged, and on one running machine only, just before the fault is over.
-    :ivar violations: of the lab's invariants; they say what each policy promises.
+    :ivar violations: violations of the lab's invariants, which differ by policy.
     :ivar link: the run shortly before the fault.
     """
 

@@ -2,8 +2,8 @@
 
     summary = run_chunk(SeedTask("general", text, random_faults=True), SeedRange(1, 20))
 
-Processes of this machine and executors of a cluster call the same function with the same few values; what comes of it
-depends on nothing else.
+Processes of this machine and executors of a cluster call the same function with the same few values; the result depends
+on nothing else.
 """
 
 from __future__ import annotations

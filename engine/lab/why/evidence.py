@@ -154,9 +154,9 @@ _Entry = TypeVar("_Entry", bound=Happened)
 class Evidence(WatchListener):
     """Follow ``run``, which has not been stepped yet.
 
-    :ivar now_event, now_us: where one asks; what comes after is looked ahead.
+    :ivar now_event, now_us: the position of the question; what comes after is a look-ahead.
     :ivar locks_now: the lock tables of the brokers, as of then.
-    :ivar began, up, paused: names of the nodes that have run, run, and stand still, as of then.
+    :ivar began, up, paused: names of the nodes that have run, are running, and are paused, as of then.
     :ivar min_offsets: broker -> where its log begins, as of then.
     :ivar beyond: (broker, group, topic, queue id) where the offset is past the queue's end, as of then.
     """

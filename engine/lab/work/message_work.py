@@ -9,10 +9,10 @@
     ask     ask another service                           changes nothing
     reserve reserve at another service                    and confirm or cancel after the last one
 
-The time of the listener passes between the steps: that is where a second delivery can come.
+The listener's time passes between the steps, where a second delivery can come.
 
-Work that fails half-way takes back what it has called, the last call first, where there is a call that does so
-(compensation, as a saga has it). A process that dies takes nothing back.
+Work that fails half-way takes back its calls, the last one first, if they have an undo (compensation, as a saga has
+it). A process that dies takes nothing back.
 """
 
 from __future__ import annotations

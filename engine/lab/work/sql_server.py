@@ -1,12 +1,12 @@
 """A database server: SQLite as in the bank, served through frames.
 
 One transaction writes at a time. It gets the right to with its first writing statement; until then it reads what is
-committed, as under READ COMMITTED. A real server locks rows, and so lets more go on at once; what it promises to a
-transaction is the same. ``FOR UPDATE`` is left out: there a row that is missing cannot be locked either.
+committed, as under READ COMMITTED. A real server locks rows, and so allows more concurrency; its guarantees to a
+transaction are the same. ``FOR UPDATE`` is left out, as it cannot lock a missing row either.
 
-A client that ends, or whose connection is lost, is rolled back; so is a transaction of which nothing is heard for long:
-the frame that was to end it is lost. What comes late for one that has ended is refused. A statement is carried out
-once, however often its frame comes: the packets of a session are numbered.
+A client that ends, or whose connection is lost, is rolled back; so is a transaction without requests for long, because
+the frame that should end it was lost. Late frames for one that has ended are refused. A statement is carried out once,
+however often its frame comes: the packets of a session are numbered.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class NextStep:
 
     :ivar due_us: virtual time at which it runs.
     :ivar file: source file relative to the project, ``engine/...``; empty when no engine code is known.
-    :ivar line: the line at which the task goes on; 0 when no engine code is known.
+    :ivar line: the line at which the task continues; 0 when no engine code is known.
     :ivar function: the function's qualified name.
     """
 

@@ -47,7 +47,7 @@ class HaConnection:
         socket open for longer.
     :param refusal: given the slave's address, returns why it may not have the log; None: it may.
     :ivar begin_offset: the first byte sent on this connection. The slave's bytes before it may be different ones: an
-        empty slave begins with the newest file, and a master may have lost the end of its log and gone on.
+        empty slave begins with the newest file, and a master may have lost the end of its log and continued.
     :ivar next_offset: the next byte to send.
     :ivar acknowledged_offset: the end of the slave's log in its last report; -1: it has not reported yet.
     :ivar caught_up_ms: when the slave last had everything.

@@ -5,10 +5,10 @@ of order*: a batch failed and was sent again while a later one was appended.
 
 Fault model: any, of a producer with ``enable.idempotence`` (a producer id, and a sequence number for each partition:
 the broker recognises a batch that it has, and refuses one that leaves a gap). Except for its first batch in a
-partition: a broker that knows nothing of a producer takes any number from it, as Kafka's does. That leans on TCP, which
-loses no frame of a connection alone; the lab may. When the first batch is lost and a later one of those on their way is
-not, what was sent before the broker knew the producer may stand in any order, and twice. Without ``enable.idempotence``
-only that: one request in flight at a time keeps the order, not more.
+partition: a broker that knows nothing of a producer takes any number from it, as Kafka's does. That relies on TCP,
+which never loses a single frame of a connection; the lab may. If the first batch is lost and a later one in flight is
+not, what was sent before the broker knew the producer may be stored in any order, and twice. Without
+``enable.idempotence`` only that: one request in flight at a time keeps the order, not more.
 """
 
 from __future__ import annotations

@@ -3,12 +3,12 @@
 Anomaly: *lost write*. A send was answered with SEND_OK and the message is not where the answer said, or a message was
 in the log and is gone.
 
-Fault model. A crash of the process takes nothing that was appended, in either flush mode: the page cache outlives the
-process. A power cut may take what was not flushed: with asynchronous flush that is up to 500 ms and more of
+Fault model. A crash of the process loses nothing that was appended, in either flush mode: the page cache outlives the
+process. A power cut may lose what was not flushed: with asynchronous flush that is up to 500 ms and more of
 acknowledged messages (RocketMQ promises no better without a slave); with synchronous flush never a message that was
 acknowledged with SEND_OK. FLUSH_DISK_TIMEOUT promises as little as asynchronous flush. Copies of messages that a
 consumer gave back (retry, dead letter) and of delayed messages are stored without waiting for the disk
-(``waitStoreMsgOK`` is false), as in RocketMQ: a power cut may take them in both modes. Expired files may go.
+(``waitStoreMsgOK`` is false), as in RocketMQ: a power cut may lose them in both modes. Expired files may be deleted.
 """
 
 from __future__ import annotations

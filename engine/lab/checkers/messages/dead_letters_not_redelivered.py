@@ -3,11 +3,11 @@
 Anomaly: *duplicate*. A message went to the dead-letter topic of a group and is delivered to that group again.
 
 Fault model: any, with one exception. RocketMQ delivers at least once: when a message was delivered twice (its queue
-changed owners, an answer was lost, a broker forgot a delay offset in a crash), each delivery goes its own way through
-the retries, and one may end as a dead letter while the other is still going. So the claim is about messages with a
-single way: no position was delivered twice, and no two copies have the same retry count. Nothing is ever taken out of
-the dead-letter topic unless somebody subscribes to it; that is claimed of all messages. Who resends a dead letter by
-hand (``resend-dead-letter``) stores a new message, and wants it to be delivered: it is not dead any more.
+changed owners, an answer was lost, a broker forgot a delay offset in a crash), each delivery has its own path through
+the retries, and one may end as a dead letter while the other continues. So the claim is about messages with a single
+path: no position was delivered twice, and no two copies have the same retry count. No message of the dead-letter topic
+is ever delivered unless a consumer subscribes to it; that is claimed for all messages. An operator who resends a dead
+letter (``resend-dead-letter``) stores a new message for delivery: it is no longer dead.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Checker: a consumer that has lost a queue of an orderly group does not start consuming its messages any more.
 
 Anomalies: *duplicate* (the former owner begins with a message that the new owner has begun with), *out of order* (with
-one that comes later). Nothing need overlap: the former owner may act long after, when the new owner is further down the
-queue, and overwrite what came out of that.
+one that comes later). The calls need not overlap: the former owner may act long after, when the new owner is further
+down the queue, and overwrite its results.
 
 Fault model: as for ``one-consumption-per-queue``, the lease model. A new owner may begin where the stored offset says,
-and so repeat what the former one has done; that is "at least once" and allowed. The other way round is not: the queue
-goes from owner to owner, never back to one that has not taken it over again.
+and so repeat what the former one has done; that is "at least once" and allowed. The reverse is not: the queue goes from
+owner to owner, never back to one that has not taken it over again.
 """
 
 from __future__ import annotations

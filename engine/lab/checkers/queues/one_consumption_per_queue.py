@@ -6,7 +6,7 @@ message reaches a listener while a call with other messages of its queue has not
 Fault model: the lease model. It must hold whichever clients crash, join or leave, whatever links do and however long a
 single task is held up, as long as no process pauses for longer than its lease, no clock jumps and no broker loses its
 memory. A lock without a fencing token cannot promise more: a process that sleeps in the middle of a listener call, and
-wakes up when the broker's lease (60 s) has run out and somebody else has the queue, goes on with its call. So does one
+wakes up when the broker's lease (60 s) has run out and another consumer has the queue, continues its call. So does one
 whose listener takes longer than that while it cannot reach the broker. And a broker that is started again has an empty
 lock table: it grants the queue to the first consumer that asks, while the owner trusts its lock for up to 30 s.
 

@@ -5,7 +5,7 @@ stored offset is not at the queue's end. The next owner will begin there.
 
 Fault model: any, once the cluster has been calm for as long as ``consumed-in-the-end`` waits. Before that offsets lag
 behind, are lost with a crash, and even go back when frames overtake each other: RocketMQ promises at least once. But a
-client reports what it has in memory every 5 s, again and again; so what is wrong for good is wrong there.
+client reports its offsets every 5 s; so an offset that stays wrong is wrong in its memory.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Checker, at the end of a run: every half message was committed, rolled back or given up, or is still to come.
 
-Anomalies: *skipped* (the check service has gone past a half message that nobody decided, without storing it again or
-giving it up: no check-back will ever come), *stuck* (nothing has been wrong for longer than all checks together may
-take, and the half message still waits).
+Anomalies: *skipped* (the check service has passed an undecided half message without storing it again or giving it up:
+no check-back will ever come), *stuck* (nothing has been wrong for longer than all checks together may take, and the
+half message still waits).
 
-A half message is decided when an op message names it, or another copy of it: being asked about stores it again, and a
-late answer may mean the old copy. It is given up when it is in TRANS_CHECK_MAX_TIME_TOPIC.
+A half message is decided when an op message names it, or another copy of it: a check-back stores it again, and a late
+answer may mean the old copy. It is given up when it is in TRANS_CHECK_MAX_TIME_TOPIC.
 
-Fault model: any. A message of which a power cut was allowed to take a copy is left out: the copy was the one to be
-asked about. "Stuck" is claimed only when the cluster has been calm for transactionTimeOut and so many intervals as
-there are checks, and two more; not of messages that a clock which was set back makes seem to come from the future.
-RocketMQ promises no more: which way a message is decided, and how often a committed one is delivered, is not said here.
+Fault model: any. A message of which a power cut was allowed to take a copy is left out: that copy was the one to be
+checked. "Stuck" is claimed only when the cluster has been calm for transactionTimeOut and one interval per check, and
+two more; not of messages that a clock which was set back makes seem to come from the future. RocketMQ promises no more:
+which way a message is decided, and how often a committed one is delivered, is not said here.
 """
 
 from __future__ import annotations

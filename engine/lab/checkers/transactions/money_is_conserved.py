@@ -3,9 +3,9 @@
 Anomalies: *ghost read* (a transfer was credited and never debited), *duplicate* (credited more than once), *skipped*
 (debited, not credited, and nothing on the way that could still bring the money).
 
-What is still under way is no violation: a half message that the check service has yet to ask about, a message that the
-group has not passed, a retry at a delay level, a bank that is working on it. A dead letter is not among these: its
-money is gone until a person looks.
+What is still in progress is not a violation: a half message that is still to be checked, a message that the group has
+not passed, a retry at a delay level, a bank that is working on it. A dead letter is not among these: its money is gone
+until an operator acts.
 
 Fault model: any, for transfers by transactional message to an idempotent consumer, but: a message that a power cut was
 allowed to take (asynchronous flush), or that got the place of such a one, is left out; and what an administrator

@@ -1,14 +1,14 @@
 """Checker: a consumer sees a transactional message only after its producer has answered "commit".
 
 Anomaly: *ghost read*. A listener got a message before any call of the transaction listener had answered "commit" for
-it, or one for which only "rollback" was ever said.
+it, or one that was only answered with "rollback".
 
 Fault model: any; but an administrator who commits by hand (``commit-half``) what no producer has committed breaks it,
 and the checker reports it: that is the risk of the action. The claim follows from cause and effect: what makes a half
 message visible is END_TRANSACTION, and the producer sends that after its listener has answered. RocketMQ promises no
 more than this. It does deliver a message twice when END_TRANSACTION arrives twice, or when a late one and the answer to
-a check-back both do; and a producer that says "rollback" first and "commit" when it is asked gets its message delivered
-after all.
+a check-back both do; and a producer that answers "rollback" first and "commit" at a check-back has its message
+delivered nevertheless.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Anomalies: *ghost read* (a credit is committed while the debit is not: a reader 
 
 Fault model: any, for transfers by transactional message to an idempotent consumer: a message becomes visible after the
 local transaction was committed. A producer that sends first and debits later breaks it without any fault; so does a
-bank that credits whatever comes, as soon as a message comes twice, which RocketMQ allows at any time; and so does an
+bank without a check for duplicates, when a message comes twice, which RocketMQ allows at any time; and so does an
 administrator who commits a half message by hand. In two-phase commit a prepared debit counts as made: it cannot fail
 any more.
 """

@@ -1,13 +1,13 @@
 """Checker: the branches of a global transaction end in the same way, and the manager's result is correct.
 
 Anomalies: *lost write* (one branch is committed and another rolled back; or the manager's result is "committed" and a
-branch is rolled back), *stuck* (nothing has been wrong for long, and a branch still waits for the coordinator's word,
-or a transaction is not over).
+branch is rolled back), *stuck* (nothing has been wrong for long, and a branch still waits for the coordinator's
+decision, or a transaction is not over).
 
-Fault model: any. A coordinator that tells its decision before it is durable, a resource manager that forgets a promise
-or ends a branch in doubt by itself, would break it. That all end at the same moment is not claimed: between the first
-and the last order anything may take its time. "Stuck" is claimed of a calm world only, in which the coordinator and the
-resource managers run: while one of them is down, being in doubt is what two-phase commit costs.
+Fault model: any. A coordinator that sends its decision before it is durable, a resource manager that forgets a promise
+or ends a branch in doubt by itself, would break it. That all end at the same moment is not claimed: any time may pass
+between the first and the last order. "Stuck" is claimed of a calm world only, in which the coordinator and the resource
+managers run: while one of them is down, branches in doubt are the cost of two-phase commit.
 """
 
 from __future__ import annotations

@@ -59,7 +59,7 @@ class BrokerWatch:
     :ivar by_place: the same by where consumers find them.
     :ivar lost: messages that a power cut was allowed to take, by (commit-log offset, key).
     :ivar lost_until: (topic, queue id) -> the queue's end before its tail was lost. Offsets below may have been given
-        to other messages again: a consumer that stood there may pass those without seeing them.
+        to other messages again: a consumer past them may skip those messages.
     :ivar flushed_offset: the log was durable before this offset.
     :ivar dispatched_count: how many of the messages are visible to consumers.
     :ivar is_up: the broker runs and has loaded its store.

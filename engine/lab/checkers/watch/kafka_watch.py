@@ -64,8 +64,8 @@ class KafkaWatch:
     :ivar records: every record that is in a log now, by topic, partition and offset.
     :ivar lost: records that are gone lawfully.
     :ivar lost_until: (topic, partition) -> the end of the log before its tail was lost. Offsets below may have been
-        given to other records again: a group that stood there passes those without seeing them.
-    :ivar uncommitted: records of transactions that are open or were aborted: nobody needs to consume them.
+        given to other records again: a group past them skips those records.
+    :ivar uncommitted: records of transactions that are open or were aborted, which need not be consumed.
     """
 
     def __init__(self, role: KafkaBrokerRole, tell: Tell, power_cuts: Mapping[str, None]) -> None:

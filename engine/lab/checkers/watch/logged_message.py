@@ -27,9 +27,10 @@ Place = tuple[str, int, int]
 class LoggedMessage(NamedTuple):
     """A message in a commit log.
 
-    ``destination`` is its destination: the real topic of one that waits at a delay level, else its topic.
-    ``unique_key`` is the same in all copies of a message that is retried. ``resends``: where in the log the dead letter
-    lies that it was resent for by hand, -1 for others; its retries say so too. ``properties_text`` is as it is stored.
+    ``destination`` is the topic for which it is meant: the real topic of one that waits at a delay level, else its
+    topic. ``unique_key`` is the same in all copies of a message that is retried. ``resends``: log offset of the dead
+    letter for which it was resent by hand, -1 for others; its retries have the same value. ``properties_text`` is as it
+    is stored.
     """
 
     broker: str

@@ -1,13 +1,12 @@
 """Checker: acknowledged work has been done.
 
-Anomaly: *lost work*. A group has taken a message as consumed, and what it asks for was not done, or not all of it, not
-by this delivery and not by another about the same order; or it was done, and the message that hands the order on to the
-next group has never come there. Looked for at the end of a run.
+Anomaly: *lost work*. A group has acknowledged a message, and its work was not done completely, neither by this delivery
+nor by another of the same order; or it was done, and the message for the next group has never arrived. Checked at the
+end of a run.
 
-Fault model: any. An idempotent listener acknowledges a duplicate without working because it takes the work for done: a
-record that says so too early, or says so of another message, loses the work. A listener that acknowledges first and
-works later breaks it with one crash. Dead letters are not acknowledged: nobody has consumed them, and they are there to
-be seen.
+Fault model: any. An idempotent listener acknowledges a duplicate without working because it considers the work done: a
+record that says so too early, or about another message, loses the work. A listener that acknowledges first and works
+later breaks it with one crash. Dead letters are not acknowledged: they were not consumed, and are visible.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def mark_groups(group: str, rule: LowPriority) -> tuple[str, str]:
 
 
 class MovedAside:
-    """Tell the listener of one consumer which messages to process now::
+    """Select the messages that a consumer's listener must process now::
 
         aside = MovedAside(consumer, "bulk,report")
 

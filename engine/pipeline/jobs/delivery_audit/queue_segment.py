@@ -25,7 +25,7 @@ class QueueSegment:
     :ivar settled: the highest number stored until the moment up to which is judged; -1: no such number.
     :ivar repeated: numbers that occur in it more than once.
     :ivar descending: numbers that come after a higher one.
-    :ivar is_sparse: the numbers lie so far apart that they were not kept; the three sets are empty then.
+    :ivar is_sparse: the numbers are so far apart that they were not kept; the three sets are empty then.
     """
 
     producer: str
