@@ -37,7 +37,7 @@ class Verdict(StrEnum):
 
     @property
     def is_acknowledged(self) -> bool:
-        """Whether the message may be acknowledged."""
+        """Return whether the message may be acknowledged."""
         return self not in (Verdict.BOUNCED, Verdict.DIFFERENT_BODY)
 
 

@@ -107,7 +107,7 @@ class KafkaConsumer:
                 return {}
 
     async def _poll_for_fetches(self, timeout_ms: int) -> dict[TopicPartition, list[Record]]:
-        """As in Kafka: return what is there already, or send, wait and collect (seed 001 shows Kafka's code)."""
+        """Return what is there already, or send, wait and collect, as in Kafka (seed 001 shows Kafka's code)."""
         records = self.fetcher.collect_fetch()
         if records:
             return records
