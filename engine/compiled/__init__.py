@@ -1,1 +1,1 @@
-"""The engine's second form: the same source, its hot path compiled."""
+"""The compiled form of the engine: the same source with its hot path compiled."""

@@ -1,14 +1,14 @@
-"""Which modules ``make fast`` compiles: what every message goes through.
+"""Modules that ``make fast`` compiles: those on the path of every message.
 
-The rule: of protocol, remoting, store and broker what a send, a pull, an offset or a transaction needs. What runs at
-the start, once a second or once an hour stays as it is, and so do lab, page, client and pipeline. So does what waits: a
-coroutine shows the line where it waits only when it is interpreted, and the lab's Source panel lives on that. Only
-``flush`` of files and queues is compiled, where what is shown is the line that calls it, and what the lab never runs
-(``runtime/live``). Further, what tests or users derive classes from stays interpreted.
+The rule: from protocol, remoting, store and broker, everything that a send, a pull, an offset or a transaction needs.
+Code that runs at the start, once a second or once an hour stays interpreted, and so do lab, page, client and pipeline.
+So does code that waits: a coroutine shows the line where it waits only when it is interpreted, and the lab's Source
+panel depends on that. Only ``flush`` of files and queues is compiled, where the panel shows the line that calls it, and
+``runtime/live``, which the lab never runs. Classes from which tests or users derive also stay interpreted.
 
-Written for both forms: constants that are ``Final`` cost nothing when compiled, others a look into a dict; an
-``__init__`` that ``dataclass`` makes stays interpreted, so what is made for every message has its own; and compiled, a
-slice of bytes that ends before it starts raises ``SystemError``.
+Code for both forms: constants that are ``Final`` cost nothing when compiled, others a dict lookup; an ``__init__`` made
+by ``dataclass`` stays interpreted, so classes that are created for every message have their own; and in compiled code,
+a slice of bytes that ends before it starts raises ``SystemError``.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ _BY_FOLDER = {
     "broker/transactions": ("end_transaction_processor", "half_message"),
 }
 
-#: All of them, as Python names them.
+#: All of them, as dotted module names.
 COMPILED_MODULES: tuple[str, ...] = tuple(
     f"engine.{folder.replace('/', '.')}.{module}" for folder, modules in _BY_FOLDER.items() for module in modules
 )

@@ -1,8 +1,8 @@
-"""Which form of the engine runs: its source, interpreted, or the same source with its hot path compiled.
+"""The form in which the engine runs: interpreted from its source, or with its hot path compiled.
 
-``make fast`` leaves extension modules in ``built/``, and a manifest that says of which
-source they were made. :func:`choose_form` puts them in the place of their source, before that is imported. Both forms
-do the same; the interpreted one is what can be read, stepped and debugged.
+``make fast`` leaves extension modules in ``built/``, with a manifest that records the source they were made from.
+:func:`choose_form` loads them in place of their source, before that is imported. Both forms behave the same; the
+interpreted one can be read, stepped through and debugged.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from types import ModuleType
 BUILT = Path(__file__).parent / "built"
 MANIFEST = "manifest.json"
 _ENGINE = Path(__file__).parent.parent
-#: A compiled module relies on the types in those that it imports: a change to any of these makes a build stale.
+#: A compiled module relies on the types in the modules that it imports: a change to any of these makes a build stale.
 _SOURCE_FOLDERS = ("broker", "compiled", "protocol", "remoting", "runtime", "store")
-#: The library that holds the code of all of them; the modules themselves only point into it.
+#: The library with the code of all compiled modules; the modules themselves only point into it.
 SHARED_LIBRARY = "glassmq_compiled__mypyc"
 
 
 @dataclass(frozen=True)
 class EngineForm:
-    """What runs, and why it is not the other form.
+    """The running form, and why it is not the other one.
 
-    :ivar why: empty for the compiled form.
+    :ivar why: reason for running interpreted; empty for the compiled form.
     """
 
     is_compiled: bool
@@ -46,11 +46,11 @@ class _Process:
 
 
 class BuildUnusable(Exception):
-    """There is no build, or it is not of this source, Python and machine; the message says which."""
+    """There is no build, or it is not for this source, Python and machine; the message says which."""
 
 
 class CompiledFinder:
-    """Finds the compiled modules of a build before Python finds their source."""
+    """A finder that locates the compiled modules of a build before Python finds their source."""
 
     def __init__(self, folder: Path, modules: Sequence[str]) -> None:
         suffix = extension_suffix()
@@ -59,7 +59,7 @@ class CompiledFinder:
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """As Python asks; None for all that was not compiled."""
+        """Find a compiled module; None for every other module."""
         file = self._files.get(fullname)
         if file is None:
             return None
@@ -67,7 +67,9 @@ class CompiledFinder:
 
 
 def choose_form(*, wants_compiled: bool, folder: Path = BUILT) -> EngineForm:
-    """Decide for this process; what it has imported already stays. Without a usable build: interpreted."""
+    """Choose the form for this process; modules that are already imported stay. Without a usable build it is
+    interpreted.
+    """
     if not _Process.form.is_compiled:
         _Process.form = _prepared(folder) if wants_compiled else EngineForm(False, "asked for")
     return _Process.form
@@ -79,19 +81,19 @@ def _prepared(folder: Path) -> EngineForm:
     except BuildUnusable as reason:
         return EngineForm(False, str(reason))
     early = next((name for name in modules if name in sys.modules), None)
-    if early is not None:  # half of each form would not know the other half's classes
+    if early is not None:  # classes of the two forms would not recognise each other
         return EngineForm(False, f"{early} was imported before")
     sys.meta_path.insert(0, CompiledFinder(folder, modules))
     return EngineForm(True)
 
 
 def running_form() -> EngineForm:
-    """The form that was chosen; interpreted when nobody chose."""
+    """Return the chosen form; interpreted if none was chosen."""
     return _Process.form
 
 
 def usable_modules(folder: Path = BUILT) -> list[str]:
-    """The modules in the build. Raises :class:`BuildUnusable`."""
+    """Return the names of the modules in the build. Raises :class:`BuildUnusable`."""
     try:
         manifest = json.loads((folder / MANIFEST).read_text())
     except FileNotFoundError:
@@ -106,16 +108,16 @@ def usable_modules(folder: Path = BUILT) -> list[str]:
 
 
 def write_manifest(folder: Path, modules: Sequence[str], sources: dict[str, str]) -> None:
-    """What :func:`usable_modules` reads; the last file of a build."""
+    """Write what :func:`usable_modules` reads, as the last file of a build."""
     manifest = {"suffix": extension_suffix(), "modules": list(modules), "sources": sources}
     (folder / MANIFEST).write_text(json.dumps(manifest, indent=1))
 
 
 def source_digests() -> dict[str, str]:
-    """File, ``engine/...``, -> the hash of its content, for all that a compiled module may rely on.
+    """Return file (``engine/...``) -> hash of its content, for all files that a compiled module may depend on.
 
-    The hash is the one by which Python knows the source of its bytecode. Sizes and times of change would be quicker
-    to ask for, but say nothing in a fresh checkout, and not everything elsewhere.
+    The hash is the one by which Python recognises the source of its bytecode. Sizes and modification times would be
+    faster to read, but say nothing in a fresh checkout and are not reliable elsewhere.
     """
     digests = {}
     for name in _SOURCE_FOLDERS:
@@ -129,5 +131,5 @@ def source_digests() -> dict[str, str]:
 
 
 def extension_suffix() -> str:
-    """How the names of extension modules end for this Python and machine: ``.cpython-311-x86_64-linux-gnu.so``."""
+    """Return the suffix of extension modules for this Python and machine: ``.cpython-311-x86_64-linux-gnu.so``."""
     return EXTENSION_SUFFIXES[0]

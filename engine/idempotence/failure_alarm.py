@@ -1,13 +1,13 @@
-"""Stop and alarm: a message whose work fails again and again stops the consumer, before more is done by halves.
+"""Stop and alarm: a message whose work fails again and again suspends the consumer before more work is left half done.
 
 ::
 
     alarm = FailureAlarm(consumer, after=3)
     guard = IdempotentListener(runtime, alarm.guarded(work), ..., watcher=alarm)
 
-For work that neither a transaction nor a compensation makes good: somebody has to look, put right what is half done,
-and call ``consumer.resume()``. What was pulled before, or waits at a broker in a pull, still comes to the listener: it
-is given back. RocketMQ has ``suspend``; when to call it is up to its user.
+It is meant for work that neither a transaction nor a compensation can repair: an operator has to look at it, repair
+what is half done, and call ``consumer.resume()``. Messages that were pulled before, or are pending in a pull at a
+broker, still reach the listener and are given back. RocketMQ has ``suspend``; its users decide when to call it.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ _log = logging.getLogger("glassmq.idempotence")
 
 
 class FailureAlarm:
-    """A :data:`~engine.idempotence.idempotent_listener.DeliveryWatcher`. Raises ``ValueError`` for less than 1.
+    """Suspend a consumer after repeated failures; a :data:`~engine.idempotence.idempotent_listener.DeliveryWatcher`.
+    Raises ``ValueError`` if ``after`` is less than 1.
 
-    :param after: so many deliveries of one message, of which the last has failed (at other consumers, too: the message
-        carries the count).
-    :ivar raised_for: the business key of the message that has stopped it last, its id where it has none; empty:
-        none has.
+    :param after: number of deliveries of one message, of which the last has failed (deliveries to other consumers
+        included: the message carries the count).
+    :ivar raised_for: business key of the last message that suspended the consumer, its id if it has no key; empty: no
+        such message.
     """
 
     def __init__(self, consumer: DefaultMQPushConsumer, after: int) -> None:
@@ -45,7 +46,9 @@ class FailureAlarm:
         self.raised_for = ""
 
     def guarded(self, work: MessageWork) -> Callable[[MessageExt, SqlTransaction | None], Awaitable[None]]:
-        """``work``, which is not begun while the consumer is suspended: its message comes again."""
+        """Return ``work`` guarded: it does not start while the consumer is suspended, and its message is delivered
+        again.
+        """
 
         async def work_unless_suspended(message: MessageExt, transaction: SqlTransaction | None) -> None:
             if self._consumer.is_suspended:
@@ -55,7 +58,7 @@ class FailureAlarm:
         return work_unless_suspended
 
     def __call__(self, message: MessageExt, key: str, verdict: Verdict | None) -> None:
-        """What became of a delivery."""
+        """Note the outcome of a delivery."""
         failures = message.reconsume_times + 1
         if verdict is None and failures >= self._after and not self._consumer.is_suspended:
             self._consumer.suspend()

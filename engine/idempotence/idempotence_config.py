@@ -1,4 +1,4 @@
-"""Idempotence by name: what users, scenarios and commands write, and the strategy that it means."""
+"""Configuration of idempotence by name, as in code, scenarios and commands, and the strategy that it selects."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from engine.idempotence.strategies.tempting import (
 )
 from engine.runtime.port import Clock
 
-#: Ones that need a relational database and nothing else.
+#: Strategies that need a relational database and nothing else.
 _ON_DATABASE = (MessageTable, ConditionalUpdate, VersionCheck, CheckThenAct, SelectForUpdate, ReplaceInto)
 
 _WITH_TRANSACTION = tuple(kind.name for kind in _ON_DATABASE if kind.has_transaction)
 
-#: All names, the ones to keep first.
+#: All names, the recommended ones first.
 STRATEGIES = (
     MessageTable.name,
     StateTable.name,
@@ -50,17 +50,17 @@ _PROPERTY = "property:"
 
 @dataclass(frozen=True, slots=True)
 class IdempotenceConfig:
-    """Raises ``ValueError`` for names that mean nothing.
+    """Configuration of an idempotent listener. Raises ``ValueError`` for unknown names.
 
     :ivar idempotence_strategy: one of :data:`STRATEGIES`.
     :ivar idempotence_key: ``unique-id``, ``keys`` (the first of the message's keys) or ``property:NAME``.
     :ivar idempotence_expiry_ms: how long work may take; the lease of ``lease-lock``.
-    :ivar idempotence_retention_ms: how long "done" is remembered.
+    :ivar idempotence_retention_ms: how long finished work is remembered.
     :ivar idempotence_when_unreachable: ``come-again`` or ``work``.
-    :ivar idempotence_checks_owner: ``state-table``: whose record it is counts.
-    :ivar idempotence_checks_body: the same key with another body is refused.
-    :ivar idempotence_generation: another one has records of its own: for a deliberate replay.
-    :ivar idempotence_stops_after: so many failed deliveries of a message suspend the consumer, see
+    :ivar idempotence_checks_owner: ``state-table``: only the owner changes a record.
+    :ivar idempotence_checks_body: a key that is used again with another body is refused.
+    :ivar idempotence_generation: each generation has records of its own: for a deliberate replay.
+    :ivar idempotence_stops_after: failed deliveries of a message after which the consumer is suspended, see
         :class:`~engine.idempotence.failure_alarm.FailureAlarm`; 0: never.
     """
 
@@ -86,12 +86,12 @@ class IdempotenceConfig:
             )
 
     def scope(self, group: str) -> str:
-        """Whose records these are."""
+        """Return the scope of the records of a consumer group."""
         return f"{group}#{self.idempotence_generation}" if self.idempotence_generation else group
 
 
 def key_of(name: str) -> KeyOf:
-    """Raises ``ValueError``."""
+    """Return the key function with this name. Raises ``ValueError``."""
     if name == "unique-id":
         return unique_id
     if name == "keys":
@@ -104,7 +104,7 @@ def key_of(name: str) -> KeyOf:
 def make_strategy(
     config: IdempotenceConfig, database: SqlDatabase | None, records: RecordStore | None, clock: Clock
 ) -> Strategy:
-    """The strategy of that name. Raises :class:`UnknownStrategy` where what it needs is missing."""
+    """Return the configured strategy. Raises :class:`UnknownStrategy` if a store that it needs is missing."""
     name = config.idempotence_strategy
     for kind in _ON_DATABASE:
         if kind.name == name:

@@ -6,16 +6,15 @@
         await guard.prepare()
         guard.register(consumer)              # or: consumer.register_message_listener(guard.concurrently)
 
-``place_order(message, transaction)`` is the work of one message, whatever the size of the batch in which it comes; it
-raises to say that the message shall come again. ``transaction`` is that of the strategy, None where it has none. A
-plain function may block: live it runs in a thread, as a listener does. :func:`work_of` makes such a function of a
-listener that exists.
+``place_order(message, transaction)`` is the work of one message, whatever the size of its batch; it raises if the
+message must be delivered again. ``transaction`` is that of the strategy, None if it has none. A plain function may
+block: live it runs in a thread, as a listener does. :func:`work_of` makes such a function from an existing listener.
 
-A batch is worked through message by message. Concurrent: as soon as some have to come again, all from the first of
-these on do (RocketMQ acknowledges the beginning of a batch only); those that are done are then swallowed. Orderly: all
-come again, and nothing behind the first that has to is touched, so that the order is kept.
+A batch is processed message by message. Concurrent: if some messages must be delivered again, all from the first of
+these on are (RocketMQ acknowledges only the beginning of a batch); those that are done are then swallowed. Orderly: the
+whole batch is delivered again, and nothing after the first failed message is processed, so that the order is kept.
 
-RocketMQ has nothing of the kind; its users know RocketMQDedupListener, a library of another author.
+RocketMQ has no such feature; its users know RocketMQDedupListener, a library by another author.
 """
 
 from __future__ import annotations
@@ -51,37 +50,38 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger("glassmq.idempotence")
 
-#: What is remembered for long enough is deleted every so many deliveries.
+#: Records beyond their retention are deleted once per this many deliveries.
 PURGE_EVERY = 1_000
 
-#: The work of one message; raises: it shall come again.
+#: The work of one message; it raises if the message must be delivered again.
 MessageWork = Callable[[MessageExt, SqlTransaction | None], Awaitable[None] | None]
 
-#: Answers of a listener that has done what it was given.
+#: Results of a listener that has done its work.
 _DONE = (ConsumeConcurrentlyStatus.CONSUME_SUCCESS, ConsumeOrderlyStatus.SUCCESS, ConsumeOrderlyStatus.COMMIT)
 
-#: Is told what became of each delivery, right when it is known; None: the work, or the store, has failed.
+#: Called with the outcome of each delivery as soon as it is known; None: the work or the store has failed.
 DeliveryWatcher = Callable[[MessageExt, str, "Verdict | None"], None]
 
 
 class WhenUnreachable(StrEnum):
-    """What to do while the store does not answer."""
+    """Behaviour while the store does not answer."""
 
-    #: Fail closed: the message comes again. Nothing is done twice, and nothing is done.
+    #: Fail closed: the message is delivered again. Nothing is done twice, and no work is done.
     COME_AGAIN = "come-again"
-    #: Fail open: do the work unguarded. Nothing waits, and duplicates get through. Not with a transaction.
+    #: Fail open: do the work unguarded. Nothing waits, and duplicates get through. Not for strategies with a
+    #: transaction.
     WORK = "work"
 
 
 class IdempotentListener:
-    """See the module.
+    """A listener that does the work of each message once, as the module shows.
 
-    :param scope: whose work this is; the consumer group, unless a deliberate replay (an offset reset) shall be done
-        again although its keys are remembered: then another scope, such as ``shop#2``.
-    :param key: names the work; the unique id tells copies of one send from each other only.
-    :param checks_body: a key that comes with another body is refused, and told.
-    :ivar counters: what has happened.
-    :ivar under_way: the attempts that have begun and not ended: owner's token -> what it claims.
+    :param scope: owner of the records: the consumer group. For a deliberate replay (an offset reset) of work whose keys
+        are remembered, another scope, such as ``shop#2``.
+    :param key: returns the key of the work; the unique id only identifies copies of one send.
+    :param checks_body: a key that comes with another body is refused and reported.
+    :ivar counters: counts of the outcomes.
+    :ivar under_way: attempts in progress: owner's token -> claim.
     """
 
     def __init__(
@@ -116,13 +116,14 @@ class IdempotentListener:
         self._deliveries = 0
 
     async def prepare(self) -> None:
-        """Make the tables. Raises :class:`~.foundation.errors.StoreUnreachable`, ``SchemaOutdated``."""
+        """Create the tables. Raises :class:`~.foundation.errors.StoreUnreachable`, ``SchemaOutdated``."""
         await self.strategy.prepare()
 
     def register(self, consumer: DefaultMQPushConsumer, *, orderly: bool = False) -> None:
-        """Be the listener of ``consumer``, which tells of it when asked how it is (307).
+        """Register as the listener of ``consumer``, whose running info (307) then includes the counters.
 
-        Warns where its time-out and the expiry do not fit, if records of the strategy expire while the work is done.
+        Logs a warning if the consumer's timeout and the expiry do not fit together, for strategies whose records expire
+        during the work.
         """
         timeout_ms = consumer.config.consume_timeout_ms
         has_expiry = self.strategy.records is not None and not self.strategy.has_transaction
@@ -140,7 +141,7 @@ class IdempotentListener:
             consumer.register_message_listener(self.concurrently)
 
     def told(self) -> str:
-        """What it is and what it has counted, as JSON text."""
+        """Return the configuration and the counters as JSON text."""
         told = {
             "strategy": self.strategy.name,
             "scope": self.scope,
@@ -156,7 +157,7 @@ class IdempotentListener:
     async def concurrently(
         self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
     ) -> ConsumeConcurrentlyStatus:
-        """A ``MessageListenerConcurrently``."""
+        """Consume a batch as a ``MessageListenerConcurrently``."""
         first_again: int | None = None
         for index, message in enumerate(messages):
             if not await self.consume(message) and first_again is None:
@@ -168,14 +169,14 @@ class IdempotentListener:
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
     async def orderly(self, messages: Sequence[MessageExt], context: ConsumeOrderlyContext) -> ConsumeOrderlyStatus:
-        """A ``MessageListenerOrderly``."""
+        """Consume a batch as a ``MessageListenerOrderly``."""
         for message in messages:
             if not await self.consume(message):
                 return ConsumeOrderlyStatus.SUSPEND_CURRENT_QUEUE_A_MOMENT
         return ConsumeOrderlyStatus.SUCCESS
 
     async def consume(self, message: MessageExt) -> bool:
-        """One delivery; whether it may be acknowledged."""
+        """Process one delivery. Return whether it may be acknowledged."""
         key, verdict = "", None
         self._deliveries += 1
         try:
@@ -189,7 +190,7 @@ class IdempotentListener:
         except StoreUnreachable as error:
             self.counters.store_errors += 1
             _log.warning("%s comes again, the store did not answer: %s", key, error)
-        except AlreadyDone:  # where the strategy has no use for it, or nobody asked a strategy
+        except AlreadyDone:  # the strategy does not handle it, or there was no call of a strategy
             verdict = Verdict.SWALLOWED
             self.counters.swallowed += 1
         except ComeAgainLater:
@@ -205,7 +206,7 @@ class IdempotentListener:
         return verdict is not None and verdict.is_acknowledged
 
     async def _purge(self) -> None:
-        """A delivery need not come again because this has failed."""
+        """Delete old records. A failure is ignored: the delivery succeeded anyway."""
         if self.strategy.records is None:
             return
         try:
@@ -219,7 +220,7 @@ class IdempotentListener:
             key=RecordKey(self.scope, key),
             owner=f"{self._random.getrandbits(64):016x}",
             digest=digest_of(message.body) if self._checks_body else "",
-            message_id=message.message_id[:KEY_MAX_LENGTH],  # a client may have made it of any length
+            message_id=message.message_id[:KEY_MAX_LENGTH],  # a client may have set any length
             now_ms=self._runtime.clock.now_ms(),
             expiry_ms=self.expiry_ms,
         )
@@ -267,7 +268,8 @@ class IdempotentListener:
 
 
 def work_of(listener: Callable[[Sequence[MessageExt], Any], Any], *, orderly: bool = False) -> MessageWork:
-    """The work that a listener does: it gets each message alone, with a context, and its answer counts for that.
+    """Return the work of an existing listener, which gets each message alone, with a context, and whose result counts
+    for it.
 
     :param orderly: which of the two contexts it gets.
     """
@@ -294,5 +296,5 @@ def work_of(listener: Callable[[Sequence[MessageExt], Any], Any], *, orderly: bo
         judge(answer, context)
         return None
 
-    # Neither gives the transaction on, for which a listener has no parameter: write the work itself where it is needed.
+    # A listener has no parameter for the transaction: write the work itself where it is needed.
     return work if inspect.iscoroutinefunction(listener) else blocking_work

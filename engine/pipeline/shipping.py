@@ -1,4 +1,4 @@
-"""Which engine this is, and how it gets to Spark's executors, which then need only what Spark needs (``addPyFile``).
+"""The engine's version, and its shipment to Spark's executors, which then need only what Spark needs (``addPyFile``).
 
 ``python -m engine.pipeline.shipping FILE.zip`` writes the same archive for ``spark-submit --py-files``.
 """
@@ -22,15 +22,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: The same sources always give the same archive, so that it is known by its name.
+#: The same sources always give the same archive, so that its name identifies it.
 _NO_DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def ship(spark: SparkSession) -> None:
-    """Let the executors of this session import ``engine``, and the Python processes beside the driver, too.
+    """Let the executors of this session import ``engine``, and the Python processes next to the driver, too.
 
-    Those plan streams. They are started like the executors' (``PYSPARK_PYTHON``), but what was shipped is not given to
-    them, so they find it by ``PYTHONPATH``. Call it before a data source is registered.
+    Those processes plan streams. They are started like the executors' (``PYSPARK_PYTHON``), but do not receive what was
+    shipped, so they find it by ``PYTHONPATH``. Call this before a data source is registered.
     """
     context, path = spark.sparkContext, str(archive())
     context.addPyFile(path)
@@ -38,9 +38,9 @@ def ship(spark: SparkSession) -> None:
 
 
 def archive(folder: Path | None = None) -> Path:
-    """An archive of the package ``engine`` in ``folder``; by default in a temporary one.
+    """Create an archive of the package ``engine`` in ``folder``, by default in a temporary one, and return its path.
 
-    This process removes the temporary folder when it ends; until then Spark's executors may fetch the file.
+    This process removes the temporary folder when it ends; Spark's executors may fetch the file until then.
     """
     sources = _sources()
     digest = hashlib.sha256(b"".join(name.encode() + b"\0" + data for name, data in sources)).hexdigest()[:12]
@@ -64,7 +64,9 @@ def write_archive(path: Path) -> None:
 
 @cache
 def engine_digest() -> str:
-    """Of the sources of what happens in a lab's world: runs of two engines are no runs of one experiment."""
+    """Return a digest of the sources that determine a lab's world: runs of two engines are not runs of one
+    experiment.
+    """
     digest = hashlib.sha256()
     for path, text in _sources():
         if path.endswith((".py", ".lark")) and not path.startswith("engine/pipeline/"):
@@ -75,8 +77,8 @@ def engine_digest() -> str:
 
 
 def _sources() -> list[tuple[str, bytes]]:
-    """Path and content of every file of the package ``engine``, sorted, wherever it was imported from: a folder, a
-    wheel or a zip.
+    """Return path and content of every file of the package ``engine``, sorted, wherever it was imported from: a folder,
+    a wheel or a zip.
     """
     return sorted(_files(files("engine"), "engine/"))
 

@@ -1,7 +1,7 @@
-"""What the brokers of a lab world hold, as Parquet files with the columns of ``format("rocketmq")``.
+"""Export of the messages in a lab world's brokers, as Parquet files with the columns of ``format("rocketmq")``.
 
-The lab has no sockets that Spark could pull through. So its queues are read at the store, with what a pull would
-answer, and decoded by the data source's own decoder. Jobs that take an ``input_folder`` read the files.
+The lab has no sockets through which Spark could pull. So its queues are read at the store, with the result of a pull,
+and decoded by the data source's own decoder. Jobs with an ``input_folder`` read the files.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ _PULL_MAX = 32
 
 
 def export_messages(run: LabRun, folder: Path) -> int:
-    """Write ``BROKER.parquet`` for each broker into ``folder``; how many messages those are, with trace and ledgers.
+    """Write ``BROKER.parquet`` for each broker into ``folder``; return the number of messages, trace and ledgers
+    included.
 
-    Raises :class:`~engine.pipeline.errors.JobFailed` when a broker is down, or the folder cannot be written.
+    Raises :class:`~engine.pipeline.errors.JobFailed` if a broker is down, or the folder cannot be written.
     """
     brokers = [node for node in run.world.nodes.values() if isinstance(node, BrokerRole)]
     tables = {broker.name: _table_of(broker) for broker in brokers}
@@ -45,7 +46,7 @@ def _table_of(role: BrokerRole) -> Any:
 
 
 def _batches_of(role: BrokerRole) -> Iterator[Any]:
-    """Record batches, queue by queue, each in the order of its offsets."""
+    """Yield record batches, queue by queue, each in the order of its offsets."""
     if role.broker is None:
         raise JobFailed(Text("job.error.broker_down", broker=role.name))
     store = role.broker.store

@@ -1,1 +1,1 @@
-"""Copies of a broker's data on other machines."""
+"""Replication of a broker's data to other machines."""

@@ -1,6 +1,6 @@
 """Senders that wait until copies of the log have their message (RocketMQ: the queue in ``GroupTransferService``).
 
-RocketMQ looks every 10 ms whether a sender may be answered. Here each report answers those that it frees.
+RocketMQ checks every 10 ms whether a sender may be answered. Here each report answers the senders it frees.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Callable
 
 
 class WaitingSenders:
-    """See the module; as many wait as the connections let through."""
+    """Senders that wait for copies; their number is bounded by what the connections let through."""
 
     def __init__(self) -> None:
-        #: Offset and end of the message and who waits for it, in the order of the log.
+        #: Offset and end of each message and the sender that waits for it, in log order.
         self._waiting: deque[tuple[int, int, asyncio.Future[None]]] = deque()
 
     async def wait(self, offset: int, end_offset: int, timeout_ms: int) -> bool:
-        """Return when the bytes from ``offset`` to ``end_offset`` are copied; False: that took too long."""
+        """Return True when the bytes from ``offset`` to ``end_offset`` are copied, and False if that takes too long."""
         freed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append((offset, end_offset, freed))
         try:
@@ -29,7 +29,9 @@ class WaitingSenders:
         return True
 
     def free(self, copied_offset: int, is_copied: Callable[[int, int], bool] = lambda offset, end_offset: True) -> None:
-        """Nothing after ``copied_offset`` is copied yet; of what is before it, all that ``is_copied`` says."""
+        """Answer the senders whose messages end at or before ``copied_offset`` and are copied according to
+        ``is_copied``.
+        """
         waiting, kept = self._waiting, []
         while waiting and (waiting[0][2].done() or waiting[0][1] <= copied_offset):
             offset, end_offset, freed = sender = waiting.popleft()

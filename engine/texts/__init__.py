@@ -1,9 +1,10 @@
-"""What the engine says to people: a key with arguments. The sentences stand in ``en.json`` and ``zh.json`` beside this.
+"""Texts of the engine for people: a key with arguments. The sentences are in ``en.json`` and ``zh.json`` in this
+folder.
 
-Whoever refuses, finds or describes something names a key: ``Text("refusal.no_node", name="B7", known="B1, B2")``. The
-sentence is made when somebody asks for it, in their language; ``str(text)`` is the English one, so that the engine can
-be understood where there is no page. The catalogue is data of this package because Spark's workers get the engine and
-nothing else. The page's own words stand in ``app/translations``.
+Code that rejects, finds or describes something names a key: ``Text("refusal.no_node", name="B7", known="B1, B2")``. The
+sentence is made when it is needed, in the language of the reader; ``str(text)`` is the English one, so that the engine
+can be understood without the page. The catalogue is data of this package because Spark's workers get the engine and
+nothing else. The page's own texts are in ``app/translations``.
 """
 
 from __future__ import annotations
@@ -17,16 +18,16 @@ LANGUAGES = ("en", "zh")
 
 @cache
 def catalogue(language: str) -> Mapping[str, str]:
-    """Key -> sentence with ``{placeholders}``, the same ones in every language."""
-    from importlib.resources import files  # where nothing is said, it is not needed
+    """Return key -> sentence with ``{placeholders}``, which are the same in every language."""
+    from importlib.resources import files  # not needed where no text is shown
 
     loaded: dict[str, str] = json.loads(files(__name__).joinpath(f"{language}.json").read_text(encoding="utf-8"))
     return loaded
 
 
 def fill(sentence: str, language: str, arguments: Mapping[str, object]) -> str:
-    """The sentence with its placeholders filled. An argument that is itself words by language is looked up in it; any
-    other mapping is what somebody wrote, and is quoted.
+    """Return the sentence with its placeholders filled. An argument that is itself a text is translated; any other
+    mapping is user input and is quoted.
     """
     return sentence.format(**{name: _said(value, language) for name, value in arguments.items()})
 
@@ -38,10 +39,10 @@ def _said(value: object, language: str) -> object:
 
 
 class Text(Mapping[str, str]):
-    """One thing to say, as data: compares, pickles and reads as language -> sentence.
+    """A text as data: it compares and pickles by value, and is a mapping language -> sentence.
 
-    :ivar key: of the catalogue. One that it does not have raises KeyError when somebody asks; a test finds those.
-    :ivar arguments: what stands for the placeholders: plain values, records of them, or further texts.
+    :ivar key: key in the catalogue. A missing key raises KeyError when the text is read; a test finds those.
+    :ivar arguments: values of the placeholders: plain values, records of them, or further texts.
     """
 
     __slots__ = ("arguments", "key")
@@ -67,10 +68,10 @@ class Text(Mapping[str, str]):
 
 
 def joined(between: str, texts: Iterable[Mapping[str, str]]) -> Mapping[str, str]:
-    """Several texts as one; ``between`` is the key of what stands between ``{first}`` and ``{then}``."""
+    """Join several texts into one; ``between`` is the key of the text with ``{first}`` and ``{then}``."""
     return reduce(lambda first, then: Text(between, first=first, then=then), texts)
 
 
 def plain(word: object) -> Mapping[str, str]:
-    """What is said alike in every language: a name, a number."""
+    """Return a word that is the same in every language, such as a name or a number."""
     return dict.fromkeys(LANGUAGES, str(word))

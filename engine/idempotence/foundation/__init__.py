@@ -1,1 +1,1 @@
-"""What all of idempotence speaks of: keys, records, errors, counters, and the ports to databases."""
+"""Terms of idempotence: keys, records, errors, counters, and the ports to databases."""

@@ -1,8 +1,8 @@
-"""Which work a message asks for: the key under which it is done once.
+"""The business key of a message: the key under which its work is done once.
 
-The unique id (``UNIQ_KEY``, RocketMQ's "message id" of a client) is the same in every copy of one *send*: a broker that
-delivers twice, a producer whose retry was stored twice. A person who sends again makes a message with another id: only
-a key of the business, such as the number of an order, is the same in both.
+The unique id (``UNIQ_KEY``, the "message id" of a RocketMQ client) is the same in every copy of one *send*: when a
+broker delivers twice, or a producer's retry was stored twice. A person who sends again creates a message with another
+id: only a key of the business, such as an order number, is the same in both.
 """
 
 from __future__ import annotations
@@ -14,29 +14,29 @@ from collections.abc import Callable
 from engine.idempotence.foundation.errors import KeyUnusable
 from engine.protocol.message.message import MessageExt
 
-#: The key of a message. Raises :class:`~.errors.KeyUnusable`.
+#: Returns the key of a message. Raises :class:`~.errors.KeyUnusable`.
 KeyOf = Callable[[MessageExt], str]
 
-#: What the stores' columns hold, in characters.
+#: Longest key, in characters: the size of the stores' columns.
 KEY_MAX_LENGTH = 255
-#: Unicode's categories of what no key has: control characters, surrogates, what is not assigned.
+#: Unicode categories that no key may contain: control characters, surrogates, unassigned code points.
 _NO_TEXT = ("Cc", "Cs", "Cn")
 
 
 def unique_id(message: MessageExt) -> str:
-    """The id that the producer's client has given to the send; that of the stored copy where it has given none."""
+    """Return the id that the producer's client gave to the send, or the id of the stored copy if it gave none."""
     return message.message_id
 
 
 def first_of_keys(message: MessageExt) -> str:
-    """The first of the message's keys. Raises :class:`KeyUnusable` where it has none."""
+    """Return the first of the message's keys. Raises :class:`KeyUnusable` if it has none."""
     if not message.keys:
         raise KeyUnusable(f"message {unique_id(message)} has no KEYS: set keys=... when sending, or choose another key")
     return message.keys[0]
 
 
 def user_property(name: str) -> KeyOf:
-    """The value of a user property."""
+    """Return a function that returns the value of a user property."""
 
     def value_of(message: MessageExt) -> str:
         value = message.properties.get(name, "")
@@ -49,7 +49,7 @@ def user_property(name: str) -> KeyOf:
 
 
 def name_of(key: KeyOf) -> str:
-    """As users write it; a function of their own by its name."""
+    """Return the name of a key function as users write it; for a user's own function, its Python name."""
     return _NAMES.get(key) or str(getattr(key, "__name__", type(key).__name__))
 
 
@@ -57,7 +57,7 @@ _NAMES: dict[KeyOf, str] = {unique_id: "unique-id", first_of_keys: "keys"}
 
 
 def checked_key(key: object) -> str:
-    """``key`` as every store takes it. Raises :class:`KeyUnusable`."""
+    """Return ``key`` if every store accepts it. Raises :class:`KeyUnusable`."""
     if not isinstance(key, str) or not key:
         raise KeyUnusable(f"a business key is a text of 1 to {KEY_MAX_LENGTH} characters, got {key!r}")
     if len(key) > KEY_MAX_LENGTH:
@@ -68,5 +68,5 @@ def checked_key(key: object) -> str:
 
 
 def digest_of(body: bytes) -> str:
-    """16 hexadecimal digits that tell one body from another."""
+    """Return 16 hexadecimal digits that distinguish one body from another."""
     return hashlib.sha256(body).hexdigest()[:16]

@@ -1,27 +1,28 @@
-"""What an idempotent listener has counted since its process began."""
+"""Counters of an idempotent listener since its process started."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-#: The property under which a consumer tells of its idempotent listener (307), as JSON text. RocketMQ's tools show it.
+#: Property of a consumer's running info (307) with the state of its idempotent listener, as JSON text. RocketMQ's tools
+#: show it.
 IDEMPOTENCE_PROPERTY = "GLASSMQ_IDEMPOTENCE"
 
 
 @dataclass(slots=True)
 class IdempotenceCounters:
-    """One number per thing that can happen to a delivery.
+    """Counters, one for each outcome of a delivery.
 
-    :ivar first: the work was done, and nobody was at it before.
-    :ivar taken_over: it was done in the place of an owner whose record had expired.
-    :ivar swallowed: a duplicate of what is done: acknowledged, nothing done.
-    :ivar bounced: a duplicate of what is being done: it comes again later.
-    :ivar failed: the work has failed; it comes again.
+    :ivar first: the work was done, and no other attempt came before.
+    :ivar taken_over: it was done in place of an owner whose record had expired.
+    :ivar swallowed: a duplicate of finished work: acknowledged, nothing done.
+    :ivar bounced: a duplicate of work in progress: it is delivered again later.
+    :ivar failed: the work has failed; the message is delivered again.
     :ivar store_errors: calls of the store that failed.
-    :ivar unguarded: done without the store, as it was unreachable (fail open).
-    :ivar late_finishes: the work was done, but its record had been taken over meanwhile: it was done twice, or will be.
+    :ivar unguarded: done without the store, which was unreachable (fail open).
+    :ivar late_finishes: the work was done, but its record had been taken over meanwhile: it was or will be done twice.
     :ivar different_bodies: the key was used before by a message with another body.
-    :ivar unusable_keys: messages without a key that a store can take.
+    :ivar unusable_keys: messages without a key that every store accepts.
     """
 
     first: int = 0
@@ -36,5 +37,5 @@ class IdempotenceCounters:
     unusable_keys: int = 0
 
     def to_dict(self) -> dict[str, int]:
-        """Name -> count, in the order above."""
+        """Return name -> count, in the order above."""
         return {field.name: getattr(self, field.name) for field in fields(self)}

@@ -1,43 +1,43 @@
-"""What can go wrong between a message and its work. In each case the message comes again: nothing is lost."""
+"""Errors between a message and its work. In each case the message is delivered again: nothing is lost."""
 
 from __future__ import annotations
 
 
 class IdempotenceError(Exception):
-    """Base of all of them."""
+    """Base of all errors of idempotence."""
 
 
 class KeyUnusable(IdempotenceError):
-    """The message has no business key, or one that no store can take; the text says which is allowed."""
+    """The message has no business key, or one that no store accepts; the text says what is allowed."""
 
 
 class StoreUnreachable(IdempotenceError):
-    """The store did not answer, or not in time. Whether it did what was asked is not known."""
+    """The store did not answer, or not in time. It is unknown whether it carried out the request."""
 
 
 class UniqueViolation(IdempotenceError):
-    """A constraint of the database has refused the statement; nothing was written by it."""
+    """A constraint of the database has refused the statement; the statement has written nothing."""
 
 
 class TransactionLost(IdempotenceError):
-    """The database has rolled the transaction back: a deadlock, a serialization failure, a session that ended."""
+    """The database has rolled back the transaction: a deadlock, a serialization failure, a lost session."""
 
 
 class SchemaOutdated(IdempotenceError):
-    """The store holds tables of another version of GlassMQ, or foreign ones of the same name."""
+    """The store holds tables of another version of GlassMQ, or other tables with the same names."""
 
 
 class UnknownStrategy(IdempotenceError):
-    """No strategy has that name, or it cannot work with that store."""
+    """No strategy has this name, or it cannot work with this store."""
 
 
 class DifferentBody(IdempotenceError):
-    """The key was used before, by a message with another body: the producer's keys are not unique."""
+    """The key was used before by a message with another body: the producer's keys are not unique."""
 
 
 class ComeAgainLater(IdempotenceError):
-    """Raised by the work, or around it: the message shall be delivered again."""
+    """Raised by the work or around it: the message must be delivered again."""
 
 
 class AlreadyDone(IdempotenceError):
-    """Raised by the work: its own condition says that there is nothing left to do. The message is acknowledged."""
+    """Raised by the work: its own condition shows that there is nothing left to do. The message is acknowledged."""

@@ -1,4 +1,4 @@
-"""The record of one message's work, and its life.
+"""The record of one message's work, and its states.
 
 ::
 
@@ -16,22 +16,23 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
-#: How long work may take before its record counts as left behind, unless said otherwise: 10 minutes, as in the article.
+#: Default of how long work may take before its record counts as abandoned: 10 minutes, as in the article.
 DEFAULT_EXPIRY_MS = 600_000
-#: How long "done" is remembered, unless said otherwise: 3 days, as long as RocketMQ keeps its files.
+#: Default of how long finished work is remembered: 3 days, as long as RocketMQ keeps its files.
 DEFAULT_RETENTION_MS = 3 * 86_400_000
 
 
 class RecordState(StrEnum):
-    """See the module. What the columns and values of stores hold."""
+    """State of a record, as stored in columns and values."""
 
     CONSUMING = "consuming"
     CONSUMED = "consumed"
 
 
 class RecordKey(NamedTuple):
-    """``scope`` is the consumer group (with the generation, see :class:`..idempotent_listener.IdempotentListener`): two
-    groups each do their own work for a message. ``business_key`` names the work among all of the group's.
+    """Key of a record. ``scope`` is the consumer group (with the generation, see
+    :class:`..idempotent_listener.IdempotentListener`): two groups each do their own work for a message.
+    ``business_key`` identifies the work within the group.
     """
 
     scope: str
@@ -39,13 +40,13 @@ class RecordKey(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What a store holds under a key.
+    """The record that a store holds under a key.
 
-    :ivar owner: token of the attempt that has it; each attempt has one of its own.
-    :ivar digest: of the message's body, see :func:`..business_key.digest_of`; empty: not known.
-    :ivar message_id: unique id of the message that it was made for.
-    :ivar taken_ms: when, by the clock of the consumer.
-    :ivar expires_ms: by the clock of the consumer (a relational database) or of the store (Redis).
+    :ivar owner: token of the attempt that owns it; each attempt has its own.
+    :ivar digest: digest of the message's body from :func:`..business_key.digest_of`; empty: unknown.
+    :ivar message_id: unique id of the message for which it was made.
+    :ivar taken_ms: when it was taken, by the consumer's clock.
+    :ivar expires_ms: when it expires, by the clock of the consumer (a relational database) or of the store (Redis).
     """
 
     key: RecordKey
@@ -58,7 +59,7 @@ class Record(NamedTuple):
 
 
 class Claim(NamedTuple):
-    """An attempt asks for the record of a key: "I am at it now"."""
+    """An attempt's claim to the record of a key."""
 
     key: RecordKey
     owner: str
@@ -69,16 +70,16 @@ class Claim(NamedTuple):
 
 
 class Taking(StrEnum):
-    """How a store answers a claim."""
+    """Answer of a store to a claim."""
 
-    #: There was no record: it is the claimer's.
+    #: There was no record: the claimer owns it now.
     FIRST = "first"
-    #: The owner before has let it expire: it is the claimer's now. Redis cannot tell it from FIRST: its TTL takes the
-    #: record away.
+    #: The previous owner let it expire: the claimer owns it now. Redis cannot distinguish this from FIRST, because its
+    #: TTL removes the record.
     TAKEN_OVER = "taken-over"
-    #: Somebody else is at it.
+    #: Another attempt is in progress.
     BUSY = "busy"
-    #: It is done.
+    #: The work is done.
     CONSUMED = "consumed"
     #: There is a record of a message with another body.
     DIFFERENT_BODY = "different-body"

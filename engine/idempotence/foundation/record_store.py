@@ -1,4 +1,4 @@
-"""What the state table asks of its store; one suite of tests holds all stores to it."""
+"""The port from the state table to its store; one test suite covers all stores."""
 
 from __future__ import annotations
 
@@ -8,40 +8,48 @@ from engine.idempotence.foundation.record import Claim, Record, RecordKey, Takin
 
 
 class RecordStore(Protocol):
-    """Every method is atomic, and raises :class:`~.errors.StoreUnreachable` where the store does not answer."""
+    """A store of records. Every method is atomic, and raises :class:`~.errors.StoreUnreachable` if the store does not
+    answer.
+    """
 
     async def prepare(self) -> None:
-        """Make the tables, where it has any. Raises :class:`~.errors.SchemaOutdated`."""
+        """Create the tables, if the store has any. Raises :class:`~.errors.SchemaOutdated`."""
         ...
 
     async def take(self, claim: Claim) -> Taking:
-        """Make the record the claimer's, if nobody else is at it and it is not done."""
+        """Give the record to the claimer, unless another attempt is in progress or the work is done."""
         ...
 
     async def complete(self, key: RecordKey, owner: str | None, now_ms: int, retention_ms: int) -> bool:
-        """Mark it consumed, for so long. False: it is not (any more) the owner's, and nothing was changed. A store that
-        lets expired records go makes a new one where there is none.
+        """Mark the record consumed for ``retention_ms``. Return False if the caller does not own it (any more); nothing
+        was changed then. A store that deletes expired records creates a new one if there is no record.
 
-        :param owner: None: whoever owns it, which is how a late finisher overwrites the work of another.
+        :param owner: None: any owner, which is how a late finisher overwrites the work of another.
         """
         ...
 
     async def release(self, key: RecordKey, owner: str | None) -> bool:
-        """Delete it, unless it is consumed: the work has failed. False, and ``owner``: as for ``complete``."""
+        """Delete the record because the work has failed, unless it is consumed. The result and ``owner`` are as for
+        ``complete``.
+        """
         ...
 
     async def find(self, key: RecordKey, now_ms: int) -> Record | None:
-        """The record, expired or not; None: there is none."""
+        """Return the record, expired or not; None if there is no record."""
         ...
 
     async def newest(self, scope: str | None, limit: int) -> list[Record]:
-        """The newest records of a scope (None: of all), the newest first."""
+        """Return the newest records of a scope (None: of all scopes), newest first."""
         ...
 
     async def purge(self, now_ms: int) -> int:
-        """Delete what was consumed and is remembered no more; how many. A store with a time to live has none."""
+        """Delete consumed records beyond their retention; return how many. A store with a time to live has nothing to
+        do.
+        """
         ...
 
     async def free(self, key: RecordKey) -> bool:
-        """Delete it whatever it says: the next delivery does the work. False: there was none."""
+        """Delete the record whatever its state: the next delivery does the work. Return False if there was no
+        record.
+        """
         ...

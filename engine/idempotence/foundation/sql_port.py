@@ -1,7 +1,7 @@
-"""The port to a relational database: all that strategies and stores ask of one.
+"""The port to a relational database: everything that strategies and stores need from one.
 
-Behind it stand SQLite in the process, any database that SQLAlchemy knows, and the lab's database node. Statements are
-of the SQL that all of them speak, with named parameters (``:name``).
+It is implemented by SQLite in the process, any database that SQLAlchemy supports, and the lab's database node.
+Statements use the SQL common to all of them, with named parameters (``:name``).
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import NamedTuple, Protocol
 
-#: What a column or a parameter holds.
+#: Value of a column or a parameter.
 SqlValue = str | int | None
 
 
 class SqlResult(NamedTuple):
-    """``rows``: of a query, column name -> value. ``changed``: how many rows a statement has inserted, updated or
-    deleted; 0 for a query.
+    """Result of a statement. ``rows``: of a query, column name -> value. ``changed``: number of rows inserted, updated
+    or deleted; 0 for a query.
     """
 
     rows: tuple[Mapping[str, SqlValue], ...]
@@ -24,10 +24,10 @@ class SqlResult(NamedTuple):
 
 
 class SqlSession(Protocol):
-    """Where statements can be sent: an open transaction, or a database (each statement is then a transaction)."""
+    """Anything that accepts statements: an open transaction, or a database (each statement is then a transaction)."""
 
     async def execute(self, statement: str, parameters: Mapping[str, SqlValue] | None = None) -> SqlResult:
-        """Raises :class:`~.errors.UniqueViolation`, :class:`~.errors.StoreUnreachable`,
+        """Execute a statement. Raises :class:`~.errors.UniqueViolation`, :class:`~.errors.StoreUnreachable`,
         :class:`~.errors.TransactionLost`.
         """
         ...
@@ -37,20 +37,22 @@ class SqlTransaction(SqlSession, Protocol):
     """An open transaction."""
 
     async def commit(self) -> None:
-        """Raises what ``execute`` raises; after :class:`~.errors.StoreUnreachable` nobody here knows how it ended."""
+        """Commit. Raises what ``execute`` raises; after :class:`~.errors.StoreUnreachable` the outcome is unknown."""
         ...
 
 
 class SqlDatabase(SqlSession, Protocol):
-    """``dialect``: ``sqlite``, ``postgresql``, ``mariadb`` or what else SQLAlchemy calls it."""
+    """A database. ``dialect``: ``sqlite``, ``postgresql``, ``mariadb`` or another of SQLAlchemy's names."""
 
     @property
     def dialect(self) -> str: ...
 
     def transaction(self) -> AbstractAsyncContextManager[SqlTransaction]:
-        """BEGIN; at the end of the block what was not committed in it is rolled back. Raises as ``execute``."""
+        """Begin a transaction; at the end of the block, what was not committed is rolled back. Raises what ``execute``
+        raises.
+        """
         ...
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         ...

@@ -1,8 +1,8 @@
-"""The reports of all readers put together: what is missing, twice, out of order. Pure functions.
+"""Evaluation of the reports of all readers: missing numbers, duplicates, and numbers out of order. Pure functions.
 
-For numbers, copies and gaps the reports of the parts say exactly what one report of the whole would, in whatever way
-queues moved between readers, as long as nothing was forgotten. Of order they say at most as much: a number that is the
-first that its reader meets in a queue has nobody before it to be compared with.
+For numbers, copies and gaps the combined reports give exactly the same result as one report of a single reader, however
+queues moved between readers, as long as nothing was forgotten. For order they give at most as much: the first number
+that a reader sees in a queue has no predecessor to compare it with.
 """
 
 from __future__ import annotations
@@ -16,32 +16,33 @@ from engine.idempotence.loss_detection.number_set import NumberSet
 from engine.idempotence.loss_detection.reader_report import QueueNote, ReaderReport
 from engine.protocol.number_ranges import NumberRange, count_of, without
 
-#: Ranges of missing numbers that a verdict names.
+#: Ranges of missing numbers listed in a verdict.
 RANGES_TOLD = 8
-#: Later than anything was stored: all is judged.
+#: Later than anything was stored: all numbers are judged.
 END_OF_TIME_MS = 1 << 53
-#: So long ago a higher number must have been stored before one is missed: retries and other queues may still bring it.
+#: A number counts as missing only this long after a higher one was stored: until then, retries and other queues may
+#: bring it.
 SETTLING_MS = 30_000
 
 
 @dataclass(frozen=True, slots=True)
 class ProducerVerdict:
-    """Counts for one producer and topic. The words are those of the delivery audit (``docs/pipeline.md``).
+    """Counts for one producer and topic, with the terms of the delivery audit (``docs/pipeline.md``).
 
     :ivar first: the lowest number that is judged.
-    :ivar numbered: numbers from it to the last that is known of.
-    :ivar met: different numbers.
-    :ivar lost: missing, and the producer's ledger does not call them refused or unknown.
-    :ivar lost_ranges: the first of them.
-    :ivar refused: missing, as the producer was told.
-    :ivar unknown: missing, and nobody told the producer whether it was stored, or its ledger is not complete.
-    :ivar unknown_ranges: the first of them.
+    :ivar numbered: numbers from it to the last known one.
+    :ivar met: distinct numbers that were seen.
+    :ivar lost: missing numbers that the producer's ledger lists neither as refused nor as unknown.
+    :ivar lost_ranges: the first ranges of them.
+    :ivar refused: missing numbers whose send failed, as the producer knows.
+    :ivar unknown: missing numbers for which the producer received no result, or whose ledger is incomplete.
+    :ivar unknown_ranges: the first ranges of them.
     :ivar not_judged: missing too recently.
     :ivar duplicated: copies that were stored beyond the first.
-    :ivar out_of_order: numbers that stand in their queue behind a higher one, and stand there once.
+    :ivar out_of_order: numbers stored after a higher one in their queue, and only once.
     :ivar delivered_again: deliveries of the same copy beyond the first.
-    :ivar has_ended: whether the producer told how many numbers it gave.
-    :ivar forgotten: numbers and places that are not remembered any more, and what came of such.
+    :ivar has_ended: whether the producer reported how many numbers it assigned.
+    :ivar forgotten: numbers and places that are no longer remembered, and messages about them.
     """
 
     producer: str
@@ -62,15 +63,16 @@ class ProducerVerdict:
 
     @property
     def findings(self) -> int:
-        """Numbers with which something is wrong."""
+        """Return the count of numbers with a problem."""
         return self.lost + self.unknown + self.duplicated + self.out_of_order
 
 
 @dataclass(frozen=True, slots=True)
 class TopicVerdict:
-    """
-    :ivar producers: in the order in which they were met.
-    :ivar unseen: offsets before the known ends of the queues that no reader has met: each may hold one of the numbers
+    """The verdict on one topic.
+
+    :ivar producers: in the order in which they were seen.
+    :ivar unseen: offsets before the known ends of the queues that no reader has seen: each may hold one of the numbers
         that seem lost or unknown.
     """
 
@@ -80,35 +82,37 @@ class TopicVerdict:
 
     @property
     def lost(self) -> int:
-        """Of all producers."""
+        """Return the lost numbers of all producers."""
         return sum(producer.lost for producer in self.producers)
 
     @property
     def missing(self) -> int:
-        """The lost and the unknown: numbers that nobody has met and that no producer knows to be refused."""
+        """Return how many numbers are lost or unknown: no reader has seen them, and no producer knows them to be
+        refused.
+        """
         return sum(producer.lost + producer.unknown for producer in self.producers)
 
     @property
     def certainly_lost(self) -> int:
-        """How many of them must be lost, or never have been stored, even if every unseen place holds one of them."""
+        """Return how many of them must be lost or were never stored, even if every unseen place holds one of them."""
         return max(0, self.missing - self.unseen)
 
     @property
     def findings(self) -> int:
-        """Numbers with which something is wrong."""
+        """Return the count of numbers with a problem."""
         return sum(producer.findings for producer in self.producers)
 
 
 def judge(reports: Sequence[ReaderReport], until_ms: int = END_OF_TIME_MS) -> list[TopicVerdict]:
-    """One verdict per topic that has numbers.
+    """Return one verdict per topic that has numbers.
 
-    :param until_ms: a number is missed when a higher one of its producer, or its ledger, was stored until then.
+    :param until_ms: a number counts as missing if a higher one of its producer, or its ledger, was stored by then.
     """
     return [verdict for verdict in judging(reports, until_ms) if verdict is not None]
 
 
 def judging(reports: Sequence[ReaderReport], until_ms: int = END_OF_TIME_MS) -> Iterator[TopicVerdict | None]:
-    """The same in small steps, for those who have other things to do: None after each producer."""
+    """Judge in small steps, for callers with other work to do: yields None after each producer."""
     books: dict[str, dict[str, list[NumberBook]]] = {}
     for report in reports:
         for (topic, producer), book in report.books.items():
@@ -123,7 +127,7 @@ def judging(reports: Sequence[ReaderReport], until_ms: int = END_OF_TIME_MS) -> 
 
 
 def _queues(reports: Sequence[ReaderReport], topic: str) -> tuple[int, bool]:
-    """How many places nobody has met, and whether each queue was read from its very beginning."""
+    """Return how many places no reader has seen, and whether each queue was read from its very beginning."""
     notes: dict[str, list[QueueNote]] = {}
     for report in reports:
         for (of_topic, queue), note in report.queues.items():
@@ -143,7 +147,8 @@ def _judge(producer: str, parts: Sequence[NumberBook], until_ms: int, *, is_whol
     queues = dict.fromkeys(queue for part in parts for queue in part.places)
     places = [NumberSet.union(part.places[queue] for part in parts if queue in part.places) for queue in queues]
     copies = sum(one.count + one.forgotten for one in places) + sum(part.overwritten for part in parts)
-    # Fewer places than numbers: one had another number when somebody else read it, see NumberBook.overwritten.
+    # There are fewer places than numbers: a place had another number when another reader read it, see
+    # NumberBook.overwritten.
     copies = max(copies, met.count + met.forgotten)
     ledger = next((part.ledger for part in parts if part.ledger is not None), None)
     first = 0 if is_whole else _first(parts, queues)
@@ -176,13 +181,17 @@ def _judge(producer: str, parts: Sequence[NumberBook], until_ms: int, *, is_whol
 
 
 def _first(parts: Sequence[NumberBook], queues: Iterable[str]) -> int:
-    """Older messages were not read, and one queue may begin earlier than another: judged from where all have begun."""
+    """Return the first number to judge. Older messages were not read, and queues begin at different points: judge from
+    the number where all have begun.
+    """
     begins = [[part.begins[queue] for part in parts if queue in part.begins] for queue in queues]
     return max((min(found)[1] for found in begins if found), default=0)
 
 
 def _out_of_order(parts: Sequence[NumberBook]) -> int:
-    """Those that stand somewhere else too are copies, and nothing else."""
+    """Return how many numbers are out of order. Numbers that are also stored somewhere else are copies, and only
+    that.
+    """
     places = {number: place for part in parts for number, place in part.descending.items()}
 
     def is_copied(number: int, queue: str, offset: int) -> bool:

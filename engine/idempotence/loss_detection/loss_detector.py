@@ -1,13 +1,14 @@
-"""The interceptor of a consumer: looks at the number of each message as it passes::
+"""An interceptor of a consumer that checks the number of each message::
 
     detector = LossDetector()
     consumer.register_consume_message_hook(detector)
     ...
     for verdict in judge([detector.report, *reports_of_the_others]): ...
 
-It sees what is handed to the listener, or, ``NotedWhen.CONSUMED``, what the listener said that it had consumed. A
-listener that says so before the work is done deceives it as it deceives the broker: then call :meth:`LossDetector.note`
-where the work is done. The subscription must be to all messages (``*``): those that a filter keeps back seem lost.
+It sees what is handed to the listener, or, with ``NotedWhen.CONSUMED``, what the listener reported as consumed. A
+listener that reports success before the work is done deceives it as it deceives the broker: then call
+:meth:`LossDetector.note` where the work is done. The subscription must be to all messages (``*``): those that a filter
+removes seem lost.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ from engine.protocol.message.message import MessageExt
 from engine.protocol.message.message_properties import PROPERTY_MAX_OFFSET
 from engine.protocol.names import is_retry_topic
 
-#: Is told what each numbered message was.
+#: Called with each numbered message and how it was seen.
 SightingWatcher = Callable[[MessageExt, Sighting], None]
 
 
 class NotedWhen(StrEnum):
-    """What counts."""
+    """When a message counts as seen."""
 
-    #: Handed to the listener.
+    #: When it is handed to the listener.
     DELIVERED = "delivered"
-    #: And the listener said that it was consumed.
+    #: When the listener has reported it as consumed.
     CONSUMED = "consumed"
 
 
 class LossDetector:
-    """A ``ConsumeMessageHook``. Costs a few microseconds per message.
+    """Check the numbers of consumed messages, as a ``ConsumeMessageHook``. Costs a few microseconds per message.
 
-    :ivar report: what it has met; of an earlier life too, when it was given that report.
+    :ivar report: what it has seen, including an earlier process whose report it was given.
     """
 
     hook_name = "loss detection"
@@ -55,7 +56,7 @@ class LossDetector:
         self._watcher = watcher
 
     def consume_message_before(self, context: ConsumeMessageContext) -> None:
-        """The listener is about to be called."""
+        """Note the messages before the listener is called, if they count when delivered."""
         if self._when is NotedWhen.DELIVERED:
             self._note_all(context)
         elif not is_retry_topic(context.message_queue.topic):
@@ -64,7 +65,7 @@ class LossDetector:
                 self.report.note_place(message.topic, queue, message.queue_offset, _end_of(message))
 
     def consume_message_after(self, context: ConsumeMessageContext) -> None:
-        """The listener has ended."""
+        """Note the messages after the listener has returned, if they count when consumed."""
         if self._when is NotedWhen.CONSUMED and context.success:
             self._note_all(context)
 
@@ -73,7 +74,7 @@ class LossDetector:
             self.note(message, context.message_queue)
 
     def note(self, message: MessageExt, queue: MessageQueue) -> None:
-        """``message``, which was pulled from ``queue``."""
+        """Note ``message``, which was pulled from ``queue``."""
         sighting = self.report.note(
             message.topic,
             _name_of(queue),
@@ -92,6 +93,6 @@ def _name_of(queue: MessageQueue) -> str:
 
 
 def _end_of(message: MessageExt) -> int:
-    """Where the queue ended when the message was pulled."""
+    """Return the end of the queue when the message was pulled."""
     end = message.properties.get(PROPERTY_MAX_OFFSET, "")
     return int(end) if end.isascii() and end.isdigit() else 0

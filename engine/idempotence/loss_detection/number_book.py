@@ -1,4 +1,4 @@
-"""What one reader has met of one producer's numbers in one topic."""
+"""The numbers of one producer in one topic that one reader has seen."""
 
 from __future__ import annotations
 
@@ -9,44 +9,44 @@ from typing import Any
 from engine.idempotence.loss_detection.number_set import NumberSet
 from engine.protocol.message.numbering_ledger import NumberingLedger
 
-#: Chunks of 1,024 numbers that one book holds in all its sets, some 0.2 MB; then it forgets the oldest. Half a million
-#: messages where nothing is complete, ten times as many where most is.
+#: Most chunks of 1,024 numbers in all sets of one book, some 0.2 MB; beyond this the oldest are forgotten. That is half
+#: a million messages if no chunk is complete, ten times as many if most are.
 BOOK_CHUNKS_MAX = 1_024
-#: How often the bound is looked at.
+#: How often the bound is checked.
 _BOUND_EVERY = 256
-#: Numbers behind a higher one whose places are remembered; further ones are not told.
+#: Most numbers after a higher one whose places are remembered; further ones are not reported.
 DESCENDING_MAX = 1_000
-#: Seconds of which it is remembered how far the numbers had come: no settling time can be longer than this, under load.
+#: Seconds for which the highest number is remembered. Under load no settling time can be longer than this.
 SECONDS_MAX = 512
 
 
 class Sighting(StrEnum):
-    """What is to be said of one message, by what this reader has met."""
+    """Classification of one message by what this reader has seen."""
 
     NEW = "new"
-    #: The same place once more, or a retry: the message was delivered again, as at least once allows.
+    #: The same place once more, or a retry: the message was delivered again, as at-least-once delivery allows.
     AGAIN = "again"
     #: Another place with the same number: the message was stored twice.
     TWICE = "twice"
-    #: Behind a higher number of its producer, in its queue.
+    #: After a higher number of its producer in its queue.
     OUT_OF_ORDER = "out-of-order"
-    #: Of a stretch that is forgotten.
+    #: In a range that is forgotten.
     TOO_OLD = "too-old"
 
 
 class NumberBook:
-    """See the module. A *place* is a queue and an offset.
+    """The seen numbers of a producer. A *place* is a queue and an offset.
 
-    :ivar numbers: met at a place.
-    :ivar retried: met in a message that came from a retry topic: consumed, but its place is not known.
+    :ivar numbers: numbers seen at a place.
+    :ivar retried: numbers seen in messages from a retry topic: consumed, but their place is unknown.
     :ivar places: queue -> offsets.
-    :ivar repeated: numbers that this reader met at two places.
-    :ivar descending: number -> the place where it stood behind a higher one.
+    :ivar repeated: numbers that this reader saw at two places.
+    :ivar descending: number -> its place, for numbers after a higher one.
     :ivar begins: queue -> the lowest offset and the number there.
     :ivar by_second: second -> the highest number stored in it.
-    :ivar deliveries: messages, each as often as it was met.
+    :ivar deliveries: messages, each counted as often as it was seen.
     :ivar overwritten: places that had another number before: the broker has lost the end of the queue and refilled it.
-    :ivar too_old: messages with a number of a stretch that is forgotten.
+    :ivar too_old: messages with a number in a range that is forgotten.
     """
 
     def __init__(self) -> None:
@@ -57,11 +57,11 @@ class NumberBook:
         self.by_second: dict[int, int] = {}
         self.deliveries = self.overwritten = self.too_old = 0
         self.ledger: NumberingLedger | None = None
-        #: Queue -> the last offset, and the highest number until there.
+        #: Queue -> the last offset, and the highest number up to there.
         self._marks: dict[str, tuple[int, int]] = {}
 
     def note(self, queue: str, offset: int, number: int, stored_ms: int, *, is_retry: bool) -> Sighting:
-        """One message. ``offset`` does not count for a retry."""
+        """Note one message. ``offset`` is ignored for a retry."""
         self.deliveries += 1
         if self.deliveries % _BOUND_EVERY == 0:
             self._forget_what_is_too_much()
@@ -87,7 +87,7 @@ class NumberBook:
 
     def _is_behind(self, queue: str, offset: int, number: int) -> bool:
         last, highest = self._marks.get(queue, (-1, -1))
-        if offset < last:  # others were met before it: what lies before it is not known any more
+        if offset < last:  # others were seen before it: what came before it is no longer known
             return False
         self._marks[queue] = (offset, max(highest, number))
         is_behind = number < highest
@@ -96,7 +96,7 @@ class NumberBook:
         return is_behind
 
     def close(self, ledger: NumberingLedger, stored_ms: int) -> None:
-        """The producer has told how many numbers it gave; that is judged like a message with the last of them."""
+        """Note how many numbers the producer assigned, judged like a message with the last of them."""
         self.ledger = ledger
         if ledger.numbered:
             self._settles(ledger.numbered - 1, stored_ms)
@@ -111,13 +111,13 @@ class NumberBook:
             self.by_second[following] = max(number, self.by_second[following])
 
     def settled(self, until_ms: int) -> int:
-        """The highest number that was stored until then; -1: none."""
+        """Return the highest number that was stored by ``until_ms``; -1 if none was."""
         last_second = (until_ms + 1) // 1_000 - 1
         return max((number for second, number in self.by_second.items() if second <= last_second), default=-1)
 
     @property
     def highest(self) -> int:
-        """The highest number that is known of; -1: none."""
+        """Return the highest known number; -1 if none is known."""
         return max(self.by_second.values(), default=-1)
 
     def _sets(self) -> Iterator[NumberSet]:
@@ -129,7 +129,7 @@ class NumberBook:
             max(self._sets(), key=lambda one: one.chunks).forget_lowest()
 
     def encode(self) -> dict[str, Any]:
-        """As it is kept: JSON."""
+        """Encode the book as it is saved: JSON."""
         return {
             **{name: getattr(self, name).encode() for name in _SETS},
             **{name: getattr(self, name) for name in _COUNTERS},
@@ -143,8 +143,8 @@ class NumberBook:
 
     @classmethod
     def decode(cls, encoded: Mapping[str, Any]) -> NumberBook:
-        """What :meth:`encode` made. Raises ``ValueError``, ``KeyError``, ``TypeError`` or ``AttributeError``, and
-        :class:`~engine.protocol.errors.MalformedBody` for anything else.
+        """Decode what :meth:`encode` returned. Raises ``ValueError``, ``KeyError``, ``TypeError`` or
+        ``AttributeError``, and :class:`~engine.protocol.errors.MalformedBody` for anything else.
         """
         made = cls()
         for name in _SETS:

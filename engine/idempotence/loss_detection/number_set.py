@@ -1,8 +1,8 @@
-"""A set of whole numbers, one bit each, that forgets its lowest ones when it has grown too large.
+"""A set of integers, one bit each, that forgets its lowest ones when it has grown too large.
 
-Numbers lie in chunks of 1,024; a chunk is one integer, and all complete chunks are the same one. Ranges would not do: a
-reader of one queue of four meets every fourth number. (:mod:`engine.pipeline.jobs.delivery_audit.number_set` does the
-same with numpy, for millions a second.)
+Numbers are stored in chunks of 1,024; a chunk is one integer, and all complete chunks share the same one. Ranges would
+not work: a reader of one queue of four sees every fourth number. (:mod:`engine.pipeline.jobs.delivery_audit.number_set`
+does the same with numpy, for millions of numbers a second.)
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ _COMPLETE = "all"
 
 
 class NumberSet:
-    """Numbers from 0 on.
+    """A set of numbers from 0 on.
 
-    :ivar count: how many it holds.
-    :ivar floor: the numbers below it are forgotten: nothing can be said of them.
-    :ivar forgotten: how many numbers that were in it are forgotten.
+    :ivar count: how many numbers it holds.
+    :ivar floor: the numbers below it are forgotten: nothing can be said about them.
+    :ivar forgotten: how many of its numbers are forgotten.
     """
 
     __slots__ = ("_chunks", "count", "floor", "forgotten")
@@ -37,14 +37,14 @@ class NumberSet:
 
     @classmethod
     def union(cls, sets: Iterable[NumberSet]) -> NumberSet:
-        """All numbers above the highest floor; one of ``sets`` itself where the others are empty."""
+        """Return all numbers above the highest floor; one of ``sets`` itself if the others are empty."""
         parts = [part for part in sets if part._chunks or part.floor]
         if len(parts) == 1:
             return parts[0]
         made = cls()
         made.floor = max((part.floor for part in parts), default=0)
         made.forgotten = sum(part.forgotten for part in parts)
-        lost = NumberSet()  # what one still has and another has forgotten
+        lost = NumberSet()  # what one set still has and another has forgotten
         for part in parts:
             for chunk, bits in part._chunks.items():
                 into = made if chunk << _SHIFT >= made.floor else lost
@@ -54,7 +54,7 @@ class NumberSet:
         return made
 
     def add(self, number: int) -> bool:
-        """Whether it was not in it, as far as is remembered."""
+        """Add a number. Return whether it was new, as far as is remembered."""
         if number < self.floor:
             return False
         chunk, bit = number >> _SHIFT, 1 << (number & ((1 << _SHIFT) - 1))
@@ -70,18 +70,18 @@ class NumberSet:
         return bool(self._chunks.get(number >> _SHIFT, 0) >> (number & ((1 << _SHIFT) - 1)) & 1)
 
     def count_below(self, limit: int) -> int:
-        """How many of its numbers are less than ``limit``; the forgotten ones are."""
+        """Return how many of its numbers are less than ``limit``, including the forgotten ones."""
         edge, rest = limit >> _SHIFT, (1 << (limit & ((1 << _SHIFT) - 1))) - 1
         below = sum(bits.bit_count() for chunk, bits in self._chunks.items() if chunk < edge)
         return self.forgotten + below + (self._chunks.get(edge, 0) & rest).bit_count()
 
     @property
     def chunks(self) -> int:
-        """How many it takes: 0.2 KB each, less when they are complete."""
+        """Return the number of chunks: 0.2 KB each, less if they are complete."""
         return len(self._chunks)
 
     def forget_lowest(self) -> None:
-        """Forget one chunk. Only of a set that has one."""
+        """Forget one chunk. The set must have one."""
         chunk = min(self._chunks)
         dropped = self._chunks.pop(chunk).bit_count()
         self.floor = (chunk + 1) << _SHIFT
@@ -89,7 +89,7 @@ class NumberSet:
         self.forgotten += dropped
 
     def ranges(self) -> Iterator[NumberRange]:
-        """Ascending, with a gap between any two."""
+        """Yield the ranges of its numbers in ascending order, with a gap between any two."""
         first, last = 0, -1
         for chunk in sorted(self._chunks):
             base = chunk << _SHIFT
@@ -105,17 +105,17 @@ class NumberSet:
             yield first, last
 
     def missing(self, first: int, last: int) -> Iterator[NumberRange]:
-        """The ranges between ``first`` and ``last``, both included, that are not in it and not forgotten."""
+        """Yield the ranges from ``first`` to ``last`` inclusive that are neither in the set nor forgotten."""
         return without([(max(first, self.floor), last)], self.ranges())
 
     def encode(self) -> dict[str, Any]:
-        """As it is kept: JSON."""
+        """Encode the set as it is saved: JSON."""
         bits = {str(chunk): _text(self._chunks[chunk]) for chunk in sorted(self._chunks)}
         return {"floor": self.floor, "forgotten": self.forgotten, "bits": bits}
 
     @classmethod
     def decode(cls, encoded: Mapping[str, Any]) -> NumberSet:
-        """What :meth:`encode` made. Raises ``ValueError``, ``KeyError``, ``TypeError`` for anything else."""
+        """Decode what :meth:`encode` returned. Raises ``ValueError``, ``KeyError``, ``TypeError`` for anything else."""
         made = cls()
         made.floor, made.forgotten = int(encoded["floor"]), int(encoded["forgotten"])
         for chunk, text in encoded["bits"].items():

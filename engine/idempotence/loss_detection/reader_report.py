@@ -1,7 +1,7 @@
-"""What one reader has met: small, bounded, and to be put together with the reports of others.
+"""A report of what one reader has seen: small, bounded, and combined with the reports of others.
 
-A report outlives its reader as JSON in a file, and a reader that begins with its old report goes on where it was. It
-says nothing of what other members of the group have met; :func:`~engine.idempotence.loss_detection.judge.judge` does,
+A report outlives its reader as JSON in a file, and a reader that starts with its old report continues it. It says
+nothing about what other members of the group have seen; :func:`~engine.idempotence.loss_detection.judge.judge` does,
 given the reports of all.
 """
 
@@ -20,25 +20,25 @@ from engine.protocol.message.numbering_ledger import (
     NumberingLedger,
 )
 
-#: Producers, counted once per topic, and queues that a report has room for: some 120 MB at the very most, whatever
-#: clients write. A healthy producer of a million messages takes 0.3 MB.
+#: Most producers (counted once per topic) and most queues in a report: some 120 MB at the very most, whatever clients
+#: write. A healthy producer of a million messages takes 0.3 MB.
 BOOKS_MAX = 256
 QUEUES_MAX = 512
-#: Chunks of 1,024 offsets that are kept of a queue.
+#: Most chunks of 1,024 offsets that are kept for a queue.
 QUEUE_CHUNKS_MAX = 256
-#: A longer name is no name of a producer.
+#: Longest name of a producer; a longer one is ignored.
 PRODUCER_ID_MAX = 512
 _VERSION = 1
 
 
 class ReportUnreadable(ValueError):
-    """A text is no report, or one of another version."""
+    """A text is not a report, or one of another version."""
 
 
 @dataclass(slots=True)
 class QueueNote:
-    """The offsets of a queue from which this reader was handed messages, numbered or not, the lowest of them, and where
-    the queue is known to end.
+    """The offsets of a queue at which this reader received messages, numbered or not, the lowest of them, and the known
+    end of the queue.
     """
 
     lowest: int
@@ -47,12 +47,12 @@ class QueueNote:
 
 
 class ReaderReport:
-    """See the module.
+    """What one reader has seen in all topics.
 
     :ivar queues: (topic, ``"broker:queue id"``) -> its note.
     :ivar books: (topic, producer) -> its book.
     :ivar without_numbers: messages that carry no number.
-    :ivar no_room: messages of producers or queues beyond the bounds: nothing is said of them.
+    :ivar no_room: messages of producers or queues beyond the bounds, which are not evaluated.
     """
 
     def __init__(self) -> None:
@@ -71,16 +71,16 @@ class ReaderReport:
         end: int = 0,
         is_retry: bool = False,
     ) -> Sighting | None:
-        """One message.
+        """Note one message.
 
-        :param queue: ``"broker:queue id"``; where the message came from a retry topic, that queue does not count.
+        :param queue: ``"broker:queue id"``; ignored if the message came from a retry topic.
         :param end: where the queue ended when the message was read, if that is known.
-        :return: None: it carries no number, or there is no room for it.
+        :return: None if it carries no number or there is no room for it.
         """
         if not is_retry and not self.note_place(topic, queue, offset, end):
             return None
         producer, number = properties.get(PRODUCER_ID_PROPERTY, ""), properties.get(SEQUENCE_NUMBER_PROPERTY, "")
-        # 18 digits always fit; what else stands there was not written by a numbering.
+        # 18 digits always fit; anything else was not written by the numbering.
         if not producer or not (number.isascii() and number.isdigit() and len(number) <= 18):
             self.without_numbers += 1
             return None
@@ -91,7 +91,9 @@ class ReaderReport:
         return book.note(queue, offset, int(number), stored_ms, is_retry=is_retry)
 
     def note_place(self, topic: str, queue: str, offset: int, end: int = 0) -> bool:
-        """A message was handed out from there, whatever becomes of it; whether there is room for the queue."""
+        """Note that a message was delivered from a place, whatever becomes of it. Return whether there is room for the
+        queue.
+        """
         note = self.queues.get((topic, queue))
         if note is None:
             if len(self.queues) >= QUEUES_MAX:
@@ -106,7 +108,7 @@ class ReaderReport:
         return True
 
     def note_queue(self, topic: str, queue: str, begin: int, end: int) -> None:
-        """``topic`` has this queue with these offsets, whoever reads it: what this reader has not met is unseen."""
+        """Note that ``topic`` has this queue with these offsets: those that this reader has not seen are unseen."""
         if end > begin and (len(self.queues) < QUEUES_MAX or (topic, queue) in self.queues):
             note = self.queues.setdefault((topic, queue), QueueNote(begin))
             note.end = max(note.end, end)
@@ -118,13 +120,13 @@ class ReaderReport:
         return book
 
     def add_ledger(self, ledger: NumberingLedger, stored_ms: int) -> None:
-        """A producer has ended."""
+        """Note the ledger of a producer that has ended."""
         book = self._book(ledger.topic, ledger.producer_id)
         if book is not None:
             book.close(ledger, stored_ms)
 
     def encode(self) -> bytes:
-        """As it is kept: JSON."""
+        """Encode the report as it is saved: JSON."""
         fields = {
             "version": _VERSION,
             "withoutNumbers": self.without_numbers,
@@ -136,7 +138,7 @@ class ReaderReport:
 
     @classmethod
     def decode(cls, body: bytes) -> ReaderReport:
-        """What :meth:`encode` made. Raises :class:`ReportUnreadable`."""
+        """Decode what :meth:`encode` returned. Raises :class:`ReportUnreadable`."""
         try:
             fields = json.loads(body)
             if fields["version"] != _VERSION:

@@ -1,1 +1,1 @@
-"""Where the records lie: a relational database, or Redis."""
+"""Stores of records: a relational database, or Redis."""

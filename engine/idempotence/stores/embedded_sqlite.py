@@ -1,9 +1,9 @@
-"""SQLite in the process: a file, and no server. The default, and durable: what was committed survives a power cut.
+"""SQLite in the process: a file, and no server. It is the default, and durable: committed data survives a power cut.
 
-One connection, on which one transaction is open at a time, as SQLite lets one writer in. It begins with BEGIN
-IMMEDIATE: who has begun may write, and waits for nobody any more. Other processes may use the file, too (WAL): whoever
-finds it locked waits for ``busy_timeout_ms``. Transactions of this process wait for each other, in turn, for
-``turn_timeout_ms``.
+There is one connection, on which one transaction is open at a time, as SQLite allows one writer. A transaction begins
+with BEGIN IMMEDIATE: once it has begun it may write without further waiting. Other processes may use the file, too
+(WAL): a transaction that finds it locked waits for up to ``busy_timeout_ms``. Transactions of this process wait in
+turn, for up to ``turn_timeout_ms``.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from engine.runtime.live.blocking_calls import BlockingCalls
 
 _T = TypeVar("_T")
 
-#: How long one waits for the other writers of the file: as ``sqlite3.connect`` does by default.
+#: How long a transaction waits for other writers of the file: the default of ``sqlite3.connect``.
 BUSY_TIMEOUT_MS = 5_000
-#: How long one waits for those before it in the process: twenty listeners whose work takes 3 s each.
+#: How long a transaction waits for earlier ones of this process: twenty listeners whose work takes 3 s each.
 TURN_TIMEOUT_MS = 60_000
-#: SQLite's primary result codes that are about a statement, not about the file: SQLITE_ERROR, MISMATCH, MISUSE, RANGE.
+#: SQLite's primary result codes about a statement, not about the file: SQLITE_ERROR, MISMATCH, MISUSE, RANGE.
 _OF_STATEMENTS = (1, 20, 21, 25)
-#: Its snapshot is older than what others have written since (SQLITE_BUSY_SNAPSHOT).
+#: The snapshot is older than what others have written since (SQLITE_BUSY_SNAPSHOT).
 _STALE_SNAPSHOT = 517
 
 
 class EmbeddedSqlite:
-    """A :class:`~engine.idempotence.foundation.sql_port.SqlDatabase`; opened at first use.
+    """An embedded :class:`~engine.idempotence.foundation.sql_port.SqlDatabase`, opened at first use.
 
-    :param path: of the file, made where it is missing; ``":memory:"``: for as long as the object lives.
+    :param path: path of the file, created if it is missing; ``":memory:"``: data lives as long as the object.
     """
 
     dialect = "sqlite"
@@ -45,18 +45,17 @@ class EmbeddedSqlite:
         self._busy_timeout_ms = busy_timeout_ms
         self._turn_timeout_ms = turn_timeout_ms
         self._calls = BlockingCalls("glassmq-sqlite", 1)
-        self._lock = asyncio.Lock()  # fair: an engine lock goes to whoever comes back first
+        self._lock = asyncio.Lock()  # fair: an engine lock goes to the first task that comes back
         self._connection: sqlite3.Connection | None = None
         self._is_closed = False
 
     async def execute(self, statement: str, parameters: Mapping[str, SqlValue] | None = None) -> SqlResult:
-        """See the port. Waits for an open transaction: within one, use that."""
+        """Execute a statement, after any open transaction; within a transaction, use the transaction's method."""
         async with self._alone():
             return await self._call(lambda connection: _result(connection, statement, parameters))
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[EmbeddedTransaction]:
-        """See the port."""
         async with self._alone():
             transaction = EmbeddedTransaction(self._call)
             try:
@@ -67,7 +66,6 @@ class EmbeddedSqlite:
                 await self._call(lambda connection: connection.rollback())
 
     async def close(self) -> None:
-        """See the port."""
         async with self._lock:
             if not self._is_closed:
                 self._is_closed = True
@@ -93,7 +91,7 @@ class EmbeddedSqlite:
         return await self._calls.run(lambda: self._work(work))
 
     def _work(self, work: Callable[[sqlite3.Connection], _T]) -> _T:
-        """In the thread."""
+        """Run ``work`` in the thread of the connection."""
         with sqlite_errors(f"SQLite file {self.path}"):
             if self._connection is None:
                 self._connection = self._open()
@@ -114,24 +112,27 @@ class EmbeddedSqlite:
 
 
 class EmbeddedTransaction:
-    """See the port. :ivar is_open: False once its block has ended."""
+    """A transaction on the connection.
+
+    :ivar is_open: False once its block has ended.
+    """
 
     def __init__(self, call: Callable[[Callable[[sqlite3.Connection], Any]], Any]) -> None:
         self._call = call
         self.is_open = True
 
     async def execute(self, statement: str, parameters: Mapping[str, SqlValue] | None = None) -> SqlResult:
-        """See the port."""
         result: SqlResult = await self._call(lambda connection: _result(self._begun(connection), statement, parameters))
         return result
 
     async def commit(self) -> None:
-        """See the port."""
         await self._call(lambda connection: self._begun(connection).execute("COMMIT"))
         self.is_open = False
 
     def _begun(self, connection: sqlite3.Connection) -> sqlite3.Connection:
-        """SQLite itself may have rolled it back (a full disk): what came then would be committed alone."""
+        """Return the connection if the transaction is open. SQLite may have rolled it back (a full disk), and a later
+        statement would be committed alone.
+        """
         if not (self.is_open and connection.in_transaction):
             raise TransactionLost("the transaction has ended, or SQLite has rolled it back after an error")
         return connection
@@ -146,7 +147,7 @@ def _result(connection: sqlite3.Connection, statement: str, parameters: Mapping[
 
 @contextmanager
 def sqlite_errors(where: str) -> Iterator[None]:
-    """Errors of ``sqlite3`` as the port names them; those of a wrong statement stay what they are."""
+    """Convert errors of ``sqlite3`` to those of the port; errors of a wrong statement stay as they are."""
     try:
         yield
     except sqlite3.Error as error:
@@ -156,7 +157,7 @@ def sqlite_errors(where: str) -> Iterator[None]:
 
 
 def named_sqlite_error(error: sqlite3.Error, where: str) -> IdempotenceError | None:
-    """None: it is about the statement."""
+    """Return the port's error; None if the error is about the statement."""
     if isinstance(error, sqlite3.IntegrityError):
         return UniqueViolation(str(error))
     code = getattr(error, "sqlite_errorcode", None)

@@ -1,7 +1,7 @@
-"""A real Redis, through redis-py.
+"""A connection to a real Redis, through redis-py.
 
-A command whose answer was lost may have been carried out, and is sent once more: :class:`.RedisRecordStore` knows its
-own record again.
+A command whose answer was lost may have been carried out, and is sent again: :class:`.RedisRecordStore` recognises its
+own record.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from typing import Any
 
 from engine.idempotence.foundation.errors import StoreUnreachable
 
-#: How long one waits for a connection, and for an answer.
+#: Timeout for a connection, and for an answer.
 TIMEOUT_MS = 5_000
-#: As many as listeners of a consumer run at once (``consumeThreadMax``).
+#: As many as a consumer's listeners run concurrently (``consumeThreadMax``).
 CONNECTIONS_MAX = 20
 
 
 class RedisConnection:
-    """A :class:`~engine.idempotence.foundation.redis_port.RedisCommands` over a pool of connections.
+    """A :class:`~engine.idempotence.foundation.redis_port.RedisCommands` with a pool of connections.
 
-    :param url: as redis-py takes it: ``redis://``, ``rediss://`` or ``unix://``. Raises ``ValueError``,
+    :param url: a URL in redis-py's form: ``redis://``, ``rediss://`` or ``unix://``. Raises ``ValueError``,
         ``TypeError`` or ``AttributeError``.
     """
 
@@ -37,11 +37,11 @@ class RedisConnection:
             socket_connect_timeout=timeout_s,
             retry=Retry(NoBackoff(), 1),
         )
-        pool.connection_class(**pool.connection_kwargs)  # an option that there is not is refused now, not at first use
+        pool.connection_class(**pool.connection_kwargs)  # refuses an unknown option now, not at first use
         self._redis = Redis.from_pool(pool)
 
     async def execute_command(self, *words: Any) -> Any:
-        """See the port. What Redis refuses (no access, no memory, a replica) counts as not reached, too."""
+        """Send one command. A refusal by Redis (no access, no memory, a replica) counts as unreachable, too."""
         from redis.exceptions import RedisError
 
         try:
@@ -50,5 +50,5 @@ class RedisConnection:
             raise StoreUnreachable(f"Redis: {error}") from error
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self._redis.aclose()

@@ -1,4 +1,4 @@
-"""Records as keys of Redis, whose TTL is the expiry.
+"""A record store in Redis: each record is a key whose TTL is the expiry.
 
 ::
 
@@ -6,10 +6,11 @@
     EVAL  "if the value is still mine ..."                                      complete, release: compare and set
     SET   ...  NX PX {retention}                                                complete, when the TTL has taken it away
 
-The value has to be compared and changed in one step, else a late finisher overwrites what a newer owner has written
-between its GET and its SET: Redis runs a script as one command.
+The value has to be compared and changed in one step. Otherwise a late finisher could overwrite what a newer owner has
+written between its GET and its SET. Redis runs a script as one command.
 
-What Redis forgets (a failover to a replica that lagged, an eviction, a restart without a file) lets duplicates through.
+Data that Redis loses (a failover to a replica that lagged, an eviction, a restart without a file) lets duplicates
+through.
 """
 
 from __future__ import annotations
@@ -24,32 +25,32 @@ from engine.idempotence.stores.sql_record_store import judge
 from engine.runtime.step import step
 
 PREFIX = "glassmq:idempotence:"
-#: How often a change looks again when the value changes under its eyes.
+#: How often a change is retried when the value changes in between.
 CHANGE_TRIES = 3
-#: Keys that one SCAN looks at.
+#: Keys per SCAN.
 _SCAN_COUNT = 500
 
-#: KEYS[1]; ARGV: the value before, the value to be, its TTL in ms. Answers 1, or 0 and nothing changed.
+#: KEYS[1]; ARGV: the old value, the new value, its TTL in ms. Returns 1, or 0 if nothing was changed.
 COMPARE_AND_SET = (
     "if redis.call('GET', KEYS[1]) == ARGV[1] then "
     "redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) return 1 else return 0 end"
 )
-#: KEYS[1]; ARGV: the value before. Answers 1, or 0 and nothing changed.
+#: KEYS[1]; ARGV: the old value. Returns 1, or 0 if nothing was changed.
 COMPARE_AND_DELETE = "if redis.call('GET', KEYS[1]) == ARGV[1] then return redis.call('DEL', KEYS[1]) else return 0 end"
 
 
 class RedisRecordStore:
-    """See the module; a :class:`~engine.idempotence.foundation.record_store.RecordStore`."""
+    """A :class:`~engine.idempotence.foundation.record_store.RecordStore` in Redis."""
 
     def __init__(self, redis: RedisCommands) -> None:
         self._redis = redis
 
     async def prepare(self) -> None:
-        """Nothing is to be made; is it there?"""
+        """Check that Redis answers; there are no tables to create."""
         await self._redis.execute_command("PING")
 
     async def take(self, claim: Claim) -> Taking:
-        """See the protocol. Never answers ``TAKEN_OVER``."""
+        """Take the record; never returns ``TAKEN_OVER``, because expired records are gone."""
         name, value = name_of(claim.key), _value(claim, RecordState.CONSUMING)
         for _ in range(CHANGE_TRIES):
             await step("sets the record")
@@ -58,19 +59,18 @@ class RedisRecordStore:
             await step("looks at the record")
             record = await self.find(claim.key, claim.now_ms)
             if record is not None:
-                # Redis alone judges what has expired: then the record is gone.
+                # Only Redis decides what has expired: the record is gone then.
                 return judge(record._replace(expires_ms=claim.now_ms + 1), claim)
         return Taking.BUSY
 
     async def complete(self, key: RecordKey, owner: str | None, now_ms: int, retention_ms: int) -> bool:
-        """See the protocol."""
         for _ in range(CHANGE_TRIES):
             found = await self._found(key)
             if found is not None and owner not in (None, found[1]["owner"]):
                 return False
             words: tuple[object, ...]
             if found is None:
-                # Its time to live was shorter than the work; and nobody is at it, who would be in the way.
+                # Its time to live was shorter than the work, and no other attempt is in progress.
                 done = _value(Claim(key, owner or "", "", "", now_ms, retention_ms), RecordState.CONSUMED)
                 words = ("SET", name_of(key), done, "NX", "PX", retention_ms)
             else:
@@ -83,7 +83,6 @@ class RedisRecordStore:
         return False
 
     async def release(self, key: RecordKey, owner: str | None) -> bool:
-        """See the protocol."""
         for _ in range(CHANGE_TRIES):
             found = await self._found(key)
             if found is None or found[1]["state"] == RecordState.CONSUMED.value:
@@ -97,7 +96,6 @@ class RedisRecordStore:
         return False
 
     async def find(self, key: RecordKey, now_ms: int) -> Record | None:
-        """See the protocol."""
         found = await self._found(key)
         if found is None:
             return None
@@ -105,7 +103,7 @@ class RedisRecordStore:
         return _record(key, found[1], now_ms + max(0, remaining_ms))
 
     async def newest(self, scope: str | None, limit: int) -> list[Record]:
-        """See the protocol. Goes through all keys of the scope; ``expires_ms`` is how long from now."""
+        """Return the newest records, scanning all keys of the scope; ``expires_ms`` is relative to now."""
         pattern = f"{PREFIX}{'*' if scope is None else _escaped(_scope(scope))}:*"
         records: dict[RecordKey, Record] = {}
         cursor = "0"
@@ -116,16 +114,15 @@ class RedisRecordStore:
                 key = key_in(_text(name))
                 record = await self.find(key, 0)
                 if record is not None:
-                    records[key] = record  # a SCAN may answer a key twice
+                    records[key] = record  # a SCAN may return a key twice
             if cursor == "0":
                 return sorted(records.values(), key=lambda record: (-record.taken_ms, record.key))[:limit]
 
     async def purge(self, now_ms: int) -> int:
-        """See the protocol: Redis does it."""
+        """Do nothing: Redis deletes expired records itself."""
         return 0
 
     async def free(self, key: RecordKey) -> bool:
-        """See the protocol."""
         return bool(int(await self._redis.execute_command("DEL", name_of(key))))
 
     async def _found(self, key: RecordKey) -> tuple[str, dict[str, Any]] | None:
@@ -143,30 +140,30 @@ class RedisRecordStore:
 
 
 def record_in(name: str, value: str, expires_ms: int) -> Record | None:
-    """The record under the key ``name`` of Redis; None: it is something else."""
+    """Return the record under the key ``name`` of Redis; None if the value is not a record."""
     if not name.startswith(PREFIX):
         return None
     return _record(key_in(name), json.loads(value), expires_ms)
 
 
 def _scope(scope: str) -> str:
-    """Without the character that ends it in a name."""
+    """Return the scope without the character that ends it in a name."""
     return scope.replace("%", "%25").replace(":", "%3A")
 
 
 def name_of(key: RecordKey) -> str:
-    """The key of Redis under which the record of ``key`` lies."""
+    """Return the key of Redis for the record of ``key``."""
     return f"{PREFIX}{_scope(key.scope)}:{key.business_key}"
 
 
 def key_in(name: str) -> RecordKey:
-    """Whose record the key ``name`` of Redis is."""
+    """Return the record's key for the key ``name`` of Redis."""
     scope, _, business_key = name.removeprefix(PREFIX).partition(":")
     return RecordKey(scope.replace("%3A", ":").replace("%25", "%"), business_key)
 
 
 def _escaped(text: str) -> str:
-    """For Redis' patterns."""
+    """Escape a text for Redis' patterns."""
     return "".join(f"\\{letter}" if letter in r"*?[]^-\\" else letter for letter in text)
 
 

@@ -1,10 +1,12 @@
-"""The address of a store as errors and logs may hold it."""
+"""The address of a store in the form for errors and logs."""
 
 from __future__ import annotations
 
 
 def shown_address(address: str) -> str:
-    """``address`` without user, password and options; where those cannot be told from the rest, its scheme only."""
+    """Return ``address`` without user, password and options; only its scheme if these cannot be separated from the
+    rest.
+    """
     scheme, _, rest = address.partition("://")
     secret, _, place = rest.rpartition("@")
     if "?" in secret or "#" in secret:

@@ -1,15 +1,16 @@
-"""Records in a table of a relational database.
+"""A record store in a table of a relational database.
 
 ::
 
     idempotence_record   scope, business_key PRIMARY KEY, state, owner, digest, message_id, taken_ms, expires_ms
     idempotence_schema   version
 
-Who takes a key is decided by the primary key: of two inserts one fails. Whoever takes over an expired record, completes
-or releases one, does it with an UPDATE or DELETE that names the owner it has seen: of two such the database lets one
-through. So no statement needs a transaction around it, and no lock is held while the work is done.
+The primary key decides which attempt takes a key: of two inserts one fails. An attempt that takes over an expired
+record, completes or releases one, uses an UPDATE or DELETE that names the owner it has seen: the database lets only one
+of two such statements through. So no statement needs a transaction around it, and no lock is held during the work.
 
-Expiry is judged by the clocks of the consumers: one that is ahead by more than the expiry takes over what is not dead.
+Expiry is judged by the consumers' clocks: a consumer whose clock is ahead by more than the expiry takes over live
+records.
 
 The message table of :mod:`engine.idempotence.strategies.message_table` is the same table, written in the transaction of
 the work.
@@ -31,30 +32,30 @@ from engine.idempotence.foundation.record import Claim, Record, RecordKey, Recor
 from engine.idempotence.foundation.sql_port import SqlDatabase, SqlResult, SqlSession, SqlValue
 from engine.runtime.step import step
 
-#: Of the tables below; changes with them.
+#: Version of the tables below; changes with them.
 SCHEMA_VERSION = 1
-#: How often a claim looks again when a record changes under its eyes.
+#: How often a claim is retried when a record changes in between.
 TAKE_TRIES = 3
-#: How often a statement that the database has rolled back is sent.
+#: How often a statement that the database has rolled back is sent again.
 LOST_TRIES = 3
 
-#: Dialect -> type of a text of so many characters that is compared byte by byte. MariaDB's usual collation takes
-#: "Order-1" and "order-1 " for one key: a message would be swallowed as another's duplicate.
+#: Dialect -> type of a text of N characters that is compared byte by byte. MariaDB's default collation takes "Order-1"
+#: and "order-1 " for one key: a message would be swallowed as another's duplicate.
 _TEXT_TYPES: Mapping[str, str] = {
     "mariadb": "VARCHAR({n}) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin",
     "mysql": "VARCHAR({n}) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_bin",
 }
-#: Deletes a record, whosever it is; its parameters are a :class:`RecordKey`.
+#: Deletes a record of any owner; its parameters are a :class:`RecordKey`.
 FREE = "DELETE FROM idempotence_record WHERE scope = :scope AND business_key = :business_key"
 _COLUMNS = "scope, business_key, state, owner, digest, message_id, taken_ms, expires_ms"
-#: Fails where a table or a column is missing.
+#: Fails if a table or a column is missing.
 _VERSIONS = (
     f"SELECT version FROM idempotence_schema WHERE NOT EXISTS (SELECT {_COLUMNS} FROM idempotence_record WHERE 1 = 0)"
 )
 
 
 def create_statements(dialect: str) -> tuple[str, ...]:
-    """What makes the tables where they are missing."""
+    """Return the statements that create missing tables."""
     text = _TEXT_TYPES.get(dialect, "VARCHAR({n})")
     short, long = text.format(n=40), text.format(n=255)
     return (
@@ -68,9 +69,9 @@ def create_statements(dialect: str) -> tuple[str, ...]:
 
 
 class SqlRecordStore:
-    """See the module; a :class:`~engine.idempotence.foundation.record_store.RecordStore`.
+    """A :class:`~engine.idempotence.foundation.record_store.RecordStore` in a relational database.
 
-    :ivar database: where the table lies.
+    :ivar database: the database with the table.
     """
 
     def __init__(self, database: SqlDatabase) -> None:
@@ -78,13 +79,12 @@ class SqlRecordStore:
         self._session = _Persistent(database)
 
     async def prepare(self) -> None:
-        """See the protocol."""
-        await self.database.execute("SELECT 1")  # a database that was connected to knows its dialect
+        await self.database.execute("SELECT 1")  # the dialect is known once the database was connected to
         for statement in create_statements(self.database.dialect):
             try:
                 await self.database.execute(statement)
             except UniqueViolation:
-                pass  # PostgreSQL, when another process makes it this very moment
+                pass  # PostgreSQL, when another process creates it at this moment
         if not await self.check():
             try:
                 statement = "INSERT INTO idempotence_schema (version) VALUES (:version)"
@@ -93,12 +93,12 @@ class SqlRecordStore:
                 pass  # another process prepares it, too
 
     async def check(self) -> bool:
-        """Whether the tables were prepared to the end. Raises :class:`SchemaOutdated`, also where they are missing."""
+        """Return whether the tables were fully prepared. Raises :class:`SchemaOutdated`, also if they are missing."""
         try:
             found = await self.database.execute(_VERSIONS)
         except IdempotenceError:
             raise
-        except Exception as error:  # each database has its own for a table or a column that is not there
+        except Exception as error:  # each database has its own error for a missing table or column
             raise SchemaOutdated(
                 "the table idempotence_record or idempotence_schema is missing, because no idempotent consumer has "
                 "used this database yet, or it is another version's or somebody else's, and you need another database: "
@@ -115,7 +115,6 @@ class SqlRecordStore:
     # --- the state table ---------------------------------------------------------------------------------------------
 
     async def take(self, claim: Claim) -> Taking:
-        """See the protocol."""
         for _ in range(TAKE_TRIES):
             await step("inserts the record")
             try:
@@ -126,7 +125,7 @@ class SqlRecordStore:
                 return Taking.FIRST
             record = await find_record(self._session, claim.key)
             if record is None:
-                continue  # it was released this very moment
+                continue  # it was released at this moment
             taking = judge(record, claim)
             if taking not in (Taking.FIRST, Taking.TAKEN_OVER) or await self._take_over(record, claim):
                 return taking
@@ -147,7 +146,6 @@ class SqlRecordStore:
         return result.changed > 0
 
     async def complete(self, key: RecordKey, owner: str | None, now_ms: int, retention_ms: int) -> bool:
-        """See the protocol."""
         of_owner, parameters = _of_owner(key, owner)
         await step("marks the record consumed")
         result = await self._session.execute(
@@ -158,7 +156,6 @@ class SqlRecordStore:
         return result.changed > 0
 
     async def release(self, key: RecordKey, owner: str | None) -> bool:
-        """See the protocol."""
         of_owner, parameters = _of_owner(key, owner)
         await step("deletes the record")
         result = await self._session.execute(
@@ -171,11 +168,9 @@ class SqlRecordStore:
     # --- looking, and acting by hand ---------------------------------------------------------------------------------
 
     async def find(self, key: RecordKey, now_ms: int) -> Record | None:
-        """See the protocol."""
         return await find_record(self._session, key)
 
     async def newest(self, scope: str | None, limit: int) -> list[Record]:
-        """See the protocol."""
         where = "" if scope is None else "WHERE scope = :scope "
         result = await self._session.execute(
             f"SELECT {_COLUMNS} FROM idempotence_record {where}ORDER BY taken_ms DESC, business_key LIMIT {int(limit)}",
@@ -184,14 +179,13 @@ class SqlRecordStore:
         return [_record(row) for row in result.rows]
 
     async def purge(self, now_ms: int) -> int:
-        """See the protocol."""
         result = await self._session.execute(
             "DELETE FROM idempotence_record WHERE state = 'consumed' AND expires_ms <= :now_ms", {"now_ms": now_ms}
         )
         return result.changed
 
     async def forget(self, record: Record) -> None:
-        """Delete what is exactly so: what another has written in its place meanwhile stays."""
+        """Delete this exact record: one that another attempt has written in its place stays."""
         await self._session.execute(
             "DELETE FROM idempotence_record WHERE scope = :scope AND business_key = :business_key "
             "AND owner = :owner AND expires_ms = :expires_ms",
@@ -199,19 +193,18 @@ class SqlRecordStore:
         )
 
     async def free(self, key: RecordKey) -> bool:
-        """See the protocol."""
         result = await self._session.execute(FREE, key._asdict())
         return result.changed > 0
 
 
 class _Persistent:
-    """A session whose statements are transactions of their own: what was rolled back is simply sent again."""
+    """A session whose statements are transactions of their own: a statement that was rolled back is sent again."""
 
     def __init__(self, database: SqlDatabase) -> None:
         self._database = database
 
     async def execute(self, statement: str, parameters: Mapping[str, SqlValue] | None = None) -> SqlResult:
-        """Never raises :class:`TransactionLost`."""
+        """Execute a statement; never raises :class:`TransactionLost`."""
         tries = 0
         while True:
             try:
@@ -226,13 +219,13 @@ class _Persistent:
 
 
 async def insert_record(on: SqlSession, claim: Claim, state: RecordState, expires_ms: int, how: str = "INSERT") -> None:
-    """Raises :class:`UniqueViolation` where there is one."""
+    """Insert a record. Raises :class:`UniqueViolation` if there is one already."""
     columns = ", ".join(f":{name}" for name in _COLUMNS.split(", "))
     await on.execute(f"{how} INTO idempotence_record ({_COLUMNS}) VALUES ({columns})", _row(claim, state, expires_ms))
 
 
 async def find_record(on: SqlSession, key: RecordKey) -> Record | None:
-    """As it is committed, or as the open transaction sees it."""
+    """Return the record as it is committed, or as the open transaction sees it."""
     result = await on.execute(
         f"SELECT {_COLUMNS} FROM idempotence_record WHERE scope = :scope AND business_key = :business_key",
         key._asdict(),
@@ -241,11 +234,11 @@ async def find_record(on: SqlSession, key: RecordKey) -> Record | None:
 
 
 def judge(record: Record, claim: Claim) -> Taking:
-    """What ``record`` means to who claims its key."""
+    """Return what ``record`` means for an attempt that claims its key."""
     if record.owner == claim.owner and record.state is RecordState.CONSUMING:
-        return Taking.FIRST  # its answer was lost on the way, and the claim was sent again
+        return Taking.FIRST  # the answer was lost, and the claim was sent again
     if record.expires_ms <= claim.now_ms:
-        # What was remembered for long enough is forgotten, as if it had never been.
+        # A record beyond its retention counts as if it had never existed.
         return Taking.TAKEN_OVER if record.state is RecordState.CONSUMING else Taking.FIRST
     if record.digest and claim.digest and record.digest != claim.digest:
         return Taking.DIFFERENT_BODY

@@ -1,12 +1,12 @@
-"""Any database that SQLAlchemy knows, through an engine of yours, with the driver that it names.
+"""Any database that SQLAlchemy supports, through the user's engine, with the driver that it names.
 
-Drivers block, so each call runs in a thread beside the loop; a transaction keeps one connection from its first
-statement to its end. As many connections as threads are used at once: whoever holds a connection finds a thread for its
-commit.
+Drivers block, so each call runs in a thread; a transaction keeps one connection from its first statement to its end. At
+most as many connections as threads are used at a time, so that a transaction with a connection always finds a thread
+for its commit.
 
-What is lost, and may come again (``TransactionLost``): the victim of a deadlock, of a serialization failure, of a lock
-time-out. A transaction in which that has happened, or in PostgreSQL any error, takes nothing more: MariaDB would run
-what follows in a new transaction, and PostgreSQL answers a COMMIT then with a quiet rollback.
+``TransactionLost``, which may be retried, stands for the victim of a deadlock, of a serialization failure, or of a lock
+timeout. A transaction in which that has happened, or in PostgreSQL any error, accepts no more statements: MariaDB would
+run them in a new transaction, and PostgreSQL answers a COMMIT with a silent rollback.
 """
 
 from __future__ import annotations
@@ -28,25 +28,25 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 
-#: As many as listeners of a consumer run at once (``consumeThreadMax``).
+#: As many as a consumer's listeners run concurrently (``consumeThreadMax``).
 CONNECTIONS_MAX = 20
-#: How long one waits for an answer, or for a connection. Longer than the lock time-outs of the databases that
-#: :mod:`.store_address` opens; MariaDB's own is 50 s.
+#: Timeout for an answer, or for a connection. Longer than the lock timeouts of the databases that :mod:`.store_address`
+#: opens; MariaDB's own is 50 s.
 TIMEOUT_MS = 60_000
 
-#: SQLSTATE of PostgreSQL, or the beginning of it: what was rolled back and may come again.
+#: SQLSTATEs of PostgreSQL, or their beginnings: the transaction was rolled back and may be retried.
 _LOST_STATES = ("40", "25P02", "55P03", "57014")
-#: What two that say CREATE TABLE IF NOT EXISTS at once may be told.
+#: SQLSTATEs when two sessions run CREATE TABLE IF NOT EXISTS simultaneously.
 _MADE_BY_ANOTHER = ("42710", "42P07")
 _UNREACHABLE_STATES = ("08", "53", "57P", "28", "3D")
-#: Of MariaDB and MySQL: deadlock, lock time-out, changed since it was read, query killed.
+#: Error numbers of MariaDB and MySQL: deadlock, lock timeout, changed since it was read, query killed.
 _LOST_NUMBERS = (1213, 1205, 1020, 1317)
 #: Too many connections, no access (1044, 1045), no such database, shutting down, limits of the user, killed.
 _UNREACHABLE_NUMBERS = (1040, 1044, 1045, 1049, 1053, 1203, 1226, 1927)
 
 
 class SqlAlchemyDatabase:
-    """A :class:`~engine.idempotence.foundation.sql_port.SqlDatabase`.
+    """A :class:`~engine.idempotence.foundation.sql_port.SqlDatabase` through SQLAlchemy.
 
     :param engine: made by ``sqlalchemy.create_engine``; ``close`` disposes of its connections.
     """
@@ -56,20 +56,20 @@ class SqlAlchemyDatabase:
         self._name = shown_address(engine.url.render_as_string())
         self._timeout_ms = timeout_ms
         if engine.dialect.name == "sqlite":
-            connections_max = 1  # it lets one writer in, and not in the order in which they came
+            connections_max = 1  # it allows one writer, and not in the order of arrival
         self._free = asyncio.Semaphore(connections_max)
         self._calls = BlockingCalls("glassmq-sqlalchemy", connections_max)
         self._is_closed = False
 
     @property
     def dialect(self) -> str:
-        """See the port. Whether a server of the MySQL family is a MariaDB is known once it was connected to."""
+        """Return the dialect. For a server of the MySQL family, MariaDB is recognised only after the first
+        connection.
+        """
         dialect = self.engine.dialect
         return "mariadb" if getattr(dialect, "is_mariadb", False) else dialect.name
 
     async def execute(self, statement: str, parameters: Mapping[str, SqlValue] | None = None) -> SqlResult:
-        """See the port."""
-
         def work() -> SqlResult:
             with self.engine.begin() as connection:
                 return _result(connection, statement, parameters)
@@ -79,7 +79,6 @@ class SqlAlchemyDatabase:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[SqlAlchemyTransaction]:
-        """See the port."""
         async with self._connection_free():
             transaction = SqlAlchemyTransaction(self)
             try:
@@ -90,14 +89,13 @@ class SqlAlchemyDatabase:
                     await self._calls.run(transaction.end, self._timeout_ms)
 
     async def close(self) -> None:
-        """See the port."""
         if not self._is_closed:
             self._is_closed = True
             await self._calls.run(self.engine.dispose)
             self._calls.close()
 
     async def call(self, work: Callable[[], _T]) -> _T:
-        """Run ``work`` off the loop, with errors as the port names them."""
+        """Run ``work`` in a thread, with errors converted to those of the port."""
         from sqlalchemy.exc import SQLAlchemyError
 
         if self._is_closed:
@@ -125,7 +123,7 @@ class SqlAlchemyDatabase:
             self._free.release()
 
     def _named(self, error: Exception) -> IdempotenceError | None:
-        """None: it is about the statement."""
+        """Return the port's error; None if the error is about the statement."""
         from sqlalchemy import exc
 
         if isinstance(error, exc.IntegrityError):
@@ -146,23 +144,22 @@ class SqlAlchemyDatabase:
 
 
 class SqlAlchemyTransaction:
-    """See the port; and :meth:`run`, for work that is written with SQLAlchemy's own means."""
+    """A transaction, with :meth:`run` for work that is written with SQLAlchemy itself."""
 
     def __init__(self, database: SqlAlchemyDatabase) -> None:
         self._database = database
         self._connection: Connection | None = None
-        #: Why it takes nothing more.
+        #: Why it accepts no more statements.
         self._failure: str | None = None
         self._is_left = False
 
     async def execute(self, statement: str, parameters: Mapping[str, SqlValue] | None = None) -> SqlResult:
-        """See the port."""
         return await self.run(lambda connection: _result(connection, statement, parameters))
 
     async def run(self, work: Callable[[Connection], _T]) -> _T:
-        """``work`` with the connection, in this transaction and off the loop; it leaves commit and rollback alone.
+        """Run ``work`` with the connection, in this transaction and in a thread; ``work`` must not commit or roll back.
 
-        Raises as ``execute``.
+        Raises what ``execute`` raises.
         """
         connection = self._connection
         if self._failure is not None or connection is None:
@@ -173,18 +170,17 @@ class SqlAlchemyTransaction:
             if isinstance(error, TransactionLost | StoreUnreachable) or self._database.dialect == "postgresql":
                 self._failure = f"it has failed ({error})"
             if isinstance(error, StoreUnreachable):
-                self._connection = None  # a thread may still wait for its answer: the garbage collector ends it
+                self._connection = None  # a thread may still wait for its answer: the garbage collector closes it
             raise
 
     async def commit(self) -> None:
-        """See the port."""
         await self.run(lambda connection: connection.commit())
         self._failure = "it was committed"
 
     # --- off the loop ------------------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """The first statement begins it."""
+        """Note the begin; the first statement begins the transaction."""
         connection = self._database.engine.connect()
         if self._is_left:
             connection.close()
@@ -192,7 +188,7 @@ class SqlAlchemyTransaction:
             self._connection = connection
 
     def end(self) -> None:
-        """Roll back what was not committed, and give the connection back."""
+        """Roll back what was not committed, and return the connection to the pool."""
         self._is_left = True
         if self._connection is not None:
             self._connection.close()
@@ -212,13 +208,13 @@ def _result(connection: Connection, statement: str, parameters: Mapping[str, Sql
 
 
 def is_lost(error: BaseException | None) -> bool:
-    """Whether the driver says that the statement, or the transaction, was rolled back and may come again."""
+    """Return whether the driver reports that the statement or transaction was rolled back and may be retried."""
     code = driver_code(error)
     return code.startswith(_LOST_STATES) if isinstance(code, str) else code in _LOST_NUMBERS
 
 
 def is_unreachable(error: BaseException | None) -> bool:
-    """Whether the driver says that the server is not there, or lets nobody in."""
+    """Return whether the driver reports that the server is unreachable or refuses access."""
     code = driver_code(error)
     if isinstance(code, str):
         return code.startswith(_UNREACHABLE_STATES)
@@ -228,7 +224,7 @@ def is_unreachable(error: BaseException | None) -> bool:
 
 
 def driver_code(error: BaseException | None) -> str | int | None:
-    """MariaDB's number, or PostgreSQL's SQLSTATE; None: it has neither."""
+    """Return MariaDB's error number or PostgreSQL's SQLSTATE; None if the error has neither."""
     number = error.args[0] if error is not None and error.args else None
     if isinstance(number, int):
         return number

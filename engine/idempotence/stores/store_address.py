@@ -1,4 +1,4 @@
-"""A store by its address, as people write it on a command line or into a configuration file.
+"""A store's address, as users write it on a command line or in a configuration file.
 
 ::
 
@@ -7,9 +7,9 @@
     postgresql+psycopg://user:password@host/shop     anything that SQLAlchemy knows, here with a driver
     mariadb+pymysql://user:password@host/shop
 
-In a user or a password the characters ``@ / ? # %`` are written ``%40 %2F %3F %23 %25``.
+In a user name or a password the characters ``@ / ? # %`` are written ``%40 %2F %3F %23 %25``.
 
-Redis and SQLAlchemy with its drivers are the optional part ``glassmq[idempotence]``.
+Redis, and SQLAlchemy with its drivers, are the optional dependency group ``glassmq[idempotence]``.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ALLOWED = (
     "sqlite:FILE, redis://HOST:PORT/NUMBER, postgresql://USER:PASSWORD@HOST/DATABASE, "
     "mariadb://USER:PASSWORD@HOST/DATABASE, or a URL of SQLAlchemy"
 )
-#: How long one waits for a lock of the database; for an answer, twice as long.
+#: Timeout for a lock of the database; for an answer, twice as long.
 TIMEOUT_MS = 5_000
 
 #: Scheme -> the driver that GlassMQ installs for it.
@@ -50,7 +50,7 @@ _ESCAPES = "in a password @ / ? # % are written %40 %2F %3F %23 %25"
 
 
 class StoreAddressUnusable(IdempotenceError):
-    """No store can be meant by it; the text says which addresses are allowed. It holds no password."""
+    """The address does not identify a store; the text says which addresses are allowed. It contains no password."""
 
 
 class _Closes(Protocol):
@@ -58,11 +58,11 @@ class _Closes(Protocol):
 
 
 class OpenStore(NamedTuple):
-    """``async with open_store("sqlite:orders.db") as store:``
+    """An open store: ``async with open_store("sqlite:orders.db") as store:``
 
     :ivar address: without user, password and options.
-    :ivar database: None: it is Redis, in which no work can be part of a transaction.
-    :ivar file: path of SQLite's, which makes it at first use; None: there is none.
+    :ivar database: None for Redis, in which work cannot be part of a transaction.
+    :ivar file: path of SQLite's file, which is created at first use; None for other stores.
     """
 
     address: str
@@ -72,14 +72,14 @@ class OpenStore(NamedTuple):
     file: str | None = None
 
     def require_database(self) -> SqlDatabase:
-        """For strategies with a transaction. Raises :class:`UnknownStrategy`."""
+        """Return the database, for strategies with a transaction. Raises :class:`UnknownStrategy` for Redis."""
         if self.database is None:
             wanted = "a record can be in the transaction of the work in a relational database only, where both are"
             raise UnknownStrategy(f"{self.address} has no transactions: {wanted}; here take the state table")
         return self.database
 
     async def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self.connector.close()
 
     async def __aenter__(self) -> OpenStore:
@@ -92,7 +92,7 @@ class OpenStore(NamedTuple):
 
 
 def open_store(address: str, timeout_ms: int = TIMEOUT_MS) -> OpenStore:
-    """The store at ``address``; nothing is asked of it yet. Raises :class:`StoreAddressUnusable`."""
+    """Open the store at ``address`` without connecting yet. Raises :class:`StoreAddressUnusable`."""
     scheme, colon, rest = address.partition(":")
     if not colon:
         raise StoreAddressUnusable(f"a store is named by an address, got {address[:60]!r}; allowed: {ALLOWED}")
@@ -104,7 +104,7 @@ def open_store(address: str, timeout_ms: int = TIMEOUT_MS) -> OpenStore:
 
 
 def with_driver(address: str) -> str:
-    """The URL of a database, with the driver that GlassMQ installs where it names none."""
+    """Return the URL of a database, with the driver that GlassMQ installs if it names none."""
     scheme, _, rest = address.partition(":")
     return f"{_DRIVERS.get(scheme, scheme)}:{rest}"
 
@@ -145,7 +145,7 @@ def _open_sqlalchemy(address: str, timeout_ms: int) -> OpenStore:
 
 
 def make_engine(address: str, timeout_ms: int = TIMEOUT_MS, **options: Any) -> Engine:
-    """An engine with time-outs for ``address``, a URL of SQLAlchemy. Raises :class:`StoreAddressUnusable`,
+    """Create an engine with timeouts for ``address``, a URL of SQLAlchemy. Raises :class:`StoreAddressUnusable`,
     ``ModuleNotFoundError``.
     """
     import sqlalchemy

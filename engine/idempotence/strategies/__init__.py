@@ -1,1 +1,1 @@
-"""Ways to do the work of a message once, and ways that look as if they did."""
+"""Strategies for doing the work of a message once, and some that only seem to."""

@@ -1,13 +1,14 @@
-"""Natural idempotence: the business's own statement carries the condition under which it may be done.
+"""Natural idempotence: the business statement itself carries the condition under which it may be executed.
 
 ::
 
     UPDATE orders SET status = 'PAID' WHERE order_no = :no AND status = 'NEW'              a state condition
     UPDATE stock SET left = left - 1, version = :seen + 1 WHERE item = :i AND version = :seen       a version
 
-No table of messages, no key: a statement that changes no row has been done before. The work looks at ``changed`` and
-raises ``AlreadyDone`` (swallow) or ``ComeAgainLater`` (a version that is not there yet: bounce). It has to be written
-for each piece of business, and what has no state to compare (a counter, a letter that is sent) has no such condition.
+There is no table of messages and no key: a statement that changes no row has been executed before. The work checks
+``changed`` and raises ``AlreadyDone`` (swallow) or ``ComeAgainLater`` (a version that is still in the future: bounce).
+The condition has to be written for each business operation, and an operation without a state to compare (a counter, a
+letter) has no such condition.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from engine.runtime.step import step
 
 
 class ConditionalUpdate:
-    """Gives the work its transaction, and takes its word."""
+    """Give the work its transaction, and rely on its own condition."""
 
     name: ClassVar[str] = "state-condition"
     has_transaction: ClassVar[bool] = True
@@ -32,10 +33,9 @@ class ConditionalUpdate:
         self.database = database
 
     async def prepare(self) -> None:
-        """Nothing is needed."""
+        """Do nothing: no table is needed."""
 
     async def run(self, claim: Claim, work: Work) -> Verdict:
-        """See the module."""
         async with self.database.transaction() as transaction:
             try:
                 await work(transaction)
@@ -49,6 +49,6 @@ class ConditionalUpdate:
 
 
 class VersionCheck(ConditionalUpdate):
-    """The same, with a version in place of a state."""
+    """The same with a version instead of a state."""
 
     name: ClassVar[str] = "version"

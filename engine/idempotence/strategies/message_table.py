@@ -1,14 +1,13 @@
-"""The record in the transaction of the work: both are committed, or neither is.
+"""A strategy that writes the record in the transaction of the work: both are committed, or neither is.
 
 ::
 
     BEGIN;  INSERT the key;  the work, in this transaction;  COMMIT
 
-Two deliveries at once: the database lets one insert through, and lets the other wait until it knows. A process that
-dies leaves nothing behind. That is the one strategy under which no schedule and no crash does the work twice, and its
-price stands in its condition: *all* of the work is statements of this transaction, in this one database. What else it
-does (a call of another service, a write to Redis or to a second database) is not rolled back with it, and is done
-again.
+If two deliveries overlap, the database lets one insert through and makes the other wait for the outcome. A process that
+dies leaves nothing half done. It is the one strategy with which no schedule and no crash does the work twice. The price
+is its condition: *all* of the work is statements of this transaction, in this one database. Anything else (a call of
+another service, a write to Redis or to a second database) is not rolled back with it, and is done again.
 """
 
 from __future__ import annotations
@@ -24,7 +23,7 @@ from engine.runtime.step import step
 
 
 class MessageTable:
-    """See the module. ``retention_ms``: how long a key is remembered."""
+    """Record and work in one transaction. ``retention_ms``: how long a key is remembered."""
 
     name: ClassVar[str] = "message-table"
     has_transaction: ClassVar[bool] = True
@@ -35,11 +34,9 @@ class MessageTable:
         self.retention_ms = retention_ms
 
     async def prepare(self) -> None:
-        """See the protocol."""
         await self.records.prepare()
 
     async def run(self, claim: Claim, work: Work) -> Verdict:
-        """See the module."""
         try:
             async with self.database.transaction() as transaction:
                 await step("inserts the key")
@@ -54,7 +51,7 @@ class MessageTable:
         except UniqueViolation:
             record = await self.records.find(claim.key, claim.now_ms)
             if record is None:
-                # The work itself has violated a constraint, or a record was freed this very moment.
+                # The work itself has violated a constraint, or a record was freed at this moment.
                 raise
             return await self._duplicate(claim, record)
 
@@ -65,6 +62,6 @@ class MessageTable:
         if taking is Taking.CONSUMED:
             return Verdict.SWALLOWED
         if taking is not Taking.BUSY:
-            # Its time is over: the next delivery finds no record. One that a state table has made is left alone.
+            # Its retention has passed: the next delivery finds no record. A record of a state table is left alone.
             await self.records.forget(record)
         return Verdict.BOUNCED

@@ -1,4 +1,5 @@
-"""A record with a state, and no transaction: for work that calls other services, uses several databases, takes long.
+"""A strategy with a record that has a state, and no transaction: for work that calls other services, uses several
+databases, or takes long.
 
 ::
 
@@ -7,13 +8,13 @@
                           BUSY -> bounce: the delivery comes again later
                           CONSUMED -> swallow: acknowledge, do nothing
 
-The record of a consumer that died, or was shut down in the middle of its work (a thread cannot be cancelled: it goes
-on), stays "consuming" until its expiry; until then all deliveries bounce. So the expiry
-is a bet: shorter than the work, and two are at it at once; longer than all retries together, and the message becomes a
-dead letter that nobody has consumed. An owner that comes back late finds another owner's token in the record, and keeps
-its hands off (``checks_owner``; the best-known Java library does not check).
+If a consumer dies or is shut down during its work (a thread cannot be cancelled, and continues), the record stays
+"consuming" until its expiry; until then all deliveries bounce. So the expiry is a compromise: if it is shorter than the
+work, two attempts overlap; if it is longer than all retries together, the message becomes a dead letter that was never
+consumed. An owner that comes back late finds another owner's token in the record, and does not change it
+(``checks_owner``; the best-known Java library does not check).
 
-What it does not give: work that has failed half-way is done again from its first step.
+Limitation: work that has failed half-way is done again from its first step.
 """
 
 from __future__ import annotations
@@ -39,7 +40,10 @@ _WITHOUT_WORK = {
 
 
 class StateTable:
-    """:param checks_owner: False: whoever finishes or fails changes the record, whosever it is: to see what happens."""
+    """Guard the work by a record with a state.
+
+    :param checks_owner: False: an attempt that ends changes the record of any owner, to show the consequences.
+    """
 
     name: ClassVar[str] = "state-table"
     has_transaction: ClassVar[bool] = False
@@ -58,15 +62,14 @@ class StateTable:
         self.checks_owner = checks_owner
 
     async def prepare(self) -> None:
-        """See the protocol."""
         await self.records.prepare()
 
     async def run(self, claim: Claim, work: Work) -> Verdict:
-        """See the module."""
         try:
             taking = await self.records.take(claim)
         except (StoreUnreachable, asyncio.CancelledError):
-            # It may be ours all the same, and then all would bounce off it until it expires, with nobody at work.
+            # The store may have given us the record nevertheless; then every delivery would bounce until it expires,
+            # with no work in progress.
             await self._release(claim, claim.owner)
             raise
         if taking in _WITHOUT_WORK:
@@ -89,7 +92,9 @@ class StateTable:
         return Verdict.TAKEN_OVER if taking is Taking.TAKEN_OVER else Verdict.FIRST
 
     async def _complete(self, claim: Claim, owner: str | None) -> bool | None:
-        """None: the store did not answer. The work is done: to give the message back now would do it again."""
+        """Mark the work as done; None if the store did not answer. The work is done: giving the message back now would
+        repeat it.
+        """
         try:
             return await self.records.complete(claim.key, owner, self._clock.now_ms(), self.retention_ms)
         except StoreUnreachable as error:

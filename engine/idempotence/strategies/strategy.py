@@ -1,4 +1,6 @@
-"""What a strategy is: it gets one delivery of a message and its work, and sees to it that the work is done once."""
+"""The interface of a strategy: it gets one delivery of a message and its work, and ensures that the work is done
+once.
+"""
 
 from __future__ import annotations
 
@@ -10,39 +12,40 @@ from engine.idempotence.foundation.record import Claim
 from engine.idempotence.foundation.record_store import RecordStore
 from engine.idempotence.foundation.sql_port import SqlTransaction
 
-#: The work: gets the open transaction where the strategy has one, else None. Raises to say that it has failed
-#: (``ComeAgainLater``, ``AlreadyDone`` or anything else).
+#: The work: gets the open transaction if the strategy has one, else None. Raises if it has failed (``ComeAgainLater``,
+#: ``AlreadyDone`` or anything else).
 Work = Callable[[SqlTransaction | None], Awaitable[None]]
 
 
 class Verdict(StrEnum):
-    """What became of a delivery."""
+    """Outcome of a delivery."""
 
     FIRST = "first"
     TAKEN_OVER = "taken-over"
     #: As FIRST, but the record had another owner when the work was done.
     LATE_FINISH = "late-finish"
-    #: As FIRST, but the store could not be told: duplicates bounce until the record expires, then one works again.
+    #: As FIRST, but the record could not be updated: duplicates bounce until it expires, then one works again.
     NOT_MARKED = "not-marked"
     #: As FIRST, without the store (fail open).
     UNGUARDED = "unguarded"
     #: A duplicate; the work was done before.
     SWALLOWED = "swallowed"
-    #: A duplicate; somebody is at the work, or nobody can tell: it comes again.
+    #: A duplicate; another attempt is in progress, or this is unknown: it is delivered again.
     BOUNCED = "bounced"
-    #: The key was used for another body: it comes again, until it is a dead letter that somebody looks at.
+    #: The key was used for another body: it is delivered again, until it is a dead letter that an operator examines.
     DIFFERENT_BODY = "different-body"
 
     @property
     def is_acknowledged(self) -> bool:
-        """Whether the message may be acknowledged."""
+        """Return whether the message may be acknowledged."""
         return self not in (Verdict.BOUNCED, Verdict.DIFFERENT_BODY)
 
 
 class Strategy(Protocol):
-    """:ivar name: as users write it.
+    """A strategy.
 
-    :ivar has_transaction: whether the work gets one, and so cannot be done without the store.
+    :ivar name: its name as users write it.
+    :ivar has_transaction: whether the work gets a transaction, and so cannot be done without the store.
     """
 
     name: ClassVar[str]
@@ -50,15 +53,15 @@ class Strategy(Protocol):
 
     @property
     def records(self) -> RecordStore | None:
-        """Where its records lie; None: it keeps none in a store."""
+        """Return the store of its records; None if it keeps none in a store."""
         ...
 
     async def prepare(self) -> None:
-        """Make what it needs in its store."""
+        """Create what it needs in its store."""
         ...
 
     async def run(self, claim: Claim, work: Work) -> Verdict:
-        """Let ``work`` be done, or not. Raises what ``work`` raises, and
-        :class:`~engine.idempotence.foundation.errors.IdempotenceError`: then it comes again.
+        """Do ``work`` or skip it. Raises what ``work`` raises, and
+        :class:`~engine.idempotence.foundation.errors.IdempotenceError`: the message is delivered again then.
         """
         ...

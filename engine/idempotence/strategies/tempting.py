@@ -1,4 +1,4 @@
-"""Ways that look as if they did the work once. They are here to be compared, searched and measured: do not keep them.
+"""Strategies that only seem to do the work once. They are here to be compared, searched and measured: do not use them.
 
 ``none``               the work, as often as the message comes
 ``check-then-act``     look whether it was done; if not: do it, then note it. Two at once both see "not done"
@@ -26,38 +26,37 @@ from engine.idempotence.strategies.strategy import Verdict, Work
 from engine.runtime.port import Clock
 from engine.runtime.step import step
 
-#: As the order table of an application that has not thought of it: no unique constraint.
+#: The order table of an application without idempotence in mind: no unique constraint.
 MARKS_TABLE = (
     "CREATE TABLE IF NOT EXISTS idempotence_mark (scope VARCHAR(255) NOT NULL, business_key VARCHAR(255) NOT NULL)"
 )
 _FIND_MARK = "SELECT business_key FROM idempotence_mark WHERE scope = :scope AND business_key = :business_key"
 _ADD_MARK = "INSERT INTO idempotence_mark (scope, business_key) VALUES (:scope, :business_key)"
 
-#: What ends the scope of a record that is the lock of another one.
+#: Suffix of a scope for the record that is the lock of another record.
 LOCKS = " locks"
 
-#: What a set in memory holds at most; then the oldest is forgotten.
+#: Most entries of a set in memory; then the oldest is forgotten.
 MEMORY_SET_MAX = 10_000
 
 
 class NoStrategy:
-    """``none``, see the module."""
+    """Strategy ``none``: the work is done at every delivery."""
 
     name: ClassVar[str] = "none"
     has_transaction: ClassVar[bool] = False
     records = None
 
     async def prepare(self) -> None:
-        """Nothing is needed."""
+        """Do nothing: no table is needed."""
 
     async def run(self, claim: Claim, work: Work) -> Verdict:
-        """See the module."""
         await work(None)
         return Verdict.FIRST
 
 
 class CheckThenAct:
-    """``check-then-act``, see the module."""
+    """Strategy ``check-then-act``: check, then do the work, then note it."""
 
     name: ClassVar[str] = "check-then-act"
     has_transaction: ClassVar[bool] = False
@@ -67,11 +66,9 @@ class CheckThenAct:
         self.database = database
 
     async def prepare(self) -> None:
-        """See the protocol."""
         await self.database.execute(MARKS_TABLE)
 
     async def run(self, claim: Claim, work: Work) -> Verdict:
-        """See the module."""
         await step("checks whether it was done")
         if (await self.database.execute(_FIND_MARK, claim.key._asdict())).rows:
             return Verdict.SWALLOWED
@@ -82,13 +79,12 @@ class CheckThenAct:
 
 
 class SelectForUpdate(CheckThenAct):
-    """``select-for-update``, see the module: check, work and note in one transaction."""
+    """Strategy ``select-for-update``: check, work and note in one transaction."""
 
     name: ClassVar[str] = "select-for-update"
     has_transaction: ClassVar[bool] = True
 
     async def run(self, claim: Claim, work: Work) -> Verdict:
-        """See the module."""
         async with self.database.transaction() as transaction:
             await step("selects the row for update")
             if await self._is_marked(transaction, claim.key):
@@ -100,13 +96,15 @@ class SelectForUpdate(CheckThenAct):
             return Verdict.FIRST
 
     async def _is_marked(self, transaction: SqlSession, key: RecordKey) -> bool:
-        # SQLite has no such clause: it locks the whole database for whoever writes.
+        # SQLite has no such clause: it locks the whole database for a writer.
         clause = "" if self.database.dialect == "sqlite" else " FOR UPDATE"
         return bool((await transaction.execute(_FIND_MARK + clause, key._asdict())).rows)
 
 
 class ReplaceInto:
-    """``replace-into``, see the module. Raises :class:`UnknownStrategy` where the database has no such statement."""
+    """Strategy ``replace-into``: overwrite the record. Raises :class:`UnknownStrategy` if the database has no such
+    statement.
+    """
 
     name: ClassVar[str] = "replace-into"
     has_transaction: ClassVar[bool] = True
@@ -118,11 +116,9 @@ class ReplaceInto:
         self.database = database
 
     async def prepare(self) -> None:
-        """See the protocol."""
         await SqlRecordStore(self.database).prepare()
 
     async def run(self, claim: Claim, work: Work) -> Verdict:
-        """See the module."""
         async with self.database.transaction() as transaction:
             await step("replaces the row")
             expires_ms = claim.now_ms + DEFAULT_RETENTION_MS
@@ -134,7 +130,7 @@ class ReplaceInto:
 
 
 class MemorySet:
-    """``memory-set``, see the module."""
+    """Strategy ``memory-set``: a set in the process."""
 
     name: ClassVar[str] = "memory-set"
     has_transaction: ClassVar[bool] = False
@@ -144,10 +140,9 @@ class MemorySet:
         self._keys: dict[RecordKey, bool] = {}
 
     async def prepare(self) -> None:
-        """Nothing is needed."""
+        """Do nothing: no table is needed."""
 
     async def run(self, claim: Claim, work: Work) -> Verdict:
-        """See the module."""
         await step("looks into the set")
         is_done = self._keys.get(claim.key)
         if is_done is not None:
@@ -161,7 +156,7 @@ class MemorySet:
             self._keys[claim.key] = True
             return Verdict.SWALLOWED
         except (Exception, asyncio.CancelledError):
-            if not is_being_cancelled():  # else its thread may still work
+            if not is_being_cancelled():  # otherwise its thread may still work
                 self._keys.pop(claim.key, None)
             raise
         self._keys[claim.key] = True
@@ -169,7 +164,7 @@ class MemorySet:
 
 
 class LeaseLock:
-    """``lease-lock``, see the module. The claim's expiry is the lease of the lock."""
+    """Strategy ``lease-lock``: a distributed lock. The claim's expiry is the lease of the lock."""
 
     name: ClassVar[str] = "lease-lock"
     has_transaction: ClassVar[bool] = False
@@ -180,11 +175,9 @@ class LeaseLock:
         self.retention_ms = retention_ms
 
     async def prepare(self) -> None:
-        """See the protocol."""
         await self.records.prepare()
 
     async def run(self, claim: Claim, work: Work) -> Verdict:
-        """See the module."""
         lock = claim._replace(key=RecordKey(claim.key.scope + LOCKS, claim.key.business_key), digest="")
         await step("takes the lock")
         if await self.records.take(lock) not in (Taking.FIRST, Taking.TAKEN_OVER):
@@ -192,7 +185,7 @@ class LeaseLock:
         try:
             verdict = await self._work_unless_done(claim, work)
         except (Exception, asyncio.CancelledError):
-            if not is_being_cancelled():  # else its thread may still work, and the lease has to end by itself
+            if not is_being_cancelled():  # otherwise its thread may still work, and the lease has to expire
                 await self._give_back(lock)
             raise
         await self._give_back(lock)
@@ -219,7 +212,7 @@ class LeaseLock:
 
 
 class SetIfAbsent:
-    """``setnx``, see the module: a key without a state, which says that the work was begun and nothing more."""
+    """Strategy ``setnx``: a key without a state, which only says that the work was begun."""
 
     name: ClassVar[str] = "setnx"
     has_transaction: ClassVar[bool] = False
@@ -229,11 +222,9 @@ class SetIfAbsent:
         self.retention_ms = retention_ms
 
     async def prepare(self) -> None:
-        """See the protocol."""
         await self.records.prepare()
 
     async def run(self, claim: Claim, work: Work) -> Verdict:
-        """See the module."""
         taking = await self.records.take(claim._replace(expiry_ms=self.retention_ms))
         if taking not in (Taking.FIRST, Taking.TAKEN_OVER):
             return Verdict.SWALLOWED

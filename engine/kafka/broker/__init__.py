@@ -1,1 +1,1 @@
-"""A small broker that answers Kafka's clients: one node, which leads every partition."""
+"""A small broker that answers Kafka's clients; alone, it leads every partition."""

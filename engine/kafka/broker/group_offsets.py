@@ -1,8 +1,8 @@
-"""How far each group has come (Kafka: ``GroupMetadataManager``, ``OffsetCommitKey`` version 1, ``OffsetCommitValue``
+"""Committed offsets of groups (Kafka: ``GroupMetadataManager``, ``OffsetCommitKey`` version 1, ``OffsetCommitValue``
 version 3).
 
-As in Kafka the offsets are records of an internal topic, and what counts of each key is the last one; the table in
-memory is made by reading them. Who leads that partition is the coordinator of all groups. Simplified: one partition
+As in Kafka the offsets are records of an internal topic, of which the last one of each key counts; the table in memory
+is built by reading them. The leader of that partition is the coordinator of all groups. Simplified: one partition
 (Kafka: 50), and old records are not compacted away.
 """
 
@@ -25,7 +25,7 @@ OFFSETS = TopicPartition("__consumer_offsets", 0)
 
 @dataclass(frozen=True, slots=True)
 class OffsetKey(KafkaMessage):
-    """Whose offset, and where."""
+    """Key of a committed offset: the group and the partition."""
 
     version: Int16
     group: String
@@ -35,7 +35,7 @@ class OffsetKey(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class OffsetValue(KafkaMessage):
-    """``offset``: of the next record that the group wants."""
+    """Value of a committed offset; ``offset`` is that of the next record that the group will read."""
 
     version: Int16
     offset: Int64
@@ -45,9 +45,10 @@ class OffsetValue(KafkaMessage):
 
 
 class GroupOffsets:
-    """:ivar committed: group -> partition -> what was committed last.
+    """The committed offsets of all groups.
 
-    :ivar log: where it is kept.
+    :ivar committed: group -> partition -> what was committed last.
+    :ivar log: the log that stores them.
     """
 
     def __init__(self, disk: Disk, clock: Clock, tasks: BackgroundTasks) -> None:
@@ -58,12 +59,12 @@ class GroupOffsets:
         self._read_epoch = -1
 
     def load(self) -> None:
-        """Read what was committed. Blocks: for start-up only. Raises ``DiskFault``."""
+        """Read the committed offsets. Blocks: only for start-up. Raises ``DiskFault``."""
         self.log.load()
         self._read()
 
     def lead(self, epoch: int) -> None:
-        """This broker is the coordinator in that epoch: what others have kept counts, too. Raises ``DiskFault``."""
+        """Become the coordinator in ``epoch`` and read what earlier coordinators have stored. Raises ``DiskFault``."""
         if epoch != self._read_epoch:
             self._read_epoch = epoch
             self.committed.clear()
@@ -74,7 +75,7 @@ class GroupOffsets:
             self._note(OffsetKey.decode(record.key or b""), OffsetValue.decode(record.value or b""))
 
     def commit(self, group: str, offsets: dict[TopicPartition, tuple[int, str]], leader_epoch: int = 0) -> None:
-        """Keep offsets with what a client notes beside them. Raises ``DiskFull``, ``DiskFault``."""
+        """Store offsets with the clients' metadata. Raises ``DiskFull``, ``DiskFault``."""
         now_ms = self._clock.now_ms()
         entries = [
             (OffsetKey(1, group, place.topic, place.partition), OffsetValue(3, offset, -1, metadata, now_ms))
@@ -87,7 +88,7 @@ class GroupOffsets:
             self._note(key, value)
 
     def find(self, group: str, place: TopicPartition) -> OffsetValue | None:
-        """None: the group has never committed one there."""
+        """Return the group's committed offset in a partition; None if it has never committed one there."""
         return self.committed.get(group, {}).get(place)
 
     def _note(self, key: OffsetKey, value: OffsetValue) -> None:

@@ -1,8 +1,8 @@
 """A broker: it listens, and answers each connection's requests one after the other (Kafka: ``KafkaServer``,
 ``SocketServer``).
 
-Alone it leads every partition; in a cluster a controller says what it leads. Simplified: topics are made when it
-starts; members of a group choose their partitions themselves.
+Alone it leads every partition; in a cluster the controller decides which ones it leads. Simplified: topics are created
+when the broker starts; members of a group choose their partitions themselves.
 """
 
 from __future__ import annotations
@@ -21,17 +21,17 @@ from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Runtime
 from engine.runtime.started_parts import StartedParts
 
-#: Only a controller is asked for these.
+#: Requests that only a controller answers.
 _OF_CONTROLLERS = (ApiKey.ALTER_PARTITION, ApiKey.BROKER_REGISTRATION, ApiKey.BROKER_HEARTBEAT)
 _SPOKEN = tuple(key for key in VERSIONS if key not in _OF_CONTROLLERS)
 
 
 class KafkaBroker:
-    """Use: ``await start(...)``, ``await shutdown()``.
+    """Run a broker: ``await start(...)``, ``await shutdown()``.
 
-    :ivar partitions, offsets: what it keeps.
-    :ivar replicas: None: it is alone.
-    :ivar transactions: None: it is not.
+    :ivar partitions, offsets: the partitions and the committed offsets it stores.
+    :ivar replicas: None if the broker is alone.
+    :ivar transactions: None if the broker is part of a cluster.
     """
 
     def __init__(
@@ -69,7 +69,7 @@ class KafkaBroker:
         self._parts = StartedParts(f"{runtime.node_name}/kafka")
 
     async def start(self, host: str, port: int) -> str:
-        """Open the partitions and listen; ``"host:port"``.
+        """Open the partitions and listen; return ``"host:port"``.
 
         Raises ``FolderLocked``, ``DiskFault``, ``AddressInUse``.
         """
@@ -77,7 +77,7 @@ class KafkaBroker:
             self._parts.add(self._runtime.disk.lock_folder().release)
             self.partitions.load()
             self.offsets.load()
-            # Not before: what was not read must not be written.
+            # Not earlier: what was not read must not be written.
             self._parts.add(self._close_files)
             self._parts.add(self.tasks.stop)
             if self.transactions is not None:

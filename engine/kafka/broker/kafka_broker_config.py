@@ -1,4 +1,4 @@
-"""What a broker is told when it starts (Kafka: ``KafkaConfig``)."""
+"""Settings of a broker (Kafka: ``KafkaConfig``)."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ _TOPIC = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 @dataclass(frozen=True, slots=True)
 class KafkaBrokerConfig:
-    """:ivar topics: name -> how many partitions.
+    """Settings of a broker.
 
-    :ivar log: how all of them are kept.
+    :ivar topics: name -> number of partitions.
+    :ivar log: how all of them are stored.
     """
 
     topics: Mapping[str, int] = field(default_factory=dict)
     log: PartitionLogConfig = field(default_factory=PartitionLogConfig)
     #: ``broker.id``
     node_id: int = 1
-    #: ``log.flush.interval.messages`` 1: what is acknowledged is on the disk. Kafka's default flushes a segment only
-    #: when it is closed, and all at a clean end.
+    #: ``log.flush.interval.messages`` 1: what is acknowledged is on disk. Kafka's default flushes a segment only when
+    #: it is closed, and everything at a clean shutdown.
     flush_before_answer: bool = False
-    #: ``fetch.max.bytes`` of a broker, but not Kafka's 55 MiB: an answer must fit into a frame of the port, and
-    #: the last batch in it may go beyond this.
+    #: ``fetch.max.bytes`` of a broker, but not Kafka's 55 MiB: an answer must fit into a frame of the port, and the
+    #: last batch in it may exceed this limit.
     fetch_max_bytes: int = 12 * 1024 * 1024
-    #: As long may a client let a fetch wait, whatever it asks for (Kafka: no limit).
+    #: Longest wait of a fetch, whatever the client asks for (Kafka: no limit).
     fetch_wait_max_ms: int = 60_000
     #: ``offset.metadata.max.bytes``
     offset_metadata_max_bytes: int = 4_096
@@ -39,12 +40,12 @@ class KafkaBrokerConfig:
 
 
 def is_topic(name: str) -> bool:
-    """Whether a topic may have that name."""
+    """Return whether ``name`` is a valid name of a topic."""
     return bool(_TOPIC.fullmatch(name)) and name not in (".", "..")
 
 
 def checked_topic(name: str) -> str:
-    """``name`` itself. Raises :class:`KafkaRefusal`, INVALID_TOPIC_EXCEPTION."""
+    """Return ``name``. Raises :class:`KafkaRefusal`, INVALID_TOPIC_EXCEPTION, if it is not a valid name."""
     if not is_topic(name):
         raise KafkaRefusal(
             KafkaErrorCode.INVALID_TOPIC_EXCEPTION,

@@ -1,4 +1,4 @@
-"""The partitions of a broker, and who waits for something to come into one (Kafka: ``LogManager``)."""
+"""The partitions of a broker, and the requests that wait for new records in them (Kafka: ``LogManager``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from engine.kafka.replication.purgatory import Purgatory
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Clock, Disk
 
-#: Where the folders of the partitions lie (``log.dirs``).
+#: Folder of all partitions (``log.dirs``).
 LOG_FOLDER = "kafka-logs"
 
 _READ_BYTES = 1_048_576
@@ -25,7 +25,9 @@ _log = logging.getLogger("glassmq.kafka")
 
 
 def records_of(log: PartitionLog) -> Iterator[Record]:
-    """All of them: what a broker keeps for itself is a table whose changes they are. Raises :class:`KafkaRefusal`."""
+    """Yield all records of a log. A broker's internal topics are tables, and their records are the changes. Raises
+    :class:`KafkaRefusal`.
+    """
     offset = log.log_start_offset
     while data := log.read(offset, _READ_BYTES).data:
         position = 0
@@ -37,9 +39,10 @@ def records_of(log: PartitionLog) -> Iterator[Record]:
 
 
 class Partitions:
-    """:ivar logs: all of them, topic by topic.
+    """The partitions of a broker.
 
-    :ivar purgatory: who waits.
+    :ivar logs: all logs, topic by topic.
+    :ivar purgatory: the requests that wait.
     """
 
     def __init__(self, disk: Disk, clock: Clock, config: KafkaBrokerConfig, tasks: BackgroundTasks) -> None:
@@ -52,32 +55,32 @@ class Partitions:
                 self.logs[place] = PartitionLog(disk, clock, f"{LOG_FOLDER}/{place}", config.log, tasks)
 
     def load(self) -> None:
-        """Open and repair them. Blocks: for start-up only. Raises ``DiskFault``, :class:`KafkaRefusal`."""
+        """Open and repair the partitions. Blocks: only for start-up. Raises ``DiskFault``, :class:`KafkaRefusal`."""
         for log in self.logs.values():
             for line in log.load().lines:
                 _log.warning("recovery: %s", line)
 
     def close(self) -> None:
-        """In order."""
+        """Close all partitions cleanly."""
         for log in self.logs.values():
             log.close()
 
     def find(self, place: TopicPartition) -> PartitionLog:
-        """Raises :class:`KafkaRefusal`, UNKNOWN_TOPIC_OR_PARTITION."""
+        """Return the log of a partition. Raises :class:`KafkaRefusal`, UNKNOWN_TOPIC_OR_PARTITION."""
         log = self.logs.get(place)
         if log is None:
             raise KafkaRefusal(KafkaErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {place}")
         return log
 
     async def append(self, place: TopicPartition, batches: bytes, leader_epoch: int = 0) -> AppendResult:
-        """Append, and tell who waits. Raises :class:`KafkaRefusal`, ``DiskFull``, ``DiskFault``."""
+        """Append, and wake the requests that wait for it. Raises :class:`KafkaRefusal`, ``DiskFull``, ``DiskFault``."""
         log = self.find(place)
         result = log.append(batches, leader_epoch)
         await self._appended(place, log)
         return result
 
     async def append_marker(self, place: TopicPartition, marker: TransactionMarker) -> None:
-        """End a transaction there. Raises ``DiskFull``, ``DiskFault``."""
+        """Append the marker that ends a transaction in a partition. Raises ``DiskFull``, ``DiskFault``."""
         log = self.logs[place]
         log.append_marker(marker)
         await self._appended(place, log)
@@ -88,7 +91,7 @@ class Partitions:
             await log.flush()
 
     def delete_old(self) -> None:
-        """Apply the retention."""
+        """Delete what the retention allows to delete."""
         for log in self.logs.values():
             for path in log.delete_old():
                 _log.info("%s deleted: it was too old", path)

@@ -1,6 +1,6 @@
-"""What a producer may send for a partition (Kafka: ``ProduceRequest.validateRecords``, ``LogValidator``).
+"""Validation of what a producer sends for a partition (Kafka: ``ProduceRequest.validateRecords``, ``LogValidator``).
 
-The partition checks the rest. Simplified: Kafka unpacks the batch and looks at each record, too.
+The partition checks the rest. Simplified: Kafka decompresses the batch and also checks each record.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from engine.kafka.records.record_batch import HEADER_BYTES, read_header
 
 
 def checked_batch(records: bytes | None) -> bytes:
-    """``records`` itself: exactly one batch. Raises :class:`KafkaRefusal`, INVALID_RECORD."""
+    """Return ``records`` if it is exactly one batch. Raises :class:`KafkaRefusal`, INVALID_RECORD."""
     data = records or b""
     header = read_header(data) if len(data) >= HEADER_BYTES else None
     if header is None or HEADER_BYTES <= header.size_bytes != len(data):

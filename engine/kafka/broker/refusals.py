@@ -1,4 +1,4 @@
-"""What becomes of an error on its way to a client."""
+"""Conversion of errors to error codes for clients."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _log = logging.getLogger("glassmq.kafka")
 
 
 def told(error: Exception, deed: str) -> KafkaErrorCode:
-    """What the client is told; the log has the words, for which Kafka's answers have no room."""
+    """Return the error code for the client, and log the text, for which Kafka's answers have no room."""
     code = error.code if isinstance(error, KafkaRefusal) else KafkaErrorCode.KAFKA_STORAGE_ERROR
     log: Callable[..., Any] = _log.info if isinstance(error, KafkaRefusal) else _log.error
     log("cannot %s: %s (%s)", deed, error, code.name)

@@ -1,6 +1,6 @@
-"""What the broker does with each request (Kafka: ``KafkaApis``).
+"""The broker's handling of each request (Kafka: ``KafkaApis``).
 
-A request about several partitions is answered for each of them: one that is refused says why, the others go on.
+A request for several partitions is answered for each of them: one that is refused gets an error, the others proceed.
 """
 
 from __future__ import annotations
@@ -70,14 +70,15 @@ from engine.kafka.wire.transactions import AddPartitionsToTxnRequest, EndTxnRequ
 from engine.runtime.port import Clock, DiskFault
 
 ACKS = (-1, 0, 1)
-#: So long a group's commit waits for the other replicas (``offsets.commit.timeout.ms``).
+#: How long a group's commit waits for the other replicas (``offsets.commit.timeout.ms``).
 OFFSETS_COMMIT_TIMEOUT_MS = 5_000
 
 
 class RequestHandlers:
-    """:ivar address: ``host:port`` that clients are told.
+    """Answer the requests of clients and brokers.
 
-    :param replicas: None: the broker is alone, and leads everything.
+    :ivar address: the ``host:port`` that clients receive.
+    :param replicas: None: the broker is alone and leads every partition.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class RequestHandlers:
         self.address = ("", 0)
 
     async def answer(self, request: KafkaMessage) -> KafkaMessage | None:
-        """None: nobody waits for an answer."""
+        """Return the response; None if the client expects none."""
         match request:
             case ProduceRequest():
                 return await self._produce(request)
@@ -149,7 +150,7 @@ class RequestHandlers:
     async def _append(
         self, place: TopicPartition, records: bytes | None, request: ProduceRequest
     ) -> tuple[PartitionAppended, int]:
-        """The answer, and the offset behind what was appended."""
+        """Append; return the response and the offset after the appended records."""
         acks = request.acks
         try:
             if acks not in ACKS:
@@ -199,8 +200,9 @@ class RequestHandlers:
     def _read(
         self, place: TopicPartition, wanted: FetchPartition, left_bytes: int, request: FetchRequest
     ) -> FetchedPartition:
-        """Of a request that is full already: nothing, but no error. Consumers get what is below the high watermark, or,
-        if they want committed records only, below the last stable offset."""
+        """Read records for one partition; if the response is already full, none and no error. Consumers get what is
+        below the high watermark, or, with ``read_committed``, below the last stable offset.
+        """
         is_replica = request.replica_id >= 0
         is_committed_only = request.isolation_level == READ_COMMITTED and not is_replica
         aborted = None
@@ -220,7 +222,9 @@ class RequestHandlers:
         return FetchedPartition(place.partition, KafkaErrorCode.NONE, *ends, log.log_start_offset, aborted, data)
 
     def _led_log(self, place: TopicPartition, epoch: int = -1) -> PartitionLog:
-        """Raises :class:`KafkaRefusal`, where there is none or this broker does not lead it, in that epoch."""
+        """Return the log of a partition that this broker leads in ``epoch``. Raises :class:`KafkaRefusal` if it does
+        not.
+        """
         if self._replicas is None:
             return self._partitions.find(place)
         replica = self._replicas.find(place)
@@ -228,7 +232,7 @@ class RequestHandlers:
         return replica.log
 
     def _note_follower(self, request: FetchRequest, fetched: tuple[FetchedTopic, ...]) -> None:
-        """Who fetches from an offset has all before."""
+        """Note the progress of a follower: if it fetches from an offset, it has all records before it."""
         if self._replicas is None or request.replica_id < 0:
             return
         for topic, answered in zip(request.topics, fetched, strict=True):
@@ -330,7 +334,7 @@ class RequestHandlers:
         return OffsetCommitResponse(tuple(topics))
 
     async def _keep_offsets(self, group: str, offsets: dict[TopicPartition, tuple[int, str]]) -> None:
-        """As a send with ``acks`` all. Raises :class:`KafkaRefusal`, ``DiskFault``."""
+        """Store a group's offsets, as a send with ``acks`` all does. Raises :class:`KafkaRefusal`, ``DiskFault``."""
         if self._replicas is None:
             self._offsets.commit(group, offsets)
             return
@@ -344,7 +348,7 @@ class RequestHandlers:
             raise KafkaRefusal(code, f"offsets of {group}: {code.name}")
 
     def _check_coordinates(self) -> None:
-        """Raises :class:`KafkaRefusal`, NOT_COORDINATOR."""
+        """Check that this broker is the coordinator. Raises :class:`KafkaRefusal`, NOT_COORDINATOR."""
         if self._replicas is not None:
             replica = self._replicas.find(OFFSETS)
             if not replica.is_leader:
@@ -391,7 +395,9 @@ class RequestHandlers:
         return MetadataResponse(tuple(brokers), node_id, tuple(map(topic_of, names)))
 
     def _partition_metadata(self, place: TopicPartition) -> PartitionMetadata:
-        """What this broker knows, which may be old; nothing yet: nobody leads."""
+        """Return what this broker knows about a partition, which may be outdated; if it knows nothing, there is no
+        leader.
+        """
         node_id = self._config.node_id
         if self._replicas is None:
             return PartitionMetadata(0, place.partition, node_id, (node_id,), (node_id,))

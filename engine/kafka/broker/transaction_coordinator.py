@@ -1,18 +1,19 @@
 """Transactions of producers, in outline (Kafka: ``TransactionCoordinator``, ``TransactionStateManager``).
 
-A transaction is open from the first partition that is added to it. To end it the coordinator writes down how, then a
-marker into each partition, then that it is done::
+A transaction is open from the first partition that is added to it. To end it, the coordinator records the outcome, then
+writes a marker into each partition, then records that the transaction is complete::
 
     EMPTY -> ONGOING -> PREPARE_COMMIT -> markers -> COMPLETE_COMMIT -> ONGOING ...
                      -> PREPARE_ABORT  -> markers -> COMPLETE_ABORT  -> ONGOING ...
 
-What was written down before a crash is carried on after it: from PREPARE_COMMIT on the transaction is committed. Who
-begins with a transactional id that is known gets the same producer id and the next epoch; what the one before had open
-is aborted, and it can do nothing more: it is fenced. So is who lets a transaction lie for longer than it said.
+What was recorded before a crash is carried out after it: from PREPARE_COMMIT on, the transaction is committed. A
+producer that starts with a known transactional id gets the same producer id and the next epoch. The open transaction of
+the previous process is aborted, and that process is fenced. So is a producer that leaves a transaction open for longer
+than its own timeout.
 
-As in Kafka the table is kept in an internal topic. Simplified: the broker is alone, so the coordinator writes markers
-itself (Kafka's asks the leaders, WriteTxnMarkers); one partition (Kafka: 50); ids are never forgotten; offsets of
-groups cannot be part of a transaction.
+As in Kafka the table is stored in an internal topic. Simplified: the broker is alone, so the coordinator writes the
+markers itself (Kafka's asks the leaders, WriteTxnMarkers); there is one partition (Kafka: 50); ids never expire;
+offsets of groups cannot be part of a transaction.
 """
 
 from __future__ import annotations
@@ -39,13 +40,13 @@ TRANSACTIONS = TopicPartition("__transaction_state", 0)
 TIMEOUT_MAX_MS = 900_000
 #: ``transaction.abort.timed.out.transaction.cleanup.interval.ms``
 EXPIRY_INTERVAL_MS = 10_000
-#: Ids that are kept, at most: a bound of ours.
+#: Most ids that are kept: a bound of our own.
 TRANSACTIONAL_IDS_MAX = 10_000
 _EPOCH_MAX = (1 << 15) - 1
 
 
 class TransactionState(IntEnum):
-    """By Kafka's numbers."""
+    """State of a transaction, with Kafka's numbers."""
 
     EMPTY = 0
     ONGOING = 1
@@ -75,7 +76,7 @@ _ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class TransactionKey(KafkaMessage):
-    """Whose state (``TransactionLogKey`` version 0)."""
+    """Key of a transaction's state (``TransactionLogKey`` version 0)."""
 
     version: Int16
     transactional_id: String
@@ -83,7 +84,7 @@ class TransactionKey(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class PartitionsOfTransaction(KafkaMessage):
-    """Those of one topic."""
+    """Partitions of one topic that are part of a transaction."""
 
     topic: String
     partition_ids: tuple[Int32, ...]
@@ -91,7 +92,7 @@ class PartitionsOfTransaction(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TransactionValue(KafkaMessage):
-    """The state (``TransactionLogValue`` version 0)."""
+    """Value of a transaction's state (``TransactionLogValue`` version 0)."""
 
     version: Int16
     producer_id: Int64
@@ -105,9 +106,9 @@ class TransactionValue(KafkaMessage):
 
 @dataclass(slots=True)
 class Transaction:
-    """The newest one of a transactional id.
+    """The newest transaction of a transactional id.
 
-    :ivar places: what is part of it; empty once the markers are written.
+    :ivar places: partitions that are part of it; empty once the markers are written.
     """
 
     transactional_id: str
@@ -119,22 +120,22 @@ class Transaction:
     begun_ms: int = -1
 
     def go(self, state: TransactionState) -> None:
-        """Change the state. An illegal step is a bug."""
+        """Change the state. An illegal change is a bug."""
         assert state in _STEPS[self.state], f"a transaction that is {self.state.name} cannot be {state.name}"
         self.state = state
 
 
 class TransactionCoordinator:
-    """Use: ``await start()``; ``begin`` once per process of a producer, ``add``, ``end``; ``close()``.
+    """Coordinate transactions: ``await start()``; ``begin`` once per producer process, ``add``, ``end``; ``close()``.
 
     :ivar transactions: by transactional id.
-    :ivar log: where they are kept; it is made when somebody begins the first.
+    :ivar log: the log that stores them; it is created when the first transaction begins.
     """
 
     def __init__(
         self, disk: Disk, clock: Clock, partitions: Partitions, tasks: BackgroundTasks, *, flushes: bool
     ) -> None:
-        """``flushes``: what is answered is on the disk."""
+        """Create a coordinator. ``flushes``: what is acknowledged is on disk."""
         self.transactions: dict[str, Transaction] = {}
         forever = PartitionLogConfig(retention_ms=-1)
         self.log = PartitionLog(disk, clock, f"{LOG_FOLDER}/{TRANSACTIONS}", forever, tasks)
@@ -144,11 +145,12 @@ class TransactionCoordinator:
         self._tasks = tasks
         self._flushes = flushes
         self._is_open = False
-        #: Whose markers are being written just now.
+        #: Transactional ids whose markers are being written now.
         self._ending: dict[str, None] = {}
 
     async def start(self) -> None:
-        """Read what was kept, and write the markers that a crash has left out: one that is there twice ends nothing.
+        """Read the stored transactions, and write the markers that a crash has left out. A marker that is there twice
+        has no effect.
 
         Raises ``DiskFault``.
         """
@@ -160,7 +162,7 @@ class TransactionCoordinator:
                 await self._write_markers(transaction)
 
     def close(self) -> None:
-        """In order."""
+        """Close cleanly."""
         if self._is_open:
             self.log.close()
 
@@ -187,7 +189,7 @@ class TransactionCoordinator:
     # --- what producers ask ------------------------------------------------------------------------------------------
 
     async def begin(self, transactional_id: str, timeout_ms: int, new_producer_id: int) -> ProducerId:
-        """The id and epoch of a process that begins. Raises :class:`KafkaRefusal`, ``DiskFault``."""
+        """Return the id and the epoch for a process that starts. Raises :class:`KafkaRefusal`, ``DiskFault``."""
         if not transactional_id:
             raise KafkaRefusal(KafkaErrorCode.INVALID_REQUEST, "an empty transactional id: it needs a letter at least")
         if not 0 < timeout_ms <= TIMEOUT_MAX_MS:
@@ -208,18 +210,19 @@ class TransactionCoordinator:
         if known.state is TransactionState.ONGOING:
             await self._fence(known)
             self._check_not_ending(known)
-        if known.epoch >= _EPOCH_MAX - 1:  # the last one is left for fencing
+        if known.epoch >= _EPOCH_MAX - 1:  # the last epoch is reserved for fencing
             known.producer_id, known.epoch = new_producer_id, -1
         known.epoch += 1
         known.timeout_ms = timeout_ms
         known.go(TransactionState.EMPTY)
-        owner = ProducerId(known.producer_id, known.epoch)  # while this is written the next process may begin
+        owner = ProducerId(known.producer_id, known.epoch)  # the next process may begin while this is written
         await self._keep(known)
         return owner
 
     async def add(self, transactional_id: str, owner: ProducerId, places: Iterable[TopicPartition]) -> None:
-        """Make ``places`` part of the transaction, which begins with the first. Raises :class:`KafkaRefusal`,
-        ``DiskFault``."""
+        """Add ``places`` to the transaction, which begins with the first. Raises :class:`KafkaRefusal`,
+        ``DiskFault``.
+        """
         transaction = self._of(transactional_id, owner)
         self._check_not_ending(transaction)
         new = [place for place in places if place not in transaction.places]
@@ -232,8 +235,9 @@ class TransactionCoordinator:
         await self._keep(transaction)
 
     async def end(self, transactional_id: str, owner: ProducerId, *, is_commit: bool) -> None:
-        """Commit it, or abort it; who asks again because no answer came gets the same. Raises :class:`KafkaRefusal`,
-        ``DiskFault``."""
+        """Commit or abort the transaction; a repeated request gets the same answer. Raises :class:`KafkaRefusal`,
+        ``DiskFault``.
+        """
         transaction = self._of(transactional_id, owner)
         self._check_not_ending(transaction)
         done = TransactionState.COMPLETE_COMMIT if is_commit else TransactionState.COMPLETE_ABORT
@@ -247,7 +251,9 @@ class TransactionCoordinator:
         await self._end(transaction, is_commit=is_commit)
 
     def check_may_append(self, transactional_id: str, header: BatchHeader, place: TopicPartition) -> None:
-        """A batch that is part of what is open; a late one of what was ended is not. Raises :class:`KafkaRefusal`."""
+        """Check that a batch belongs to the open transaction, and not to one that has ended. Raises
+        :class:`KafkaRefusal`.
+        """
         transaction = self._of(transactional_id, ProducerId(header.producer_id, header.producer_epoch))
         if transaction.state is not TransactionState.ONGOING or place not in transaction.places:
             raise KafkaRefusal(
@@ -255,9 +261,10 @@ class TransactionCoordinator:
             )
 
     async def expire(self) -> None:
-        """Abort what has been open for longer than its producer said, and go on with what a full disk has stopped.
+        """Abort transactions that have been open for longer than their timeout, and continue those that a full disk has
+        stopped.
 
-        Raises ``DiskFull``, ``DiskFault``; the next time it is tried again.
+        Raises ``DiskFull``, ``DiskFault``; the next call tries again.
         """
         now_ms = self._clock.now_ms()
         for transaction in list(self.transactions.values()):

@@ -1,4 +1,4 @@
-"""What the broker answers to producers that want an id, and to transactional ones (Kafka: ``KafkaApis``)."""
+"""Answers to producers that request an id, and to transactional producers (Kafka: ``KafkaApis``)."""
 
 from __future__ import annotations
 
@@ -20,12 +20,16 @@ from engine.kafka.wire.transactions import (
 )
 from engine.runtime.port import Clock, DiskFault
 
-#: Ids of producers that two brokers give at the same time differ. (Kafka's brokers ask the controller for a block.)
+#: Spacing by which ids that two brokers assign at the same time differ. (Kafka's brokers ask the controller for a block
+#: of ids.)
 _PRODUCER_IDS_APART = 1_000
 
 
 class TransactionHandlers:
-    """:param coordinator: None: the broker is one of several, and those keep no transactions."""
+    """Answer the requests of producers for ids and transactions.
+
+    :param coordinator: None: the broker is one of several, which support no transactions.
+    """
 
     def __init__(
         self, coordinator: TransactionCoordinator | None, partitions: Partitions, clock: Clock, node_id: int
@@ -33,13 +37,13 @@ class TransactionHandlers:
         self._coordinator = coordinator
         self._partitions = partitions
         self._ids_apart = _PRODUCER_IDS_APART if coordinator is None else 1
-        #: Later than those of an earlier process, for a producer keeps its number as long as it lives.
+        #: Higher than those of an earlier process, because a producer keeps its id for as long as it runs.
         self._next_producer_id = clock.now_ms() * self._ids_apart + node_id - 1
 
     async def answer(
         self, request: InitProducerIdRequest | AddPartitionsToTxnRequest | EndTxnRequest
     ) -> InitProducerIdResponse | AddPartitionsToTxnResponse | EndTxnResponse:
-        """Each has its code; nothing is raised."""
+        """Return the response, which carries its error code; nothing is raised."""
         match request:
             case InitProducerIdRequest():
                 return await self._init_producer_id(request)
@@ -49,7 +53,7 @@ class TransactionHandlers:
                 return await self._end(request)
 
     async def _init_producer_id(self, request: InitProducerIdRequest) -> InitProducerIdResponse:
-        """An id for who is idempotent only; for a transactional id the one that it has, and the next epoch."""
+        """Assign an id to an idempotent producer; a transactional id gets its existing id and the next epoch."""
         self._next_producer_id += self._ids_apart
         code, owner = KafkaErrorCode.NONE, ProducerId(self._next_producer_id, 0)
         name = request.transactional_id
@@ -61,7 +65,7 @@ class TransactionHandlers:
         return InitProducerIdResponse(0, code, *owner)
 
     async def _add_partitions(self, request: AddPartitionsToTxnRequest) -> AddPartitionsToTxnResponse:
-        """All of them, or, where one is not there, none."""
+        """Add all partitions or, if one does not exist, none."""
         places = [TopicPartition(topic.name, number) for topic in request.topics for number in topic.partitions]
         owner = ProducerId(request.producer_id, request.producer_epoch)
         codes = {
@@ -96,7 +100,7 @@ class TransactionHandlers:
         return EndTxnResponse(0, KafkaErrorCode.NONE)
 
     def check_may_append(self, transactional_id: str | None, batch: bytes, place: TopicPartition) -> None:
-        """Raises :class:`KafkaRefusal` for a batch of a transaction that is not open."""
+        """Check that the transaction of a batch is open. Raises :class:`KafkaRefusal`."""
         header = read_header(batch)
         if not header.is_transactional:
             return

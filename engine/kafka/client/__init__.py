@@ -1,1 +1,3 @@
-"""Kafka's client path: records gather in batches on one side, fetched batches wait to be opened on the other."""
+"""Kafka's client path: the producer gathers records in batches, and the consumer keeps fetched batches until they are
+opened.
+"""

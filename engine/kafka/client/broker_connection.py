@@ -1,4 +1,4 @@
-"""One connection of a client, and the requests that it carries (Kafka: ``NetworkClient`` for one node)."""
+"""A client's connection to a broker, and the requests on it (Kafka: ``NetworkClient`` for one node)."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _log = logging.getLogger("glassmq.kafka")
 
 
 class BrokerConnection:
-    """Made when it is needed, and anew when it was lost.
+    """A connection that is opened when it is needed, and again after it was lost.
 
     :ivar unsent: requests that wait for it.
-    :ivar in_flight: those that were sent.
-    :param news: called when an answer has come, or the connection is lost.
+    :ivar in_flight: requests that were sent.
+    :param news: called when a response has arrived or the connection is lost.
     """
 
     def __init__(
@@ -56,11 +56,11 @@ class BrokerConnection:
 
     @property
     def has_news(self) -> bool:
-        """Whether ``exchange`` has something to tell."""
+        """Return whether ``exchange`` has anything to report."""
         return bool(self._answers) or self._lost is not None
 
     async def connect(self) -> int:
-        """Make it, where there is none; how many senders were told that it failed."""
+        """Connect if not connected. Return how many requests have failed as a result."""
         if self._connection is not None:
             return 0
         wait_ms = self._connect_from_ms - self._runtime.clock.now_ms()
@@ -72,14 +72,14 @@ class BrokerConnection:
             self._connection = await self._runtime.network.connect(self._address, receiver, self._connect_timeout_ms)
         except ConnectFailed as failure:
             _log.info("%s", failure)
-            # Nothing of it was sent, but who asked must not wait for ever: it decides whether to try again.
+            # None of these was sent, but their senders must not wait forever: they decide whether to try again.
             unsent = list(self.unsent)
             self.unsent.clear()
             return _tell(unsent, Disconnected(str(failure)))
         return 0
 
     def exchange(self) -> int:
-        """Send what may go, hand out what has come; how many senders were told how their request ended."""
+        """Send what may be sent and hand out responses. Return how many requests have completed."""
         return self._send_unsent() + self._hand_out()
 
     def _send_unsent(self) -> int:
@@ -99,7 +99,7 @@ class BrokerConnection:
         while self._answers:
             frame = self._answers.popleft()
             if not self._answers_oldest(frame):
-                # Nothing that comes behind it can be trusted (Kafka: ``CorrelationIdMismatchException``).
+                # Nothing that comes after it can be trusted (Kafka: ``CorrelationIdMismatchException``).
                 _log.warning("%s answers another request than the oldest one", self._address)
                 return told + self.close()
             request = self.in_flight.complete_next()
@@ -121,14 +121,14 @@ class BrokerConnection:
             return False
 
     def deadline_ms(self) -> int:
-        """Until the oldest request has waited too long."""
+        """Return the ms until the oldest request times out."""
         requests = self.in_flight.requests
         if not requests:
             return self._request_timeout_ms
         return requests[0].sent_ms + self._request_timeout_ms - self._runtime.clock.now_ms()
 
     def close(self) -> int:
-        """End it; how many senders were told :class:`Disconnected`."""
+        """Close the connection. Return how many requests have failed with :class:`Disconnected`."""
         if self._connection is not None:
             self._connection.close()
         told = self._lose("closed by this end")
@@ -147,12 +147,12 @@ class BrokerConnection:
     # --- called by the connection ------------------------------------------------------------------------------------
 
     def answer_arrived(self, frame: bytes) -> None:
-        """A frame without its length."""
+        """Handle a response frame, given without its length."""
         self._answers.append(frame)
         self._news()
 
     def connection_ended(self, reason: str) -> None:
-        """The connection is gone."""
+        """Note that the connection is lost."""
         self._lost = reason
         self._news()
 
@@ -164,21 +164,18 @@ def _tell(requests: list[ClientRequest], answer: KafkaMessage | Disconnected | N
 
 
 class _Receiver:
-    """Of one connection; what comes from an older one is of no interest any more."""
+    """Receiver of one connection; frames of an older connection are ignored."""
 
     def __init__(self, connection: BrokerConnection) -> None:
         self.connection: BrokerConnection | None = connection
 
-    def connection_made(self, connection: Connection) -> None:
-        """See the port."""
+    def connection_made(self, connection: Connection) -> None: ...
 
     def frame_received(self, frame: bytes) -> None:
-        """See the port."""
         if self.connection is not None:
             self.connection.answer_arrived(frame)
 
     def connection_lost(self, reason: str) -> None:
-        """See the port."""
         if self.connection is not None:
             self.connection.connection_ended(reason)
             self.connection = None

@@ -1,8 +1,8 @@
-"""Who leads which partition (Kafka: ``Metadata``, ``ConsumerMetadata``).
+"""Leaders of partitions as a client knows them (Kafka: ``Metadata``, ``ConsumerMetadata``).
 
-A client that is told of one broker alone asks that one for everything: it is taken to be alone. One that is told of
-several asks one after the other who leads, and again whenever somebody says that it does not lead, or nothing at all.
-Simplified: Kafka's clients ask again every five minutes, too, and learn of further brokers.
+A client that is given one broker address sends everything to that broker, which is taken to be alone. One that is given
+several asks them in turn for the leaders, and again whenever a broker answers that it is not the leader or does not
+answer. Simplified: Kafka's clients also ask again every five minutes, and learn of further brokers.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from engine.kafka.wire.cluster import MetadataRequest, MetadataResponse
 from engine.kafka.wire.fields import KafkaMessage
 from engine.runtime.port import Runtime
 
-#: A broker of several that is silent for longer is not waited for: the next one is asked.
+#: With several brokers, one that has not answered for this long is given up and the next one is asked.
 _ASK_TIMEOUT_MS = 1_000
 _REQUEST_TIMEOUT_MS = 30_000
 _FIRST_ID = 40_001
-#: What says that somebody else leads, or nobody.
+#: Errors that say that another broker leads, or none.
 MOVED = (
     KafkaErrorCode.LEADER_NOT_AVAILABLE,
     KafkaErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -37,9 +37,10 @@ _Message = TypeVar("_Message", bound=KafkaMessage)
 
 
 class ClusterMetadata:
-    """:param bootstrap: ``host:port``, or several with commas between.
+    """Find the leaders of partitions.
 
-    :ivar needs_update: whether somebody wants to know more than is known.
+    :param bootstrap: ``host:port``, or several separated by commas.
+    :ivar needs_update: whether a partition is wanted whose leader is unknown.
     """
 
     def __init__(self, runtime: Runtime, bootstrap: str, client_id: str, retry_backoff_ms: int) -> None:
@@ -63,16 +64,16 @@ class ClusterMetadata:
 
     @property
     def is_alone(self) -> bool:
-        """Whether there is one broker, as far as the client was told."""
+        """Return whether the client was given a single broker address."""
         return len(self._addresses) == 1
 
     @property
     def any_address(self) -> str:
-        """A broker that may be asked what any knows: another one after each failure."""
+        """Return a broker for requests that any broker can answer: another one after each failure."""
         return self._addresses[self._asked % len(self._addresses)]
 
     def leader_of(self, place: TopicPartition) -> str | None:
-        """``host:port``; None: it is not known, and will be asked for."""
+        """Return the leader's ``host:port``; None if it is unknown and will be requested."""
         if self.is_alone:
             return self._addresses[0]
         found = self._leaders.get(place)
@@ -82,17 +83,17 @@ class ClusterMetadata:
         return found
 
     def moved(self, place: TopicPartition) -> None:
-        """Who was taken for its leader does not answer, or says that it is not."""
+        """Note that the presumed leader does not answer or says that it is not the leader."""
         if not self.is_alone:
             self._leaders.pop(place, None)
             self.needs_update = True
 
     def try_next(self) -> None:
-        """Ask another broker next time."""
+        """Use another broker next time."""
         self._asked += 1
 
     async def update(self) -> None:
-        """Ask who leads; a while after the last time, however it ended."""
+        """Request the leaders, no sooner than the retry backoff after the last request."""
         wait_ms = self._not_before_ms - self._clock.now_ms()
         if wait_ms > 0:
             await asyncio.sleep(wait_ms / 1_000)
@@ -112,7 +113,9 @@ class ClusterMetadata:
                     self._leaders[place] = addresses[part.leader_id]
 
     async def ask(self, request: KafkaMessage, response: type[_Message]) -> _Message:
-        """What any broker knows. Raises :class:`Disconnected`; the next try asks another one."""
+        """Send a request that any broker can answer. Raises :class:`Disconnected`; the next call uses another
+        broker.
+        """
         try:
             return await self._client.ask(request, response, self.any_address)
         except Disconnected:
@@ -120,5 +123,5 @@ class ClusterMetadata:
             raise
 
     def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         self._client.close()

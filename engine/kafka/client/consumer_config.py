@@ -1,4 +1,4 @@
-"""How a consumer behaves (Kafka: ``ConsumerConfig``)."""
+"""Settings of a consumer (Kafka: ``ConsumerConfig``)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.kafka.wire.fetch import READ_COMMITTED, READ_UNCOMMITTED
 
 
 class OffsetReset(StrEnum):
-    """Where a group begins that has no offset, or one that is not there any more."""
+    """Where a group begins if it has no offset, or if its offset no longer exists."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -17,16 +17,16 @@ class OffsetReset(StrEnum):
 
 
 class IsolationLevel(StrEnum):
-    """What a consumer of transactions sees."""
+    """What a consumer sees of transactions."""
 
-    #: Everything, as it is appended.
+    #: All records, as they are appended.
     READ_UNCOMMITTED = "read_uncommitted"
-    #: What was committed, up to the first transaction that is open; in the order of the log, not of the commits.
+    #: Committed records, up to the first open transaction; in the order of the log, not of the commits.
     READ_COMMITTED = "read_committed"
 
     @property
     def number(self) -> int:
-        """As it travels."""
+        """Return the number in the request."""
         return READ_COMMITTED if self is IsolationLevel.READ_COMMITTED else READ_UNCOMMITTED
 
 
@@ -36,34 +36,34 @@ class ConsumerConfig:
 
     #: ``bootstrap.servers``, one of them: ``"host:port"``.
     bootstrap: str
-    #: ``group.id``: whose offsets are kept.
+    #: ``group.id``: the group whose offsets are committed.
     group_id: str
     client_id: str = "consumer"
-    #: ``fetch.min.bytes``: the broker answers when it has so much ...
+    #: ``fetch.min.bytes``: the broker answers when it has this many bytes ...
     fetch_min_bytes: int = 1
     #: ``fetch.max.wait.ms``: ... or after this time.
     fetch_max_wait_ms: int = 500
-    #: ``fetch.max.bytes``: of one answer; the first batch comes whole however large it is.
+    #: ``fetch.max.bytes``: size of one response; the first batch is sent whole, however large it is.
     fetch_max_bytes: int = 52_428_800
     #: ``max.partition.fetch.bytes``
     max_partition_fetch_bytes: int = 1_048_576
-    #: ``max.poll.records``: ``poll`` hands out so many at most; what was fetched beyond waits for the next.
+    #: ``max.poll.records``: most records that one ``poll`` returns; further ones that were fetched wait for the next.
     max_poll_records: int = 500
     #: ``auto.offset.reset``
     auto_offset_reset: OffsetReset = OffsetReset.LATEST
     #: ``isolation.level``
     isolation_level: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
-    #: ``enable.auto.commit``: ``poll`` commits what earlier polls handed out ...
+    #: ``enable.auto.commit``: ``poll`` commits what earlier polls returned ...
     enable_auto_commit: bool = True
-    #: ``auto.commit.interval.ms``: ... so often.
+    #: ``auto.commit.interval.ms``: ... at this interval.
     auto_commit_interval_ms: int = 5_000
     #: ``request.timeout.ms``
     request_timeout_ms: int = 30_000
-    #: ``retry.backoff.ms``: after an error the next fetch waits so long.
+    #: ``retry.backoff.ms``: delay of the next fetch after an error.
     retry_backoff_ms: int = 100
 
     def __post_init__(self) -> None:
-        """Raises ``ValueError`` for what Kafka refuses, too."""
+        """Raises ``ValueError`` for combinations that Kafka refuses, too."""
         if min(self.max_poll_records, self.fetch_max_bytes, self.max_partition_fetch_bytes) < 1:
             raise ValueError("max_poll_records, fetch_max_bytes and max_partition_fetch_bytes begin at 1")
         if min(self.fetch_min_bytes, self.fetch_max_wait_ms) < 0:

@@ -1,4 +1,4 @@
-"""Why a record was not sent, or an answer did not come."""
+"""Errors of the client: why a record was not sent, or why no response came."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from engine.kafka.records.error_code import KafkaErrorCode
 
 
 class KafkaClientError(Exception):
-    """Base. ``outcome_known`` is True when the record certainly was not appended."""
+    """Base of the client's errors. ``outcome_known`` is True when the record certainly was not appended."""
 
     outcome_known = True
 
 
 class Disconnected(KafkaClientError):
-    """The connection ended, or no answer came in time: the request may have been carried out."""
+    """The connection was lost, or no response came in time; the request may have been carried out."""
 
     outcome_known = False
 
 
 class BufferExhausted(KafkaClientError):
-    """The producer's memory was full for longer than ``max.block.ms``: the record was never taken."""
+    """The producer's memory was full for longer than ``max.block.ms``; the record was not accepted."""
 
 
-#: The leader may have appended the batch, and still does not promise to keep it.
+#: Errors after which the leader may have appended the batch, but does not guarantee to keep it.
 _MAY_BE_KEPT = (
     KafkaErrorCode.UNKNOWN_SERVER_ERROR,
     KafkaErrorCode.NOT_LEADER_OR_FOLLOWER,
@@ -32,9 +32,9 @@ _MAY_BE_KEPT = (
 
 
 class SendRefused(KafkaClientError):
-    """The broker will not have the batch, or does not promise to keep it.
+    """The broker refuses the batch, or does not guarantee to keep it.
 
-    :ivar code: why.
+    :ivar code: the broker's error code.
     """
 
     def __init__(self, code: KafkaErrorCode, text: str) -> None:
@@ -44,7 +44,7 @@ class SendRefused(KafkaClientError):
 
 
 class DeliveryTimedOut(KafkaClientError):
-    """No answer within ``delivery.timeout.ms``, over all tries."""
+    """No response came within ``delivery.timeout.ms``, over all tries."""
 
     def __init__(self, text: str, *, outcome_known: bool) -> None:
         super().__init__(text)
@@ -52,20 +52,22 @@ class DeliveryTimedOut(KafkaClientError):
 
 
 class NoOffsetForPartition(KafkaClientError):
-    """The group has no offset there, and ``auto.offset.reset`` is none."""
+    """The group has no offset in the partition, and ``auto.offset.reset`` is ``none``."""
 
 
 class IllegalTransactionStep(KafkaClientError):
-    """The producer is not in a phase in which that can be done."""
+    """The producer's phase does not allow this step."""
 
 
 class TransactionFailed(KafkaClientError):
-    """A record of the transaction was given up: it can be aborted, and nothing else."""
+    """A record of the transaction was given up; the transaction can only be aborted."""
 
 
 class ProducerFenced(KafkaClientError):
-    """Another process has begun with the same transactional id, or the transaction took too long: this one is over."""
+    """Another process has started with the same transactional id, or the transaction took too long; this producer is
+    fenced.
+    """
 
 
 class ProducerClosed(KafkaClientError):
-    """It takes no records any more."""
+    """The producer is closed and accepts no more records."""

@@ -1,13 +1,13 @@
-"""Fetches ahead: what has come waits, packed as it is, until somebody polls (Kafka: ``Fetcher``, ``FetchCollector``,
+"""Prefetching: fetched batches stay compressed until the application polls (Kafka: ``Fetcher``, ``FetchCollector``,
 ``CompletedFetch``).
 
 ::
 
     send_fetches -> client.unsent -> client.poll -> completed_fetches -> collect_fetch -> records
 
-Only when its records are wanted is a batch unpacked, and only then does the position move on. Markers of transactions
-are passed over, and so is what was aborted where committed records only are wanted: the broker sends it all the same,
-and says which producers' batches do not count from where on.
+A batch is decompressed only when its records are wanted, and only then does the position advance. Transaction markers
+are skipped, and so are aborted records for a ``read_committed`` consumer: the broker sends them nevertheless, with a
+list of the producers whose batches are aborted and from which offset.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from engine.kafka.wire.fetch import (
 from engine.kafka.wire.fields import KafkaMessage
 from engine.runtime.port import Clock
 
-#: ``replica_id`` of who is none, ``session_epoch`` of who wants no session, an epoch or offset that is not known.
+#: ``replica_id`` of a client that is not a replica, ``session_epoch`` of a client without a session, an unknown epoch
+#: or offset.
 _NOBODY = _NO_SESSION = _UNKNOWN = -1
 
 _log = logging.getLogger("glassmq.kafka")
@@ -44,13 +45,13 @@ _log = logging.getLogger("glassmq.kafka")
 
 @dataclass(slots=True)
 class CompletedFetch:
-    """What one fetch brought for one partition.
+    """The result of one fetch for one partition.
 
-    :ivar data: batches that nobody has opened yet.
-    :ivar aborted: transactions that do not count, by their first offsets.
-    :ivar records: of the batch that was opened last; those that are still to be handed out.
-    :ivar next_offset: behind the batch that was opened or passed over last; -1: there was none.
-    :ivar refusal: the broker has found the first batch damaged; told when its records are wanted.
+    :ivar data: batches, decompressed one at a time by :meth:`take`.
+    :ivar aborted: aborted transactions, by their first offsets.
+    :ivar records: records of the last opened batch that are still to be returned.
+    :ivar next_offset: offset after the last batch that was opened or skipped; -1: no batch yet.
+    :ivar refusal: the broker found the first batch damaged; raised when its records are wanted.
     """
 
     place: TopicPartition
@@ -61,23 +62,23 @@ class CompletedFetch:
     records: deque[Record] = field(default_factory=deque)
     refusal: KafkaRefusal | None = None
     next_offset: int = -1
-    #: Producers whose aborted transaction has begun and not ended.
+    #: Producers whose aborted transaction has begun and has not ended yet.
     _aborting: dict[int, None] = field(default_factory=dict)
 
     @property
     def left_bytes(self) -> int:
-        """Of batches that nobody has opened yet."""
+        """Return the size of the batches that are not opened yet."""
         return len(self.data) - self.read_bytes
 
     @property
     def is_drained(self) -> bool:
-        """Nothing is left in it."""
+        """Return whether nothing is left."""
         return not self.records and self.left_bytes == 0
 
     def take(self, position: int, limit: int) -> list[Record]:
-        """Up to ``limit`` records from offset ``position`` on.
+        """Return up to ``limit`` records from offset ``position`` on.
 
-        Raises :class:`KafkaRefusal` at a damaged batch, once what lies before it has been taken.
+        Raises :class:`KafkaRefusal` at a damaged batch, once the records before it have been taken.
         """
         if self.refusal is not None:
             raise self.refusal
@@ -113,10 +114,11 @@ class CompletedFetch:
 
 
 class Fetcher:
-    """:ivar positions: assigned partition -> offset of the next record that is handed out.
+    """Fetch records ahead of the application's polls.
 
-    :ivar completed_fetches: what waits to be collected, in the order of its coming.
-    :ivar pending: partitions that were asked for and not answered yet.
+    :ivar positions: assigned partition -> offset of the next record to return.
+    :ivar completed_fetches: results that wait to be collected, in order of arrival.
+    :ivar pending: partitions with a fetch that is not answered yet.
     """
 
     def __init__(
@@ -136,18 +138,18 @@ class Fetcher:
         self._clock = clock
         self._offset_is_gone = offset_is_gone
         self._not_before_ms = 0
-        #: Fetches that were sent before the assignment or a position changed are of no use any more.
+        #: Fetches that were sent before the assignment or a position changed are discarded.
         self._generation = 0
 
     def seek(self, place: TopicPartition, offset: int) -> None:
-        """Go on there; what was fetched is thrown away."""
+        """Continue at ``offset``; what was fetched is discarded."""
         self.positions[place] = offset
         self.completed_fetches = deque(fetch for fetch in self.completed_fetches if fetch.place != place)
         self.pending.clear()
         self._generation += 1
 
     def forget(self) -> None:
-        """There is a new assignment."""
+        """Discard what was fetched, as the assignment has changed."""
         self.positions.clear()
         self.completed_fetches.clear()
         self.pending.clear()
@@ -155,15 +157,15 @@ class Fetcher:
 
     @property
     def has_fetches(self) -> bool:
-        """Whether there is anything to collect."""
+        """Return whether there is anything to collect."""
         return bool(self.completed_fetches)
 
     def wait_ms(self) -> int:
-        """How long no fetch may be sent, after an error."""
+        """Return for how many ms no fetch may be sent, after an error."""
         return max(0, self._not_before_ms - self._clock.now_ms())
 
     def send_fetches(self) -> int:
-        """Ask for all partitions of which nothing is there or on its way; how many requests that made."""
+        """Fetch all partitions that have neither data nor a pending fetch. Return the number of requests."""
         held = {fetch.place: None for fetch in self.completed_fetches}
         wanted = [place for place in self.positions if place not in held and place not in self.pending]
         if not wanted or self.wait_ms():
@@ -237,9 +239,9 @@ class Fetcher:
         self._not_before_ms = self._clock.now_ms() + self._config.retry_backoff_ms
 
     def collect_fetch(self) -> dict[TopicPartition, list[Record]]:
-        """Up to ``max.poll.records`` of what is there; the positions move behind them.
+        """Return up to ``max.poll.records`` records that were fetched, and advance the positions past them.
 
-        Raises :class:`KafkaRefusal` where the next batch is damaged, and then nothing was taken.
+        Raises :class:`KafkaRefusal` if the next batch is damaged; nothing was taken then.
         """
         collected: dict[TopicPartition, list[Record]] = {}
         left = self._config.max_poll_records
@@ -249,7 +251,7 @@ class Fetcher:
                 records = fetch.take(self.positions[fetch.place], left)
             except KafkaRefusal:
                 if collected:
-                    break  # these first
+                    break  # return these records first
                 self.seek(fetch.place, self.positions[fetch.place])
                 self._rest()
                 raise

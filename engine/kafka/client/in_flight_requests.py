@@ -1,4 +1,4 @@
-"""Requests that were sent and not answered yet (Kafka: ``InFlightRequests``).
+"""Requests that were sent and are not answered yet (Kafka: ``InFlightRequests``).
 
 A broker answers a connection's requests in their order, so the next answer belongs to the oldest one here.
 """
@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from engine.kafka.client.errors import Disconnected
 from engine.kafka.wire.fields import KafkaMessage
 
-#: Gets the answer, or why there will be none, or None: it was sent, and nobody answers; called by ``poll``.
+#: Receives the response, the reason why there will be none, or None if the request was sent and expects no response;
+#: called by ``poll``.
 Answered = Callable[[KafkaMessage | Disconnected | None], None]
 
 
 @dataclass(slots=True)
 class ClientRequest:
-    """:ivar needs_answer: False: nobody will answer (a produce request with acks 0).
+    """A request of a client.
 
-    :ivar sent_ms: when it left; 0 before.
+    :ivar needs_answer: False: no response will come (a produce request with acks 0).
+    :ivar sent_ms: when it was sent; 0 before.
     """
 
     request: KafkaMessage
@@ -31,7 +33,10 @@ class ClientRequest:
 
 
 class InFlightRequests:
-    """:ivar limit: so many at most (``max.in.flight.requests.per.connection``)."""
+    """The requests of a connection that are not answered yet.
+
+    :ivar limit: most requests at a time (``max.in.flight.requests.per.connection``).
+    """
 
     def __init__(self, limit: int) -> None:
         assert limit >= 1
@@ -43,25 +48,25 @@ class InFlightRequests:
 
     @property
     def requests(self) -> tuple[ClientRequest, ...]:
-        """The oldest first."""
+        """Return the requests, oldest first."""
         return tuple(self._requests)
 
     @property
     def can_send_more(self) -> bool:
-        """Whether there is room for another one."""
+        """Return whether there is room for another request."""
         return len(self._requests) < self.limit
 
     def add(self, request: ClientRequest) -> None:
-        """It has been sent just now."""
+        """Add a request that has just been sent."""
         assert self.can_send_more
         self._requests.append(request)
 
     def complete_next(self) -> ClientRequest:
-        """The oldest one has been answered."""
+        """Remove and return the oldest request, which has been answered."""
         return self._requests.popleft()
 
     def clear(self) -> list[ClientRequest]:
-        """None of them will be answered."""
+        """Remove and return all requests; none of them will be answered."""
         requests = list(self._requests)
         self._requests.clear()
         return requests

@@ -1,4 +1,4 @@
-"""Reads records (Kafka: ``KafkaConsumer``, ``ClassicKafkaConsumer``, ``ConsumerCoordinator``).
+"""A consumer of records (Kafka: ``KafkaConsumer``, ``ClassicKafkaConsumer``, ``ConsumerCoordinator``).
 
 Simplified: partitions are assigned by hand (``assign``), groups have offsets but no members.
 """
@@ -46,10 +46,10 @@ _Message = TypeVar("_Message", bound=KafkaMessage)
 
 
 class KafkaConsumer:
-    """Use: ``assign(...)``, ``await poll(...)`` again and again, ``await close()``. All from one task.
+    """Consume records: ``assign(...)``, ``await poll(...)`` repeatedly, ``await close()``, all from one task.
 
-    :ivar fetcher, client, coordinator, metadata: its parts, for who looks inside.
-    :ivar committed: what was committed last, as far as this consumer knows.
+    :ivar fetcher, client, coordinator, metadata: its parts, for inspection.
+    :ivar committed: the last committed offsets, as far as this consumer knows.
     """
 
     def __init__(self, runtime: Runtime, config: ConsumerConfig) -> None:
@@ -57,7 +57,7 @@ class KafkaConsumer:
         self.client = KafkaNetworkClient(
             runtime, config.bootstrap, config.client_id, request_timeout_ms=config.request_timeout_ms
         )
-        # As in Kafka a connection of its own: a commit must not queue up behind a fetch that waits.
+        # As in Kafka a connection of its own: a commit must not queue up after a fetch that waits.
         self.coordinator = KafkaNetworkClient(
             runtime, config.bootstrap, config.client_id, request_timeout_ms=config.request_timeout_ms
         )
@@ -68,28 +68,28 @@ class KafkaConsumer:
         self._without_position: dict[TopicPartition, None] = {}
         self._gone: dict[TopicPartition, None] = {}
         self._next_commit_ms = 0
-        #: Of the group's coordinator; None: it is asked for when it is needed.
+        #: Address of the group's coordinator; None: it is requested when it is needed.
         self._coordinator_address: str | None = None
 
     def assign(self, places: Sequence[TopicPartition]) -> None:
-        """Read these from now on, each from where the group stands."""
+        """Consume these partitions from now on, each from the group's committed offset."""
         self.fetcher.forget()
         self._without_position = dict.fromkeys(places)
         self._next_commit_ms = self._clock.now_ms() + self.config.auto_commit_interval_ms
 
     def seek(self, place: TopicPartition, offset: int) -> None:
-        """Go on at that offset."""
+        """Continue at ``offset``."""
         self._without_position.pop(place, None)
         self.fetcher.seek(place, offset)
 
     def position(self, place: TopicPartition) -> int | None:
-        """Offset of the next record that ``poll`` hands out; None: not found yet."""
+        """Return the offset of the next record that ``poll`` returns; None if it is not known yet."""
         return self.fetcher.positions.get(place)
 
     async def poll(self, timeout_ms: int) -> dict[TopicPartition, list[Record]]:
-        """The next records, or none when the time is over.
+        """Return the next records, or none if the timeout passes.
 
-        Raises :class:`NoOffsetForPartition`, :class:`KafkaRefusal` for a batch that is damaged.
+        Raises :class:`NoOffsetForPartition`, :class:`KafkaRefusal` for a damaged batch.
         """
         end_ms = self._clock.now_ms() + timeout_ms
         await self._commit_if_due()
@@ -99,7 +99,7 @@ class KafkaConsumer:
             await self._find_positions()
             records = await self._poll_for_fetches(max(0, end_ms - self._clock.now_ms()))
             if records:
-                # While the caller works on these, the next ones are already asked for.
+                # While the caller processes these records, the next ones are already being fetched.
                 self.fetcher.send_fetches()
                 await self.client.poll(0)
                 return records
@@ -107,7 +107,7 @@ class KafkaConsumer:
                 return {}
 
     async def _poll_for_fetches(self, timeout_ms: int) -> dict[TopicPartition, list[Record]]:
-        """As in Kafka: what is there already, or send, wait, collect (seed 001 shows Kafka's code)."""
+        """Return what is there already, or send, wait and collect, as in Kafka (seed 001 shows Kafka's code)."""
         records = self.fetcher.collect_fetch()
         if records:
             return records
@@ -130,7 +130,7 @@ class KafkaConsumer:
         self._gone[place] = None
 
     async def _find_positions(self) -> None:
-        """Where the group stands, else where ``auto.offset.reset`` says."""
+        """Find the committed offsets, or else the positions that ``auto.offset.reset`` specifies."""
         for place in list(self._without_position):
             try:
                 offset = None if place in self._gone else await self._committed_offset(place)
@@ -161,7 +161,9 @@ class KafkaConsumer:
         return (await self.offset_for_time(place, time)) or 0
 
     async def offset_for_time(self, place: TopicPartition, timestamp_ms: int) -> int | None:
-        """Of the first record that is not older; None: all are. Raises :class:`Disconnected`, :class:`SendRefused`."""
+        """Return the offset of the first record with this timestamp or a later one; None if all are earlier. Raises
+        :class:`Disconnected`, :class:`SendRefused`.
+        """
         wanted = TopicTimesWanted(place.topic, (TimeWanted(place.partition, timestamp_ms),))
         request = ListOffsetsRequest(-1, self.config.isolation_level.number, (wanted,))
         leader = self.metadata.leader_of(place)
@@ -177,8 +179,9 @@ class KafkaConsumer:
     # --- commits -----------------------------------------------------------------------------------------------------
 
     async def commit(self) -> None:
-        """Keep the positions: all that was handed out counts as done. Raises :class:`Disconnected`, and then it is not
-        known whether they are kept; :class:`SendRefused`."""
+        """Commit the positions: all records that were returned count as done. Raises :class:`SendRefused`, or
+        :class:`Disconnected`, after which it is unknown whether they are committed.
+        """
         positions = {
             place: offset for place, offset in self.fetcher.positions.items() if self.committed.get(place) != offset
         }
@@ -210,7 +213,7 @@ class KafkaConsumer:
                 _log.info("not committed, the next round does it: %s", error)
 
     async def _ask_coordinator(self, request: KafkaMessage, response: type[_Message]) -> _Message:
-        """Where there are several brokers, one of them keeps the group's offsets. Raises :class:`Disconnected`."""
+        """Send a request to the group's coordinator, which is one of the brokers. Raises :class:`Disconnected`."""
         if self._coordinator_address is None and not self.metadata.is_alone:
             found = await self.metadata.ask(
                 FindCoordinatorRequest(self.config.group_id, OF_GROUP), FindCoordinatorResponse
@@ -224,7 +227,7 @@ class KafkaConsumer:
             raise
 
     def _raise_if_refused(self, error_code: int, what: str) -> None:
-        """As if nobody had answered, where somebody else has to be asked."""
+        """Raise an error for the code; if another broker has to be asked, as if no response had come."""
         code = KafkaErrorCode(error_code)
         if code in MOVED:
             self._coordinator_address = None
@@ -233,14 +236,14 @@ class KafkaConsumer:
             raise SendRefused(code, f"{what}: {code.name}")
 
     async def close(self) -> None:
-        """Commit, where that happens by itself, and end."""
+        """Commit if auto-commit is on, and close."""
         if self.config.enable_auto_commit:
             self._next_commit_ms = 0
             await self._commit_if_due()
         self.abandon()
 
     def abandon(self) -> None:
-        """End now, as the end of the process does."""
+        """Close immediately, as the end of the process does."""
         self.client.close()
         self.coordinator.close()
         self.metadata.close()

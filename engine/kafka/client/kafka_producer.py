@@ -1,4 +1,4 @@
-"""Sends records (Kafka: ``KafkaProducer``)."""
+"""A producer of records (Kafka: ``KafkaProducer``)."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from engine.runtime.port import Runtime
 
 
 class KafkaProducer:
-    """Use: ``start()``, ``await send(...)``, ``await close()``.
+    """Send records: ``start()``, ``await send(...)``, ``await close()``.
 
-    With a ``transactional_id``: ``await init_transactions()`` once; then, as often as one likes,
-    ``begin_transaction()``, sends, ``await commit_transaction()`` or ``await abort_transaction()``.
+    With a ``transactional_id``: ``await init_transactions()`` once; then, any number of times, ``begin_transaction()``,
+    sends, ``await commit_transaction()`` or ``await abort_transaction()``.
 
-    :ivar accumulator, sender, client, metadata, transactions: its parts, for who looks inside.
+    :ivar accumulator, sender, client, metadata, transactions: its parts, for inspection.
     """
 
     def __init__(self, runtime: Runtime, config: ProducerConfig) -> None:
@@ -58,7 +58,7 @@ class KafkaProducer:
         self._is_closed = False
 
     def start(self) -> None:
-        """Let the sender run, on the current event loop."""
+        """Start the sender on the current event loop."""
         self._tasks.spawn(self.sender.run(), "sender")
 
     async def send(
@@ -70,11 +70,11 @@ class KafkaProducer:
         headers: tuple[tuple[str, bytes | None], ...] = (),
         timestamp_ms: int | None = None,
     ) -> asyncio.Future[RecordMetadata]:
-        """Hand a record to the accumulator; the result tells where it went, or raises ``KafkaClientError``.
+        """Hand a record to the accumulator; the result says where it was stored, or raises ``KafkaClientError``.
 
         Waits while the memory is full, and once for the topic's partitions. Raises :class:`BufferExhausted`,
-        :class:`ProducerClosed`, :class:`Disconnected`, :class:`SendRefused`; of a transactional producer
-        :class:`IllegalTransactionStep` outside of a transaction, :class:`TransactionFailed` in one that failed.
+        :class:`ProducerClosed`, :class:`Disconnected`, :class:`SendRefused`; for a transactional producer also
+        :class:`IllegalTransactionStep` outside a transaction and :class:`TransactionFailed` in one that failed.
         """
         if self._is_closed:
             raise ProducerClosed("it was closed")
@@ -89,22 +89,23 @@ class KafkaProducer:
     # --- transactions ------------------------------------------------------------------------------------------------
 
     async def init_transactions(self) -> None:
-        """Use the transactional id from now on: what an earlier process had open is aborted, and it is fenced.
+        """Use the transactional id from now on: the open transaction of an earlier process is aborted, and that process
+        is fenced.
 
         Raises :class:`IllegalTransactionStep`, :class:`Disconnected` after ``max.block.ms``, :class:`SendRefused`.
         """
         await self._transactional().init()
 
     def begin_transaction(self) -> None:
-        """Raises :class:`IllegalTransactionStep`, :class:`ProducerFenced`."""
+        """Begin a transaction. Raises :class:`IllegalTransactionStep`, :class:`ProducerFenced`."""
         self._transactional().begin()
 
     async def commit_transaction(self) -> None:
-        """All that was sent since the beginning counts, or nothing: see :meth:`TransactionManager.end`."""
+        """Commit everything that was sent since the beginning, or nothing, as :meth:`TransactionManager.end` does."""
         await self._transactional().end(self.flush, is_commit=True)
 
     async def abort_transaction(self) -> None:
-        """Nothing that was sent since the beginning counts: see :meth:`TransactionManager.end`."""
+        """Abort everything that was sent since the beginning, as :meth:`TransactionManager.end` does."""
         self.sender.drop_waiting(TransactionFailed("the transaction was aborted before this was sent"))
         await self._transactional().end(self.flush, is_commit=False)
 
@@ -127,13 +128,13 @@ class KafkaProducer:
             self.accumulator.flushes_in_progress -= 1
 
     async def close(self) -> None:
-        """Flush, then end."""
+        """Flush, then close."""
         self._is_closed = True
         await self.flush()
         await self.abandon()
 
     async def abandon(self) -> None:
-        """End now: what waits or is on its way is given up."""
+        """Close immediately: records that wait or are in flight are given up."""
         self._is_closed = True
         await self._tasks.stop()
         self.metadata.close()

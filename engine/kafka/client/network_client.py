@@ -1,12 +1,13 @@
 """Requests that wait to be sent, are on their way, or have been answered (Kafka: ``NetworkClient`` below
 ``ConsumerNetworkClient``).
 
-``send`` only puts a request into ``unsent``; nothing leaves before somebody calls ``poll``, and it is ``poll`` that
-hands answers to whoever asked. So all code of a client runs at known places, one after the other::
+``send`` only puts a request into ``unsent``; nothing leaves before ``poll`` is called, and ``poll`` hands the responses
+to the senders. So all code of a client runs at known places, one after the other::
 
     send -> unsent -> poll -> in flight -> answers -> poll -> who asked
 
-There is a connection to each broker that is asked. Simplified: while one is being made, ``poll`` does nothing else.
+There is one connection to each broker that is used. Simplified: while a connection is being made, ``poll`` does nothing
+else.
 """
 
 from __future__ import annotations
@@ -25,9 +26,11 @@ _Message = TypeVar("_Message", bound=KafkaMessage)
 
 
 class KafkaNetworkClient:
-    """:param bootstrap: the broker that is asked where nobody says which.
+    """Send requests to brokers and hand out the responses.
 
-    :param first_id: of the first request. Clients of one node that count from elsewhere can be told apart on the wire.
+    :param bootstrap: the broker for requests without an address.
+    :param first_id: correlation id of the first request. Different values make the clients of one node distinguishable
+        on the wire.
     """
 
     def __init__(
@@ -50,21 +53,21 @@ class KafkaNetworkClient:
         self._connections: dict[str, BrokerConnection] = {}
         self._news = asyncio.Event()
         self._last_id = first_id - 1
-        #: Requests whose senders have been told how they ended.
+        #: Requests that have been completed.
         self._handed_out = 0
 
     @property
     def unsent(self) -> tuple[ClientRequest, ...]:
-        """Requests that wait for ``poll``."""
+        """Return the requests that wait for ``poll``."""
         return tuple(request for one in self._connections.values() for request in one.unsent)
 
     @property
     def in_flight(self) -> tuple[ClientRequest, ...]:
-        """Those that were sent."""
+        """Return the requests that were sent."""
         return tuple(request for one in self._connections.values() for request in one.in_flight.requests)
 
     def send(self, request: KafkaMessage, answered: Answered, *, needs_answer: bool = True, address: str = "") -> None:
-        """Let ``poll`` send it. ``answered`` is called exactly once, by ``poll`` or ``close``."""
+        """Queue a request for ``poll``. ``answered`` is called exactly once, by ``poll`` or ``close``."""
         self._last_id += 1
         connection = self._connection_to(address or self._bootstrap)
         connection.unsent.append(ClientRequest(request, self._last_id, answered, needs_answer))
@@ -84,11 +87,13 @@ class KafkaNetworkClient:
         return known
 
     def wake(self) -> None:
-        """End a ``poll`` that waits: there is something to do."""
+        """End a waiting ``poll``: there is something to do."""
         self._news.set()
 
     async def poll(self, timeout_ms: int, is_enough: Callable[[], bool] = lambda: False) -> None:
-        """Send what can be sent, hand out answers, until there was any, ``is_enough``, ``wake`` or the time is over."""
+        """Send what can be sent and hand out responses, until there was a response, ``is_enough``, ``wake`` or the
+        timeout.
+        """
         clock = self._runtime.clock
         end_ms = clock.now_ms() + timeout_ms
         handed_out = self._handed_out
@@ -106,7 +111,7 @@ class KafkaNetworkClient:
             await self._wait(min(left_ms, self._next_deadline_ms()))
 
     async def ask(self, request: KafkaMessage, response: type[_Message], address: str = "") -> _Message:
-        """Send and poll until it is answered. Raises :class:`Disconnected`."""
+        """Send and poll until the response arrives. Raises :class:`Disconnected`."""
         answers: list[KafkaMessage | Disconnected | None] = []
         self.send(request, answers.append, address=address)
         while not answers:  # a wake ends a poll early
@@ -117,12 +122,12 @@ class KafkaNetworkClient:
         return answers[0]
 
     def close(self) -> None:
-        """End the connections; who waits for an answer gets :class:`Disconnected`."""
+        """Close the connections; requests that wait for a response get :class:`Disconnected`."""
         for connection in tuple(self._connections.values()):
             self._handed_out += connection.close()
 
     def _next_deadline_ms(self) -> int:
-        """Until the oldest request has waited too long."""
+        """Return the ms until the oldest request times out."""
         return min([self._request_timeout_ms, *(one.deadline_ms() for one in self._connections.values())])
 
     async def _wait(self, timeout_ms: int) -> None:

@@ -1,7 +1,7 @@
-"""Which partition a record goes to (Kafka: ``BuiltInPartitioner``): by its key's hash, or one after the other.
+"""Choice of a record's partition (Kafka: ``BuiltInPartitioner``): by the hash of its key, or in turn.
 
-Without a key Kafka stays with one partition for a batch's worth of bytes and then draws another by chance, weighted by
-how quickly the brokers answer. Here the next one follows, which with one broker comes to the same shares.
+Without a key Kafka stays with one partition for a batch's worth of bytes and then draws another at random, weighted by
+how quickly the brokers answer. Here the next partition follows, which with one broker gives the same shares.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _MASK = 0xFFFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """Kafka's hash of a key, 32 bits without sign (Kafka: ``Utils.murmur2``, after Austin Appleby's MurmurHash2)."""
+    """Return Kafka's hash of a key, 32 bits unsigned (Kafka: ``Utils.murmur2``, after Austin Appleby's MurmurHash2)."""
     length = len(data)
     value = (_SEED ^ length) & _MASK
     whole = length & ~3
@@ -27,7 +27,7 @@ def murmur2(data: bytes) -> int:
 
 
 class Partitioner:
-    """Of one topic with a fixed number of partitions."""
+    """Partitioner of one topic with a fixed number of partitions."""
 
     def __init__(self, partition_count: int, batch_size: int) -> None:
         self._count = partition_count
@@ -36,7 +36,7 @@ class Partitioner:
         self._sticky = 0
 
     def choose(self, key: bytes | None, size_bytes: int) -> int:
-        """The partition of a record of that size."""
+        """Return the partition for a record of this size."""
         if key is not None:
             # Java makes a hash positive by dropping its sign bit.
             return (murmur2(key) & 0x7FFFFFFF) % self._count

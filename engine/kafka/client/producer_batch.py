@@ -1,4 +1,4 @@
-"""Records that travel together (Kafka: ``ProducerBatch``)."""
+"""Records that are sent together (Kafka: ``ProducerBatch``)."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from engine.kafka.records.topic_partition import TopicPartition
 
 
 class BatchState(StrEnum):
-    """What becomes of a batch."""
+    """State of a batch."""
 
-    #: Takes records.
+    #: Accepts records.
     FILLING = "filling"
-    #: Takes no more, and is on its way.
+    #: Accepts no more records, and was sent.
     IN_FLIGHT = "in-flight"
     #: Waits to be sent again.
     WAITING = "waiting"
@@ -36,7 +36,7 @@ _STEPS = {
 
 
 class RecordMetadata(NamedTuple):
-    """Where a record went. ``offset`` -1: it is not known."""
+    """Where a record was stored. ``offset`` -1: unknown."""
 
     topic: str
     partition: int
@@ -45,7 +45,7 @@ class RecordMetadata(NamedTuple):
 
 
 class ProducerId(NamedTuple):
-    """Whose batches they are; -1, -1 without idempotence."""
+    """Id and epoch of the producer of a batch; -1, -1 without idempotence."""
 
     producer_id: int
     epoch: int
@@ -56,10 +56,11 @@ NO_PRODUCER_ID = ProducerId(-1, -1)
 
 @dataclass(slots=True, eq=False)
 class ProducerBatch:
-    """:ivar size_bytes: unpacked, with the header.
+    """Records for one partition that are sent together.
 
-    :ivar base_sequence: of its first record; -1 until it was sent first.
-    :ivar not_before_ms: a batch that waits to be sent again rests until then.
+    :ivar size_bytes: uncompressed size with the header.
+    :ivar base_sequence: sequence number of its first record; -1 until it was first sent.
+    :ivar not_before_ms: a batch that will be sent again waits until then.
     """
 
     place: TopicPartition
@@ -75,23 +76,23 @@ class ProducerBatch:
     is_transactional: bool = False
 
     def has_room(self, size_bytes: int, limit_bytes: int) -> bool:
-        """Whether a record of that size may join."""
+        """Return whether a record of this size fits in."""
         return self.state is BatchState.FILLING and self.size_bytes + size_bytes <= limit_bytes
 
     def add(self, record: Record, size_bytes: int, result: asyncio.Future[RecordMetadata]) -> None:
-        """Let it join."""
+        """Add a record."""
         assert self.state is BatchState.FILLING
         self.records.append(record)
         self.results.append(result)
         self.size_bytes += size_bytes
 
     def go(self, state: BatchState) -> None:
-        """Change the state. An illegal step is a bug."""
+        """Change the state. An illegal change is a bug."""
         assert state in _STEPS[self.state], f"a batch that is {self.state} cannot be {state}"
         self.state = state
 
     def encode(self, codec: Codec) -> bytes:
-        """As it travels and is stored."""
+        """Encode the batch as it is sent and stored."""
         return encode_batch(
             self.records,
             codec,
@@ -102,7 +103,7 @@ class ProducerBatch:
         )
 
     def acknowledged(self, base_offset: int) -> None:
-        """It stands in the log from that offset on; -1: the broker does not say where."""
+        """Complete the batch: it is in the log from this offset on; -1: the broker does not say where."""
         self.go(BatchState.ACKNOWLEDGED)
         for number, (record, result) in enumerate(zip(self.records, self.results, strict=True)):
             if not result.done():
@@ -110,7 +111,7 @@ class ProducerBatch:
                 result.set_result(RecordMetadata(*self.place, offset, record.timestamp_ms))
 
     def failed(self, error: Exception) -> None:
-        """It is given up."""
+        """Give up the batch."""
         self.go(BatchState.FAILED)
         for result in self.results:
             if not result.done():
@@ -118,7 +119,7 @@ class ProducerBatch:
 
 
 def size_of(record: Record, batch: ProducerBatch | None) -> int:
-    """What a record adds to a batch, before compression."""
+    """Return what a record adds to a batch, in bytes before compression."""
     if batch is None or not batch.records:
         return len(encode_record(record, 0, 0))
     return len(encode_record(record, len(batch.records), record.timestamp_ms - batch.records[0].timestamp_ms))

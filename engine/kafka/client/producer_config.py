@@ -1,4 +1,4 @@
-"""How a producer behaves (Kafka: ``ProducerConfig``)."""
+"""Settings of a producer (Kafka: ``ProducerConfig``)."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ class ProducerConfig:
     #: ``bootstrap.servers``, one of them: ``"host:port"``.
     bootstrap: str
     client_id: str = "producer"
-    #: ``linger.ms``: so long a batch waits for more records. 5 since Kafka 4.0, 0 before.
+    #: ``linger.ms``: how long a batch waits for more records. 5 since Kafka 4.0, 0 before.
     linger_ms: int = 5
     #: ``batch.size``, in bytes before compression; a record that is larger gets a batch of its own.
     batch_size: int = 16_384
-    #: ``buffer.memory``: of all records that wait or are on their way.
+    #: ``buffer.memory``: total size of the records that wait or are in flight.
     buffer_memory: int = 33_554_432
-    #: ``max.block.ms``: so long ``send`` waits for room in it.
+    #: ``max.block.ms``: how long ``send`` waits for room in that memory.
     max_block_ms: int = 60_000
     #: ``compression.type``
     codec: Codec = Codec.NONE
@@ -28,23 +28,23 @@ class ProducerConfig:
     acks: int = -1
     #: ``enable.idempotence``: batches are numbered, so that none is appended twice or out of order.
     enable_idempotence: bool = True
-    #: ``max.in.flight.requests.per.connection``; with idempotence 5 at most.
+    #: ``max.in.flight.requests.per.connection``; at most 5 with idempotence.
     max_in_flight: int = 5
     #: ``retries``
     retries: int = 2_147_483_647
-    #: ``retry.backoff.ms``. Kafka doubles it up to a second; here it stays.
+    #: ``retry.backoff.ms``. Kafka doubles it up to a second; here it is constant.
     retry_backoff_ms: int = 100
     #: ``delivery.timeout.ms``: from ``send`` to the last try.
     delivery_timeout_ms: int = 120_000
     #: ``request.timeout.ms``
     request_timeout_ms: int = 30_000
-    #: ``transactional.id``: whose transactions they are, over all processes that use it; empty: there are none.
+    #: ``transactional.id``: identifies the transactions of this producer across its processes; empty: no transactions.
     transactional_id: str = ""
-    #: ``transaction.timeout.ms``: what is open for longer is aborted by the coordinator.
+    #: ``transaction.timeout.ms``: the coordinator aborts a transaction that is open for longer.
     transaction_timeout_ms: int = 60_000
 
     def __post_init__(self) -> None:
-        """Raises ``ValueError`` for what Kafka refuses, too."""
+        """Raises ``ValueError`` for combinations that Kafka refuses, too."""
         if self.acks not in (-1, 0, 1):
             raise ValueError(f"acks {self.acks} is not allowed: -1, 0 and 1 are")
         if self.enable_idempotence and (self.acks != -1 or not 1 <= self.max_in_flight <= 5):

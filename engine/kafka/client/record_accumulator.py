@@ -1,7 +1,7 @@
-"""Where records wait to travel together (Kafka: ``RecordAccumulator``): for each partition a row of batches.
+"""A queue of batches for each partition, where records wait to be sent together (Kafka: ``RecordAccumulator``).
 
-New records join the last batch of their partition's row; the sender takes the first one, as soon as it is full, has
-waited ``linger.ms``, somebody flushes, or memory runs short.
+New records join the last batch of their partition's queue. The sender takes the first batch when it is full, has waited
+``linger.ms``, a flush is in progress, or memory runs short.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from engine.runtime.port import Clock
 
 
 class RecordAccumulator:
-    """:ivar rows: partition -> batches that wait, the next one first.
+    """Gather records into batches.
 
-    :ivar used_bytes: of all batches that are neither acknowledged nor given up.
-    :ivar flushes_in_progress: how many callers wait for everything to be sent; while there is one, nothing lingers.
+    :ivar rows: partition -> batches that wait, the next one first.
+    :ivar used_bytes: size of all batches that are neither acknowledged nor given up.
+    :ivar flushes_in_progress: number of callers that wait for everything to be sent; while there is one, no batch
+        lingers.
     """
 
     def __init__(self, config: ProducerConfig, clock: Clock, wake_sender: Callable[[], None]) -> None:
@@ -36,11 +38,11 @@ class RecordAccumulator:
         self._room: deque[asyncio.Future[None]] = deque()
 
     async def append(self, place: TopicPartition, record: Record) -> asyncio.Future[RecordMetadata]:
-        """Let ``record`` wait; its result. Raises :class:`BufferExhausted`."""
+        """Queue ``record``; return its future result. Raises :class:`BufferExhausted`."""
         row = self.rows.setdefault(place, deque())
         size_bytes = size_of(record, row[-1] if row else None)
         await self._reserve(size_bytes)
-        # Others may have added to the row while this one waited.
+        # Other callers may have added to the row while this one waited.
         is_new = not row or not row[-1].has_room(size_bytes, self._config.batch_size)
         if is_new:
             row.append(ProducerBatch(place, self._clock.now_ms()))
@@ -66,7 +68,7 @@ class RecordAccumulator:
         self.used_bytes += size_bytes
 
     def release(self, batch: ProducerBatch) -> None:
-        """Its memory is free again."""
+        """Free the memory of a batch."""
         self.used_bytes -= batch.size_bytes - HEADER_BYTES
         while self._room:
             room = self._room.popleft()
@@ -75,7 +77,7 @@ class RecordAccumulator:
                 break
 
     def wait_ms(self, batch: ProducerBatch, row_length: int) -> int:
-        """How long the first batch of a row still waits; 0: it may go."""
+        """Return how many ms the first batch of a row still has to wait; 0: it may be sent."""
         now_ms = self._clock.now_ms()
         if batch.state is BatchState.WAITING:
             return max(0, batch.not_before_ms - now_ms)
@@ -85,11 +87,11 @@ class RecordAccumulator:
         return max(0, batch.created_ms + self._config.linger_ms - now_ms)
 
     def next_wait_ms(self) -> int | None:
-        """Until the first of all rows may go; None: nothing waits."""
+        """Return the ms until the first batch of any row may be sent; None if none waits."""
         return min((self.wait_ms(row[0], len(row)) for row in self.rows.values() if row), default=None)
 
     def drain(self, has_leader: Callable[[TopicPartition], bool]) -> list[ProducerBatch]:
-        """The first batch of each row that may go. They take no more records."""
+        """Return the first batch of each row that may be sent. They accept no more records."""
         drained = []
         for place, row in self.rows.items():
             if row and self.wait_ms(row[0], len(row)) == 0 and has_leader(place):
@@ -99,7 +101,7 @@ class RecordAccumulator:
         return drained
 
     def put_back(self, batch: ProducerBatch) -> None:
-        """It will be sent again, before those that were numbered after it."""
+        """Queue a batch again, before those that were numbered after it."""
         batch.go(BatchState.WAITING)
         batch.not_before_ms = self._clock.now_ms() + self._config.retry_backoff_ms
         row = self.rows[batch.place]
@@ -109,5 +111,5 @@ class RecordAccumulator:
         row.insert(number, batch)
 
     def waiting(self) -> list[ProducerBatch]:
-        """All of them, row by row."""
+        """Return all batches, row by row."""
         return [batch for row in self.rows.values() for batch in row]

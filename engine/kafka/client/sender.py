@@ -1,10 +1,10 @@
-"""Takes batches from the accumulator, sends them, and decides what follows from the answers (Kafka: ``Sender``,
+"""The producer's sender: takes batches from the accumulator, sends them, and handles the responses (Kafka: ``Sender``,
 ``TransactionManager``).
 
-With idempotence each batch gets its numbers when it is sent first, and keeps them however often it is sent: the broker
-recognises it, and refuses what comes before it. A batch that is given up leaves a gap in the numbers; then the producer
-asks for a new id once nothing is on its way, and counts from 0 again. A transactional producer has its id from the
-coordinator, and what it gives up fails its transaction.
+With idempotence each batch gets its sequence numbers when it is first sent, and keeps them in every retry: the broker
+recognises a batch that it has, and refuses one that comes before its predecessor. A batch that is given up leaves a gap
+in the numbers; the producer then requests a new id as soon as nothing is in flight, and counts from 0 again. A
+transactional producer gets its id from the coordinator, and a batch that is given up fails its transaction.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from engine.kafka.wire.fields import KafkaMessage
 from engine.kafka.wire.produce import PartitionBatches, ProduceRequest, ProduceResponse, TopicBatches
 from engine.runtime.port import Clock
 
-#: Worth another try: it may pass, or the broker did not see the batch as it was.
+#: Errors worth another try: they may be temporary, or the batch did not arrive intact.
 RETRIABLE = (
     KafkaErrorCode.CORRUPT_MESSAGE,
     KafkaErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
@@ -34,10 +34,10 @@ RETRIABLE = (
     KafkaErrorCode.NOT_ENOUGH_REPLICAS,
     KafkaErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
     KafkaErrorCode.KAFKA_STORAGE_ERROR,
-    # The batch before it is on its way again.
+    # The batch before it is being sent again.
     KafkaErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
 )
-#: What waits longest for anything, in ms.
+#: Longest wait of the sender in ms.
 _IDLE_MS = 60_000
 _SEQUENCES = 1 << 31
 
@@ -45,9 +45,10 @@ _log = logging.getLogger("glassmq.kafka")
 
 
 class Sender:
-    """:ivar in_flight: batches that were sent and are not answered yet, in the order of their sending.
+    """Send batches and handle the responses.
 
-    :ivar owner: the producer's id; see the module.
+    :ivar in_flight: batches that were sent and are not answered yet, in the order in which they were sent.
+    :ivar owner: the producer's id, as the module describes.
     """
 
     def __init__(
@@ -71,12 +72,12 @@ class Sender:
         self._sequences: dict[TopicPartition, int] = {}
 
     async def run(self) -> None:
-        """Until it is cancelled."""
+        """Run until cancelled."""
         while True:
             await self.run_once()
 
     async def run_once(self) -> None:
-        """Send what may go, and wait for answers or for more to send."""
+        """Send what may be sent, and wait for responses or for more to send."""
         if self._needs_id and not self.in_flight and not await self._renew_id():
             return
         if self._metadata.needs_update:
@@ -96,11 +97,11 @@ class Sender:
 
     @property
     def in_flight_requests(self) -> tuple[object, ...]:
-        """Requests that wait to be sent or answered."""
+        """Return the requests that wait to be sent or answered."""
         return (*self._client.unsent, *self._client.in_flight)
 
     def _wait_ms(self) -> int:
-        """Until there is something to do that nobody wakes us for."""
+        """Return the ms until there is something to do without being woken."""
         waits = [self._config.retry_backoff_ms if self._metadata.needs_update else _IDLE_MS]
         if len(self.in_flight_requests) < self._config.max_in_flight and not self._needs_id:
             next_wait_ms = self._accumulator.next_wait_ms()
@@ -114,7 +115,7 @@ class Sender:
     # --- sending -----------------------------------------------------------------------------------------------------
 
     def _send(self, batches: list[ProducerBatch]) -> None:
-        """One request to each leader, for batches each of another partition."""
+        """Send one request to each leader; each batch is for another partition."""
         by_leader: dict[str, list[ProducerBatch]] = {}
         for batch in batches:
             batch.tries += 1
@@ -176,7 +177,7 @@ class Sender:
                 self._give_up(batch, SendRefused(code, f"{batch.place} refused the batch: {code.name}"))
 
     def _is_gap(self, batch: ProducerBatch, code: KafkaErrorCode) -> bool:
-        """Whether the batch that the broker misses will never come: none before this one is on its way."""
+        """Return whether the batch that the broker misses will never come: none before this one is in flight."""
         if code is not KafkaErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER:
             return False
         others = (*self.in_flight, *self._accumulator.rows.get(batch.place, ()))
@@ -210,7 +211,7 @@ class Sender:
             self._needs_id = True
 
     def drop_waiting(self, error: Exception) -> None:
-        """Give up what was not sent: its transaction is to be aborted."""
+        """Give up the batches that were not sent, as their transaction will be aborted."""
         for row in self._accumulator.rows.values():
             while row:
                 batch = row.popleft()
@@ -218,7 +219,7 @@ class Sender:
                 batch.failed(error)
 
     def _expire(self) -> None:
-        """Give up what has waited too long."""
+        """Give up batches that have waited too long."""
         limit_ms = self._clock.now_ms() - self._config.delivery_timeout_ms
         for row in self._accumulator.rows.values():
             while row and row[0].created_ms <= limit_ms:
@@ -230,7 +231,7 @@ class Sender:
                 batch.failed(error)
 
     async def _renew_id(self) -> bool:
-        """Ask for an id, and number anew what waits; False: there is none yet."""
+        """Request an id and renumber the waiting batches; False: there is no id yet."""
         try:
             answer = await self._client.ask(
                 InitProducerIdRequest(None, 0), InitProducerIdResponse, self._metadata.any_address

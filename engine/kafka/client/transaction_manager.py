@@ -1,12 +1,12 @@
-"""What a transactional producer is doing (Kafka: ``TransactionManager``, as far as it is about transactions)::
+"""State of a transactional producer (Kafka: ``TransactionManager``, as far as it concerns transactions)::
 
     init -> READY -> begin -> IN_TRANSACTION -> commit or abort -> ENDING -> READY
                      a record is given up -> FAILED -> abort ---------^
     another process has begun with the same transactional id: FENCED, for good
 
-The sender asks the coordinator, between two batches: all requests of a producer leave from one task. Simplified: there
-is one broker, so it is the coordinator; offsets of a consumer cannot be part of a transaction (AddOffsetsToTxn,
-TxnOffsetCommit).
+The sender sends the requests to the coordinator, between two batches, so that all requests of a producer come from one
+task. Simplified: there is one broker, so it is the coordinator; offsets of a consumer cannot be part of a transaction
+(AddOffsetsToTxn, TxnOffsetCommit).
 """
 
 from __future__ import annotations
@@ -40,20 +40,20 @@ from engine.kafka.wire.transactions import (
     EndTxnResponse,
 )
 
-#: The coordinator is not done yet, or not there.
+#: Errors that say that the coordinator is not done yet, or not available.
 _COME_AGAIN = (
     KafkaErrorCode.CONCURRENT_TRANSACTIONS,
     KafkaErrorCode.COORDINATOR_NOT_AVAILABLE,
     KafkaErrorCode.NOT_COORDINATOR,
 )
-#: Another process goes on in this one's place, or the coordinator has aborted what took too long.
+#: Another process has replaced this one, or the coordinator has aborted a transaction that took too long.
 FENCES = (KafkaErrorCode.INVALID_PRODUCER_EPOCH, KafkaErrorCode.INVALID_PRODUCER_ID_MAPPING)
 
 _log = logging.getLogger("glassmq.kafka")
 
 
 class ProducerPhase(StrEnum):
-    """What the producer may do."""
+    """Phase of a transactional producer."""
 
     UNINITIALIZED = "uninitialized"
     READY = "ready"
@@ -72,15 +72,16 @@ _STEPS = {
     ProducerPhase.FENCED: (),
 }
 
-#: A request to the coordinator, and who waits for its answer.
+#: A request to the coordinator, and the future of its response.
 _Asked = tuple[KafkaMessage, type[KafkaMessage], "asyncio.Future[Any]"]
 
 
 class TransactionManager:
-    """:ivar owner: id and epoch of this process.
+    """Track the transactions of one producer.
 
+    :ivar owner: id and epoch of this process.
     :ivar places: partitions that are part of the open transaction.
-    :ivar error: why no more batches of the open transaction may go; None: they may.
+    :ivar error: why no more batches of the open transaction may be sent; None: they may.
     """
 
     def __init__(self, config: ProducerConfig, client: KafkaNetworkClient) -> None:
@@ -93,24 +94,28 @@ class TransactionManager:
         self._client = client
         self._asked: deque[_Asked] = deque()
         self._new_places: dict[TopicPartition, None] = {}
-        #: A batch was given up: the numbers of its partition have a gap, and begin anew with the next epoch.
+        #: A batch was given up: the numbers of its partition have a gap, and start again with the next epoch.
         self._needs_epoch = False
 
     # --- what the application does -----------------------------------------------------------------------------------
 
     async def init(self) -> None:
-        """Raises :class:`IllegalTransactionStep`, ``SendRefused``, ``Disconnected`` after ``max.block.ms``."""
+        """Get the producer id and the epoch. Raises :class:`IllegalTransactionStep`, ``SendRefused``, ``Disconnected``
+        after ``max.block.ms``.
+        """
         self._need(ProducerPhase.UNINITIALIZED, deed="init_transactions")
         await self._new_epoch()
         self._go(ProducerPhase.READY)
 
     def begin(self) -> None:
-        """Raises :class:`IllegalTransactionStep`."""
+        """Begin a transaction. Raises :class:`IllegalTransactionStep`."""
         self._need(ProducerPhase.READY, deed="begin_transaction")
         self._go(ProducerPhase.IN_TRANSACTION)
 
     def record_goes_to(self, place: TopicPartition) -> None:
-        """Raises :class:`IllegalTransactionStep`, :class:`TransactionFailed`."""
+        """Note that a record of the transaction goes to ``place``. Raises :class:`IllegalTransactionStep`,
+        :class:`TransactionFailed`.
+        """
         if self.phase is ProducerPhase.FAILED:
             raise TransactionFailed(f"the transaction can only be aborted: {self.error}")
         self._need(ProducerPhase.IN_TRANSACTION, deed="send")
@@ -118,10 +123,10 @@ class TransactionManager:
             self._new_places[place] = None
 
     async def end(self, flush: Callable[[], Awaitable[None]], *, is_commit: bool) -> None:
-        """``flush`` brings what was sent to its end first; no more may be sent meanwhile.
+        """Commit or abort. ``flush`` first completes what was sent; no more may be sent meanwhile.
 
-        Raises :class:`IllegalTransactionStep`; :class:`TransactionFailed`, and then it can be aborted;
-        :class:`ProducerFenced`, ``SendRefused``; ``Disconnected``: nobody knows how it ended, ask the same again.
+        Raises :class:`IllegalTransactionStep`; :class:`TransactionFailed`, after which the transaction can be aborted;
+        :class:`ProducerFenced`, ``SendRefused``; ``Disconnected``: the outcome is unknown, call it again.
         """
         phases = (ProducerPhase.IN_TRANSACTION, ProducerPhase.FAILED, ProducerPhase.ENDING)
         self._need(*phases, deed="commit_transaction" if is_commit else "abort_transaction")
@@ -152,7 +157,7 @@ class TransactionManager:
     # --- what the sender does ----------------------------------------------------------------------------------------
 
     def failed(self, error: Exception) -> None:
-        """A batch was given up: what is open can only be aborted."""
+        """Note that a batch was given up: the open transaction can only be aborted."""
         self._needs_epoch = True
         self.error = self.error or error
         if self.phase is ProducerPhase.FENCED:
@@ -163,7 +168,7 @@ class TransactionManager:
             self._go(ProducerPhase.FAILED)
 
     async def run(self, address: str) -> bool:
-        """Ask the coordinator what there is to ask; whether batches may go."""
+        """Send the next request to the coordinator, if any. Return whether batches may be sent."""
         try:
             while self._asked:
                 request, response, result = self._asked[0]
@@ -204,7 +209,9 @@ class TransactionManager:
     # --- how it is done ----------------------------------------------------------------------------------------------
 
     async def _ask(self, request: KafkaMessage, response: type[Any]) -> Any:
-        """Let the sender ask, again while the coordinator is busy, for ``max.block.ms``. Raises ``Disconnected``."""
+        """Let the sender send a request, repeated while the coordinator is busy, for up to ``max.block.ms``. Raises
+        ``Disconnected``.
+        """
         try:
             async with asyncio.timeout(self._config.max_block_ms / 1_000):
                 while True:

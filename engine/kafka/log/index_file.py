@@ -1,8 +1,8 @@
-"""What both indexes of a segment share: entries of equal size, sorted, looked up by halving (Kafka: ``AbstractIndex``).
+"""What both indexes of a segment share: sorted entries of equal size and a binary search (Kafka: ``AbstractIndex``).
 
-Simplified: Kafka reserves the whole file and maps it, then cuts it when the segment is done; here it grows, and is
-opened when somebody needs it, for Kafka's maps cost no descriptor either. The entries are the same. Kafka halves within
-the last 8 KiB first, because they are in memory most probably; here it is always the whole index.
+Simplified: Kafka reserves the whole file, maps it, and truncates it when the segment is closed. Here it grows, and is
+opened only when needed, because Kafka's maps cost no descriptor either. The entries are the same. Kafka searches the
+last 8 KiB first, because they are most likely in memory; here it is always the whole index.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engine.runtime.port import AppendFile, Disk
 
 
 class IndexProbe(NamedTuple):
-    """One entry that was looked at: its number, what it is sorted by, and what it says."""
+    """One entry that a search has read: its number, its key and its value."""
 
     slot: int
     key: int
@@ -22,9 +22,9 @@ class IndexProbe(NamedTuple):
 
 
 class IndexFile:
-    """Entries (key, value), keys never falling.
+    """A file of entries (key, value), whose keys never decrease.
 
-    :ivar path: on the node's disk.
+    :ivar path: path on the node's disk.
     """
 
     def __init__(self, disk: Disk, path: str, entry: Struct) -> None:
@@ -32,9 +32,9 @@ class IndexFile:
         self._disk = disk
         self._entry = entry
         self._opened: AppendFile | None = None
-        #: Of the file, with what may be torn at its end.
+        #: Size of the file, with a torn entry at its end if there is one.
         self.size_bytes = disk.file_size_bytes(path) if disk.exists(path) else 0
-        # What does not fill an entry was torn off one; the segment's check comes before anything is added.
+        # An incomplete entry at the end is torn; the segment's check runs before anything is appended.
         self.entry_count = self.size_bytes // entry.size
 
     @property
@@ -45,26 +45,26 @@ class IndexFile:
 
     @property
     def is_torn(self) -> bool:
-        """Whether there is a part of an entry at the end."""
+        """Return whether there is part of an entry at the end."""
         return self.size_bytes % self._entry.size != 0
 
     def entry(self, slot: int) -> IndexProbe:
-        """Entry number ``slot``, from 0."""
+        """Return entry number ``slot``, counted from 0."""
         assert 0 <= slot < self.entry_count, f"{self.path} has {self.entry_count} entries, not {slot + 1}"
         return IndexProbe(slot, *self._entry.unpack(self._file.read_at(slot * self._entry.size, self._entry.size)))
 
     def last(self) -> IndexProbe | None:
-        """The last entry, if there is one."""
+        """Return the last entry, if there is one."""
         return self.entry(self.entry_count - 1) if self.entry_count else None
 
     def append(self, key: int, value: int) -> None:
-        """Add an entry behind the others."""
+        """Append an entry."""
         self._file.append(self._entry.pack(key, value))
         self.size_bytes += self._entry.size
         self.entry_count += 1
 
     def lookup(self, key: int) -> tuple[IndexProbe | None, tuple[IndexProbe, ...]]:
-        """The last entry whose key is at most ``key``, and all that were looked at to find it."""
+        """Return the last entry whose key is at most ``key``, and all entries that were read to find it."""
         low, high = 0, self.entry_count
         found: IndexProbe | None = None
         probes = []
@@ -84,15 +84,15 @@ class IndexFile:
         self.size_bytes = self.entry_count = 0
 
     async def flush(self) -> None:
-        """Make them durable."""
+        """Make the entries durable."""
         await self._file.flush()
 
     def flush_now(self) -> None:
-        """As ``flush``, but blocks. Makes the file, too, where there is none yet."""
+        """Flush and block. Creates the file if it does not exist."""
         self._file.flush_now()
 
     def close(self) -> None:
-        """Give the descriptor back. What was not flushed is as safe as any file that nobody flushed."""
+        """Close the descriptor. What was not flushed is as safe as in any file that was not flushed."""
         if self._opened is not None:
             self._opened.close()
             self._opened = None

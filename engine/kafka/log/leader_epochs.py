@@ -1,13 +1,14 @@
-"""Which leader wrote from which offset on (Kafka: ``LeaderEpochFileCache`` over ``LeaderEpochCheckpointFile``).
+"""Leader epochs and their first offsets (Kafka: ``LeaderEpochFileCache`` over ``LeaderEpochCheckpointFile``).
 
-A text file beside the segments, replaced as a whole: a version, how many lines follow, then ``epoch start-offset``::
+A text file next to the segments, replaced as a whole: a version, the number of entries, then ``epoch start-offset``
+lines::
 
     0
     1
     0 0
 
-Where there is one broker there is one leader; the file is what Kafka expects to find, and what it left is kept. Where
-there are several, a follower asks its leader by it how far their logs are the same (KIP-101).
+With one broker there is one leader; the file is what Kafka expects to find, and an existing one is kept. With several,
+a follower uses it to ask its leader up to where their logs agree (KIP-101).
 """
 
 from __future__ import annotations
@@ -22,24 +23,25 @@ class LeaderEpochs:
     """The epochs of one partition."""
 
     def __init__(self, disk: Disk, folder: str) -> None:
-        """What cannot be read counts as not there: it is written anew with the next append."""
+        """Read the file. One that cannot be read counts as missing, and is written again with the next append."""
         self._disk = disk
         self._path = f"{folder}/{FILE_NAME}"
         self.starts: list[tuple[int, int]] = _parsed(disk.read_whole(self._path)) if disk.exists(self._path) else []
 
     @property
     def latest(self) -> int:
-        """The newest epoch; -1 before the first."""
+        """Return the newest epoch; -1 before the first."""
         return self.starts[-1][0] if self.starts else -1
 
     def appended(self, epoch: int, offset: int) -> None:
-        """The leader of that epoch writes at ``offset``."""
+        """Note that the leader of ``epoch`` writes at ``offset``."""
         if epoch > self.latest:
             self.starts.append((epoch, offset))
             self._write()
 
     def end_of(self, epoch: int, log_end_offset: int) -> tuple[int, int]:
-        """(the newest epoch that is not newer than ``epoch``, where it ends); -1, -1: none is, or ``epoch`` is to come.
+        """Return the newest epoch that is not newer than ``epoch``, and its end; -1, -1 if there is no such epoch or
+        ``epoch`` is in the future.
 
         Kafka: ``LeaderEpochFileCache.endOffsetFor``.
         """
@@ -54,7 +56,7 @@ class LeaderEpochs:
         return (found, end_offset) if found >= 0 else (-1, -1)
 
     def begins_at(self, log_start_offset: int) -> None:
-        """What lay before has been deleted."""
+        """Drop the epochs before the start offset, whose records have been deleted."""
         kept = [start for start in self.starts if start[1] > log_start_offset]
         gone = len(self.starts) - len(kept)
         starts = [(self.starts[gone - 1][0], log_start_offset), *kept] if gone else kept
@@ -63,7 +65,7 @@ class LeaderEpochs:
             self._write()
 
     def ends_at(self, log_end_offset: int) -> None:
-        """What lay behind has been cut off."""
+        """Drop the epochs after the end offset, whose records have been cut off."""
         kept = [start for start in self.starts if start[1] < log_end_offset]
         if kept != self.starts:
             self.starts = kept

@@ -1,9 +1,10 @@
-"""What a partition does when it is opened (Kafka: ``LogLoader``).
+"""Recovery of a partition when it is opened (Kafka: ``LogLoader``).
 
-After a clean end only the ends of the log and of its indexes are looked at: a million records are opened as quickly as
-ten. Where they are not as that end left them, and after any other end, every batch that was not certainly flushed is
-checked. At the first one that is damaged the log is cut, and what lies behind it goes, too, as in Kafka: offsets must
-have no holes, and nothing behind was promised to be durable. What was cut off, or is missing, is counted and said.
+After a clean shutdown only the ends of the log and of its indexes are checked, so that a million records open as
+quickly as ten. If they differ from what the shutdown recorded, and after any other end, every batch that may not have
+been flushed is checked. The log is cut at the first damaged batch, and everything after it is dropped, too, as in
+Kafka: offsets must have no gaps, and nothing after it was guaranteed to be durable. What was cut off or is missing is
+counted and reported.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 from engine.kafka.records.record_batch import LENGTH_END_BYTES, MAGIC, checked_header, is_older_message
 from engine.runtime.port import Disk
 
-#: Ours; Kafka keeps the same in two files of the folder above: ``recovery-point-offset-checkpoint``,
+#: Our own file; Kafka keeps the same data in two files of the parent folder: ``recovery-point-offset-checkpoint``,
 #: ``.kafka_cleanshutdown``.
 STATE_FILE = "glassmq-recovery-point"
 
@@ -26,21 +27,22 @@ _LENGTH_BYTES = 4
 
 
 class RecoveryPoint(NamedTuple):
-    """:ivar offset: what lies before it is durable.
+    """Offset up to which a partition is known to be durable.
 
-    :ivar is_clean: the partition was closed in order.
+    :ivar offset: everything before it is durable.
+    :ivar is_clean: the partition was closed cleanly.
     """
 
     offset: int
     is_clean: bool
 
     def write(self, disk: Disk, folder: str) -> None:
-        """Durably."""
+        """Write the file durably."""
         disk.write_whole(f"{folder}/{STATE_FILE}", f"{'clean' if self.is_clean else 'open'} {self.offset}\n".encode())
 
     @classmethod
     def read(cls, disk: Disk, folder: str) -> RecoveryPoint:
-        """What was written; nothing is durable for sure where there is none, or none that can be read."""
+        """Read the file; if it is missing or cannot be read, nothing counts as durable."""
         path = f"{folder}/{STATE_FILE}"
         try:
             word, offset = disk.read_whole(path).decode("ascii").split() if disk.exists(path) else ("", "0")
@@ -51,10 +53,11 @@ class RecoveryPoint(NamedTuple):
 
 @dataclass(slots=True)
 class LogRecoveryReport:
-    """:ivar batches_checked: with their checksums.
+    """What a recovery has checked and repaired.
 
-    :ivar cut_bytes: how much was cut off the log's end, or deleted behind it.
-    :ivar lines: what was repaired, for people.
+    :ivar batches_checked: number of batches whose checksum was checked.
+    :ivar cut_bytes: bytes cut off at the end of the log, or deleted after it.
+    :ivar lines: descriptions of the repairs.
     """
 
     batches_checked: int = 0
@@ -63,9 +66,9 @@ class LogRecoveryReport:
 
 
 def repair(segments: list[LogSegment], point: RecoveryPoint) -> LogRecoveryReport:
-    """Repair what must be; ``segments`` in order, and shorter afterwards where some had to go.
+    """Repair what is damaged; ``segments`` is in order, and shorter afterwards if some had to be deleted.
 
-    Raises ``DiskFault``; :class:`KafkaRefusal` where a log goes on in an older format, and is left so.
+    Raises ``DiskFault``; :class:`KafkaRefusal` if a log continues in an older format, which is left as it is.
     """
     report = LogRecoveryReport()
     for number, segment in enumerate(segments):
@@ -79,7 +82,7 @@ def repair(segments: list[LogSegment], point: RecoveryPoint) -> LogRecoveryRepor
                 segment.rebuild(segment.size_bytes)
                 continue
             if end_offset is not None:
-                # A walk from the first batch ends at the damage; entries behind it still lead to what lies there.
+                # A walk from the first batch ends at the damage; entries after it still lead to the batches there.
                 report.lines.append(f"{segment.path}: {fault}: the indexes stay, for the log is damaged, too")
                 continue
         end = _checked_end(segment, end_offset, report)
@@ -97,9 +100,10 @@ def repair(segments: list[LogSegment], point: RecoveryPoint) -> LogRecoveryRepor
 
 
 def _is_durable(segment: LogSegment, end_offset: int | None, point: RecoveryPoint) -> bool:
-    """Whether nothing can be torn. The last segment (no ``end_offset``) must end as the clean end said.
+    """Return whether nothing in the segment can be torn. The last segment (no ``end_offset``) must end where the clean
+    shutdown recorded.
 
-    Otherwise new records would get offsets that are taken, or lie behind bytes that nobody can read over.
+    Otherwise new records would get offsets that are taken, or would be stored after bytes that cannot be read.
     """
     if end_offset is not None:
         return point.is_clean or end_offset <= point.offset
@@ -107,9 +111,9 @@ def _is_durable(segment: LogSegment, end_offset: int | None, point: RecoveryPoin
 
 
 def _checked_end(segment: LogSegment, end_offset: int | None, report: LogRecoveryReport) -> int:
-    """Where the last batch ends that is whole and in its place.
+    """Return the end of the last batch that is undamaged and in its place.
 
-    A real Kafka's log may have holes, from compaction: then what lies behind the hole goes on from there.
+    The log of a real Kafka may have gaps from compaction; offsets then continue after the gap.
     """
     end, next_offset = 0, segment.base_offset
     for batch, after in pairwise(chain(segment.batches_from(0), (None,))):
@@ -133,7 +137,9 @@ def _checked_end(segment: LogSegment, end_offset: int | None, report: LogRecover
 
 
 def _refuse_older(segment: LogSegment, position: int) -> None:
-    """Whole messages of an older format are no damage, and are not cut off. Raises :class:`KafkaRefusal`."""
+    """Refuse whole messages of an older format: they are not damage and are not cut off. Raises
+    :class:`KafkaRefusal`.
+    """
     length = int.from_bytes(segment.read(position, LENGTH_END_BYTES)[-_LENGTH_BYTES:], "big")
     is_there = length <= segment.size_bytes - position - LENGTH_END_BYTES
     if is_there and is_older_message(segment.read(position, LENGTH_END_BYTES + length)):
@@ -144,14 +150,16 @@ def _refuse_older(segment: LogSegment, position: int) -> None:
 
 
 class LogEnd(NamedTuple):
-    """Where the last whole batch ends."""
+    """End of the last undamaged batch."""
 
     position: int
     next_offset: int
 
 
 def _fits(segment: LogSegment, batch: PlacedBatch, next_offset: int) -> bool:
-    """Whether its offsets, over which there is no checksum, can be right: behind the others, and in this segment."""
+    """Return whether a batch's offsets, which no checksum covers, can be right: after the others, and in this
+    segment.
+    """
     return batch.header.base_offset >= next_offset and batch.header.last_offset - segment.base_offset <= RELATIVE_MAX
 
 
@@ -165,7 +173,7 @@ def _end_of(segment: LogSegment, batches: Iterator[PlacedBatch]) -> LogEnd:
 
 
 def next_offset_of(segment: LogSegment) -> int:
-    """Behind the last record of the segment."""
+    """Return the offset after the last record of the segment."""
     return _end_of(segment, segment.tail()).next_offset
 
 

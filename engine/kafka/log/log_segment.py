@@ -1,4 +1,4 @@
-"""A stretch of a partition: one file of batches and its two indexes (Kafka: ``LogSegment``).
+"""A segment of a partition: one file of batches and its two indexes (Kafka: ``LogSegment``).
 
 ::
 
@@ -7,7 +7,7 @@
     00000000000000000000.timeindex   (timestamp in ms (8), offset - base offset (4)): nothing before is younger
     00000000000000000000.txnindex    where a transaction was aborted: see the transaction index
 
-They are named by the offset of the first record, as 20 decimal digits.
+The files are named by the offset of the first record, as 20 decimal digits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from engine.kafka.records.record_batch import HEADER_BYTES, BatchHeader, read_he
 from engine.runtime.port import Disk, DiskFault
 
 LOG_SUFFIX, INDEX_SUFFIX, TIME_INDEX_SUFFIX = ".log", ".index", ".timeindex"
-#: Relative offsets and positions are signed numbers of 32 bits.
+#: Relative offsets and positions are signed 32-bit integers.
 RELATIVE_MAX = (1 << 31) - 1
 
 _NAME_DIGITS = 20
@@ -37,41 +37,41 @@ TIME_INDEX_FIELDS = ("timestamp_ms", "relative_offset")
 
 
 def segment_name(base_offset: int) -> str:
-    """The name of its files, without suffix."""
+    """Return the name of the segment's files, without suffix."""
     return f"{base_offset:0{_NAME_DIGITS}d}"
 
 
 def base_offset_of(file_name: str) -> int | None:
-    """The offset that the name of a log file tells, or None when it is no such name."""
+    """Return the offset in the name of a log file; None if it is not the name of a log file."""
     name, dot, suffix = file_name.partition(".")
     is_log = f"{dot}{suffix}" == LOG_SUFFIX and len(name) == _NAME_DIGITS and name.isascii() and name.isdigit()
     return int(name) if is_log else None
 
 
 def is_index(file_name: str) -> bool:
-    """Whether it is called as one of a segment's indexes."""
+    """Return whether the name is that of an index of a segment."""
     return file_name.endswith((INDEX_SUFFIX, TIME_INDEX_SUFFIX, TRANSACTION_INDEX_SUFFIX))
 
 
 class PlacedBatch(NamedTuple):
-    """A batch in a segment's log: its first byte, and its header, which nobody has checked."""
+    """A batch in a segment's log: the position of its first byte, and its header, which is not checked."""
 
     position: int
     header: BatchHeader
 
     @property
     def end(self) -> int:
-        """Where the next one begins."""
+        """Return the position after the batch."""
         return self.position + self.header.size_bytes
 
 
 class Lookup(NamedTuple):
     """How an offset was found in a segment.
 
-    :ivar probes: entries of the index that were looked at, in order.
+    :ivar probes: entries of the index that were read, in order.
     :ivar scanned_from: position of the first batch whose header was read.
-    :ivar passed: batches that were read over.
-    :ivar batch: the first one that reaches the offset; None: the segment ends before.
+    :ivar passed: number of batches that were skipped.
+    :ivar batch: the first batch that reaches the offset; None: the segment ends before it.
     """
 
     probes: tuple[IndexProbe, ...]
@@ -91,15 +91,16 @@ _NOTHING_YET = TimeAndOffset(-1, -1)
 
 
 class LogSegment:
-    """:ivar base_offset: of its first record; what its files are called.
+    """A segment of a partition.
 
-    :ivar largest: see :class:`TimeAndOffset`; -1, -1 while the segment is empty.
-    :ivar first_timestamp_ms: of the first batch's first record; None while it is empty.
-    :ivar aborted: see :class:`~engine.kafka.log.transaction_index.TransactionIndex`.
+    :ivar base_offset: offset of its first record, and the name of its files.
+    :ivar largest: the largest timestamp and its offset; -1, -1 while the segment is empty.
+    :ivar first_timestamp_ms: timestamp of the first record; None while the segment is empty.
+    :ivar aborted: the aborted transactions whose markers are in this segment.
     """
 
     def __init__(self, disk: Disk, folder: str, base_offset: int, config: PartitionLogConfig) -> None:
-        """Opens its files, or makes them. Raises ``DiskFault``."""
+        """Open or create the files. Raises ``DiskFault``."""
         path = f"{folder}/{segment_name(base_offset)}"
         self.base_offset = base_offset
         self._disk = disk
@@ -108,7 +109,7 @@ class LogSegment:
         self.index = IndexFile(disk, path + INDEX_SUFFIX, INDEX_ENTRY)
         self.time_index = IndexFile(disk, path + TIME_INDEX_SUFFIX, TIME_INDEX_ENTRY)
         self.aborted = TransactionIndex(disk, path + TRANSACTION_INDEX_SUFFIX)
-        #: Appended since the last entry of the index.
+        #: Bytes appended since the last entry of the index.
         self._unindexed_bytes = 0
         last = self.time_index.last()
         self.largest = _NOTHING_YET if last is None else TimeAndOffset(last.key, base_offset + last.value)
@@ -117,23 +118,23 @@ class LogSegment:
 
     @property
     def path(self) -> str:
-        """Of the log file."""
+        """Return the path of the log file."""
         return self._log.path
 
     @property
     def size_bytes(self) -> int:
-        """Of the log file."""
+        """Return the size of the log file."""
         return self._log.size_bytes
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Of all its files."""
+        """Return the paths of all files of the segment."""
         return self._log.path, self.index.path, self.time_index.path, *self.aborted.paths
 
     # --- writing -----------------------------------------------------------------------------------------------------
 
     def has_room(self, batches: bytes, first: BatchHeader, last_offset: int) -> bool:
-        """Whether ``batches``, up to ``last_offset``, may still be appended; an empty segment takes any."""
+        """Return whether ``batches``, up to ``last_offset``, may still be appended; an empty segment accepts any."""
         if not self.size_bytes:
             return True
         config = self._config
@@ -148,14 +149,16 @@ class LogSegment:
         )
 
     def append(self, data: bytes, headers: list[BatchHeader]) -> None:
-        """Append whole batches, with offsets. The log first: an index may lack entries, but not point beyond it."""
+        """Append whole batches that have their offsets. The log comes first: an index may lack entries, but must not
+        point beyond the log.
+        """
         position = self._log.append(data)
         for header in headers:
             self._note(PlacedBatch(position, header))
             position += header.size_bytes
 
     def _note(self, batch: PlacedBatch) -> None:
-        """Let the indexes know a batch that has just been written, or read again."""
+        """Update the indexes for a batch that has just been written or read again."""
         header = batch.header
         if self.first_timestamp_ms is None:
             self.first_timestamp_ms = header.base_timestamp_ms
@@ -166,7 +169,7 @@ class LogSegment:
         self._unindexed_bytes += header.size_bytes
 
     def _index(self, batch: PlacedBatch) -> None:
-        """Where there is no room for the entry, the next batch gets one: this one stands in the log already."""
+        """Add index entries. If there is no room for them, the next batch gets them: this one is in the log already."""
         with suppress(DiskFault):
             self.index.append(batch.header.last_offset - self.base_offset, batch.position)
             self._index_time()
@@ -178,13 +181,13 @@ class LogSegment:
             self.time_index.append(self.largest.timestamp_ms, self.largest.offset - self.base_offset)
 
     def finish(self) -> None:
-        """No batch follows: what the time index does not know yet it learns now."""
+        """Complete the time index: no more batches follow."""
         self._index_time()
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def batch_at(self, position: int) -> PlacedBatch | None:
-        """The batch that begins there, as its header says; None where there is no room for one."""
+        """Return the batch at ``position``, as its header describes it; None if there is no room for one."""
         data = self._log.read_at(position, HEADER_BYTES)
         if len(data) < HEADER_BYTES:
             return None
@@ -192,13 +195,13 @@ class LogSegment:
         return PlacedBatch(position, header) if header.size_bytes >= HEADER_BYTES else None
 
     def batches_from(self, position: int) -> Iterator[PlacedBatch]:
-        """One after the other, up to the first that is not whole."""
+        """Yield batches from ``position`` on, up to the first incomplete one."""
         while (batch := self.batch_at(position)) is not None and batch.end <= self.size_bytes:
             yield batch
             position = batch.end
 
     def lookup(self, offset: int) -> Lookup:
-        """Find the batch that holds ``offset``, or the first behind it: halve the index, then walk over batches."""
+        """Find the batch that holds ``offset``, or the first one after it: search the index, then scan batches."""
         entry, probes = self.index.lookup(offset - self.base_offset)
         start, batches = self._from_entry(entry)
         passed = 0
@@ -209,13 +212,14 @@ class LogSegment:
         return Lookup(probes, start, passed, None)
 
     def tail(self) -> Iterator[PlacedBatch]:
-        """The batches from the last one on that has an entry."""
+        """Yield the batches from the last one that has an index entry."""
         return self._from_entry(self.index.last())[1]
 
     def _from_entry(self, entry: IndexProbe | None) -> tuple[int, Iterator[PlacedBatch]]:
-        """The batches from that entry's on; all of them, when it does not lead to the batch that it was made for.
+        """Return the batches from an index entry on, or all batches if the entry does not lead to the batch it was made
+        for.
 
-        So a damaged entry costs a longer walk, and nothing else.
+        A damaged entry thus costs a longer scan, and nothing else.
         """
         batches = None if entry is None else self._batches_of(entry)
         return (0, self.batches_from(0)) if entry is None or batches is None else (entry.value, batches)
@@ -228,10 +232,10 @@ class LogSegment:
         return chain((first,), batches)
 
     def batches_of_time(self, timestamp_ms: int) -> Iterator[PlacedBatch]:
-        """Those that may hold a record of that time or a younger one, in order.
+        """Yield the batches that may hold a record of this time or a later one, in order.
 
-        Looked at are all from the first on, when the index's entry does not lead to its batch. Raises
-        :class:`KafkaRefusal`, CORRUPT_MESSAGE, at what is no batch in its place.
+        If the index entry does not lead to its batch, all batches from the first on are scanned. Raises
+        :class:`KafkaRefusal`, CORRUPT_MESSAGE, where a batch should be and is not.
         """
         entry, _ = self.time_index.lookup(timestamp_ms)
         found = None if entry is None else self._lookup_of_time(entry)
@@ -247,15 +251,16 @@ class LogSegment:
             raise damaged(f"{self.path}, byte {end}: no batch that goes on with offset {next_offset}")
 
     def read(self, position: int, length: int) -> bytes:
-        """Bytes of the log, as many as there are."""
+        """Return bytes of the log, at most ``length``."""
         return self._log.read_at(position, length)
 
     # --- repair and end ----------------------------------------------------------------------------------------------
 
     def index_fault(self) -> str | None:
-        """What is wrong with the indexes, as far as their ends tell; None: they are sane (Kafka: ``sanityCheck``).
+        """Return what is wrong with the indexes, judged by their ends; None if they are sane (Kafka: ``sanityCheck``).
 
-        Stricter than Kafka: the last entries must agree with their batches, for the log's end and age follow from them.
+        This is stricter than Kafka: the last entries must agree with their batches, because they determine the end and
+        the age of the log.
         """
         if self.index.is_torn or self.time_index.is_torn:
             return "an entry is torn"
@@ -272,13 +277,13 @@ class LogSegment:
         return None
 
     def _lookup_of_time(self, entry: IndexProbe) -> Lookup | None:
-        """The batch that an entry of the time index was made for; None, when it does not lead there."""
+        """Return the batch that an entry of the time index was made for; None if the entry does not lead to it."""
         lookup = self.lookup(self.base_offset + entry.value)
         is_there = lookup.batch is not None and lookup.batch.header.max_timestamp_ms == entry.key
         return lookup if is_there else None
 
     def rebuild(self, end: int) -> None:
-        """Cut the log at ``end``, the end of a batch, and make the indexes anew from the headers before it."""
+        """Cut the log at ``end``, the end of a batch, and rebuild the indexes from the headers before it."""
         self._log.truncate(end)
         self.index.clear()
         self.time_index.clear()
@@ -295,18 +300,18 @@ class LogSegment:
         await self.time_index.flush()
 
     def flush_now(self) -> None:
-        """As ``flush``, but blocks."""
+        """Flush and block."""
         self._log.flush_now()
         self.index.flush_now()
         self.time_index.flush_now()
 
     def close_indexes(self) -> None:
-        """They are opened again when they are needed."""
+        """Close the indexes; they are opened again when needed."""
         self.index.close()
         self.time_index.close()
 
     def close(self) -> None:
-        """The files stay on the disk."""
+        """Close the files."""
         self._log.close()
         self.close_indexes()
 

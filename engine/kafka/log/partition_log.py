@@ -1,16 +1,16 @@
-"""A partition: everything between its first offset and its end (Kafka: ``UnifiedLog`` over ``LocalLog``).
+"""A partition: all records between its first offset and its end (Kafka: ``UnifiedLog`` over ``LocalLog``).
 
 ::
 
     append -> check, give offsets -> active segment -> roll when it is full, and flush what is closed
     read   -> segment by its name -> sparse index by halving -> batches one after the other
 
-A broker here never unpacks a batch: it looks at the header, changes base offset and leader epoch, and stores the rest
-as it came. Only a search by time opens one. (A broker of Kafka stores it as it came, too, but unpacks it once when it
-comes, to look at its records.) With one replica all that is written may be read (high watermark = log end); of several,
-:mod:`engine.kafka.replication` says how far. What belongs to an open transaction lies in the log like all else, and its
-end is a marker behind it; who wants committed records only reads up to the first that is undecided, and is told what
-was aborted. Simplified: no compaction, no upload to other storage.
+A broker here never decompresses a batch: it reads the header, changes base offset and leader epoch, and stores the rest
+unchanged. Only a search by time opens a batch. (Kafka's broker stores the batch unchanged, too, but decompresses it
+once on arrival to check its records.) With one replica everything that is written may be read (high watermark = log
+end); with several, :mod:`engine.kafka.replication` sets the limit. Records of an open transaction are stored like all
+others, and a marker after them ends it. A ``read_committed`` consumer reads up to the first undecided record and
+receives the list of aborted transactions. Simplified: no compaction, no tiered storage.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _log = logging.getLogger("glassmq.kafka")
 
 
 class AppendResult(NamedTuple):
-    """:ivar is_duplicate: the batch stood there already; the offsets are those of then."""
+    """Result of an append. If ``is_duplicate``, the batch was already stored, at these offsets."""
 
     base_offset: int
     last_offset: int
@@ -45,9 +45,10 @@ class AppendResult(NamedTuple):
 
 
 class ReadResult(NamedTuple):
-    """:ivar data: whole batches; the first may begin before the offset that was asked for. Empty at the log's end.
+    """Result of a read.
 
-    :ivar high_watermark: what lies behind it may not be read yet.
+    :ivar data: whole batches; the first may begin before the requested offset. Empty at the end of the log.
+    :ivar high_watermark: records from this offset on may not be read yet.
     """
 
     data: bytes
@@ -56,9 +57,9 @@ class ReadResult(NamedTuple):
 
 
 class Location(NamedTuple):
-    """How an offset is found.
+    """How an offset is found in a partition.
 
-    :ivar segment: the one that holds it, chosen by name among ``segment_count``.
+    :ivar segment: the segment that holds it, chosen by name among ``segment_count``.
     """
 
     segment: LogSegment
@@ -67,11 +68,11 @@ class Location(NamedTuple):
 
 
 class PartitionLog:
-    """Use: ``load()``, append and read, ``close()``.
+    """One partition: ``load()``, append and read, ``close()``.
 
     :ivar folder: ``<topic>-<partition>``, below the node's data folder.
     :ivar segments: in order; the last one is written to.
-    :ivar log_end_offset: of the next record.
+    :ivar log_end_offset: offset of the next record.
     """
 
     def __init__(
@@ -82,7 +83,7 @@ class PartitionLog:
         config: PartitionLogConfig | None = None,
         tasks: BackgroundTasks | None = None,
     ) -> None:
-        """``tasks`` flush closed segments; without any, the caller flushes."""
+        """Create a partition. ``tasks`` flush closed segments; without them, the caller flushes."""
         self.folder = folder
         self.config = config or PartitionLogConfig()
         self.segments: list[LogSegment] = []
@@ -96,20 +97,20 @@ class PartitionLog:
         self._recovery_offset = 0
         #: A flush during which the log was cut says nothing about what was appended after the cut.
         self._truncations = 0
-        #: None: there is one replica.
+        #: None if there is one replica.
         self._high_watermark: int | None = None
 
     # --- life --------------------------------------------------------------------------------------------------------
 
     def load(self) -> LogRecoveryReport:
-        """Open what is there and repair it. Blocks: for start-up only.
+        """Open and repair the files. Blocks: only for start-up.
 
-        Raises ``DiskFull``, ``DiskFault``; :class:`KafkaRefusal` for messages in an older format, which stay there.
+        Raises ``DiskFull``, ``DiskFault``; :class:`KafkaRefusal` for  messages in an older format, which are kept.
         """
         point = RecoveryPoint.read(self._disk, self.folder)
         names = self._disk.list_folder(self.folder)
         orphans = [name for name in names if is_index(name) and name.partition(".")[0] + LOG_SUFFIX not in names]
-        for name in orphans:  # else a new segment of that name would go on behind old entries
+        for name in orphans:  # otherwise a new segment of that name would continue after old entries
             self._disk.remove(f"{self.folder}/{name}")
         bases = [base for base in map(base_offset_of, names) if base is not None]
         self.segments = [LogSegment(self._disk, self.folder, base, self.config) for base in bases or [0]]
@@ -120,12 +121,12 @@ class PartitionLog:
         self._load_producers()
         for segment in self.segments:
             segment.close_indexes()
-        # To check is not to flush: another crash before the next flush must lead to the same check.
+        # A check is not a flush: after another crash before the next flush, the same check must be made.
         self._write_recovery_point(min(point.offset, self.log_end_offset), is_clean=False)
         return report
 
     def close(self, *, is_clean: bool = True) -> None:
-        """Bring all to the disk and say so; or leave it where it is, as the end of a process does."""
+        """Flush everything and record a clean shutdown; or leave it as it is, as the end of a process does."""
         if is_clean:
             self._active.finish()
             for segment in self._unflushed():
@@ -136,7 +137,7 @@ class PartitionLog:
             segment.close()
 
     def _load_producers(self) -> None:
-        """From the snapshot of a clean end, else from the headers of all batches."""
+        """Load the producers' states from the snapshot of a clean shutdown, else from the headers of all batches."""
         path = self._snapshot_path()
         states = ProducerStates.decode(self._disk.read_whole(path)) if self._disk.exists(path) else None
         if states is None:
@@ -144,16 +145,16 @@ class PartitionLog:
         else:
             self.producers = states
         for name in self._disk.list_folder(self.folder):
-            if name.endswith(SNAPSHOT_SUFFIX):  # true at the moment of the end only
+            if name.endswith(SNAPSHOT_SUFFIX):  # valid only until the next append
                 self._disk.remove(f"{self.folder}/{name}")
 
     def _find_producers(self) -> None:
-        """In all batches, and so the transactions."""
+        """Find the producers' states and the transactions in all batches."""
         self.producers = ProducerStates()
         for segment in self.segments:
             segment.aborted.clear()
             for position, header in segment.batches_from(0):
-                # Of a marker that is damaged nobody knows what it said: its transaction stays undecided.
+                # It is unknown what a damaged marker said: its transaction stays undecided.
                 with suppress(KafkaRefusal):
                     self._note(segment, header, segment.read(position, header.size_bytes) if header.is_control else b"")
 
@@ -168,12 +169,12 @@ class PartitionLog:
 
     @property
     def log_start_offset(self) -> int:
-        """Of the first record that is still there."""
+        """Return the offset of the first record that still exists."""
         return self.segments[0].base_offset
 
     @property
     def high_watermark(self) -> int:
-        """What consumers may read ends here: with one replica, at the log's end."""
+        """Return the offset up to which consumers may read: with one replica, the end of the log."""
         return self.log_end_offset if self._high_watermark is None else self._high_watermark
 
     @high_watermark.setter
@@ -182,12 +183,12 @@ class PartitionLog:
 
     @property
     def last_stable_offset(self) -> int:
-        """From there on records may belong to a transaction that is undecided."""
+        """Return the offset from which records may belong to an undecided transaction."""
         undecided = self.producers.first_undecided_offset
         return self.high_watermark if undecided is None else min(undecided, self.high_watermark)
 
     def aborted_between(self, offset: int, end_offset: int) -> list[AbortedRange]:
-        """The aborted transactions that reach into these offsets, in the order of their first ones."""
+        """Return the aborted transactions that overlap these offsets, ordered by their first offsets."""
         found = [
             one
             for segment in self.segments
@@ -198,7 +199,7 @@ class PartitionLog:
 
     @property
     def size_bytes(self) -> int:
-        """Of all log files, without indexes."""
+        """Return the size of all log files, without indexes."""
         return sum(segment.size_bytes for segment in self.segments)
 
     @property
@@ -208,9 +209,9 @@ class PartitionLog:
     # --- append ------------------------------------------------------------------------------------------------------
 
     def append(self, batches: bytes, leader_epoch: int = 0) -> AppendResult:
-        """Append whole batches as one; they get the next offsets, whatever theirs were.
+        """Append whole batches together; they get the next offsets, whatever offsets they carry.
 
-        Raises :class:`KafkaRefusal`, and then nothing of it is appended; ``DiskFull``, ``DiskFault``.
+        Raises :class:`KafkaRefusal`, in which case nothing is appended; ``DiskFull``, ``DiskFault``.
         """
         headers = self._checked(batches)
         if len(headers) == 1 and (known := self.producers.known(headers[0])) is not None:
@@ -226,14 +227,14 @@ class PartitionLog:
         return self._store(b"".join(stored), stored_headers)
 
     def append_marker(self, marker: TransactionMarker, leader_epoch: int = 0) -> AppendResult:
-        """End a transaction here. Raises ``DiskFull``, ``DiskFault``."""
+        """Append the marker that ends a transaction. Raises ``DiskFull``, ``DiskFault``."""
         data = placed(marker.encode(self._clock.now_ms()), self.log_end_offset, leader_epoch)
         return self._store(data, [read_header(data)])
 
     def append_copy(self, batches: bytes) -> AppendResult:
-        """Append what the leader of this partition has behind this log's end, byte for byte.
+        """Append what the leader of this partition has after the end of this log, byte for byte.
 
-        Kafka: ``UnifiedLog.appendAsFollower``. Raises :class:`KafkaRefusal`, and then nothing of it is appended;
+        Kafka: ``UnifiedLog.appendAsFollower``. Raises :class:`KafkaRefusal`, in which case nothing is appended;
         ``DiskFull``, ``DiskFault``.
         """
         headers = []
@@ -263,7 +264,7 @@ class PartitionLog:
         return AppendResult(base_offset, next_offset - 1, self._clock.now_ms())
 
     def _note(self, segment: LogSegment, header: BatchHeader, batch: bytes) -> None:
-        """``batch`` is looked into where it ends a transaction."""
+        """Track producers and transactions. Only a marker's ``batch`` is decoded."""
         if not header.is_control:
             self.producers.appended(header)
             return
@@ -275,7 +276,7 @@ class PartitionLog:
             segment.aborted.append(AbortedRange(header.producer_id, first_offset, header.last_offset, stable_offset))
 
     def truncate_to(self, offset: int) -> int:
-        """Cut off the batches that reach ``offset`` or lie behind it; how many records that were.
+        """Cut off the batches that reach ``offset`` or come after it; return the number of records cut off.
 
         Kafka: ``UnifiedLog.truncateTo``. Raises ``DiskFault``.
         """
@@ -304,7 +305,7 @@ class PartitionLog:
                     KafkaErrorCode.MESSAGE_TOO_LARGE,
                     f"a batch of {header.size_bytes} bytes: {self.config.max_message_bytes} are allowed",
                 )
-            _ = header.codec  # refused when nobody could unpack it
+            _ = header.codec  # raises for an unknown codec, which no consumer could decompress
             if header.is_control or header.base_sequence < 0 <= header.producer_id:
                 raise KafkaRefusal(
                     KafkaErrorCode.INVALID_RECORD,
@@ -326,7 +327,7 @@ class PartitionLog:
         return headers
 
     def _roll(self) -> None:
-        """Begin a new segment, and let the old one be flushed in the background (Kafka: ``UnifiedLog.roll``)."""
+        """Begin a new segment, and flush the old one in the background (Kafka: ``UnifiedLog.roll``)."""
         self._active.finish()
         self.segments.append(LogSegment(self._disk, self.folder, self.log_end_offset, self.config))
         if self._tasks is not None and not self._is_flushing_closed:
@@ -350,18 +351,18 @@ class PartitionLog:
     async def _flush_up_to(self, end_offset: int) -> None:
         truncations = self._truncations
         for segment in self._unflushed():
-            # The retention, or a truncation, may have deleted it meanwhile.
+            # The retention or a truncation may have deleted it meanwhile.
             if segment in self.segments and segment.base_offset < end_offset:
                 await segment.flush()
         if truncations == self._truncations:
             self._write_recovery_point(max(self._recovery_offset, end_offset), is_clean=False)
 
     def _unflushed(self) -> list[LogSegment]:
-        """The segments with anything that is not certainly durable."""
+        """Return the segments with data that is not certainly durable."""
         return self.segments[self._number_of(min(self._recovery_offset, self.log_end_offset)) :]
 
     def _number_of(self, offset: int) -> int:
-        """Which segment holds ``offset``, by their names; the first one, where all begin behind it."""
+        """Return the number of the segment that holds ``offset``, by name; 0 if all segments begin after it."""
         return max(0, bisect_right(self.segments, offset, key=lambda segment: segment.base_offset) - 1)
 
     # --- read --------------------------------------------------------------------------------------------------------
@@ -377,12 +378,13 @@ class PartitionLog:
         return Location(segment, len(self.segments), segment.lookup(offset))
 
     def read(self, offset: int, max_bytes: int, up_to: int | None = None) -> ReadResult:
-        """Whole batches from the one that holds ``offset`` on, of one segment, ``max_bytes`` at most but at least one.
+        """Return whole batches of one segment, from ``offset`` on, at least one and otherwise at most ``max_bytes``.
 
-        :param up_to: none that ends behind this offset; None: all that are there.
+        :param up_to: no batch that ends after this offset; None: no limit.
 
-        Each is checked before it leaves: those before a damaged one are served, and whoever asks for the damaged one
-        gets :class:`KafkaRefusal`, CORRUPT_MESSAGE. (A Kafka broker sends unread bytes and its consumer checks.)
+        Each batch is checked before it is returned. Those before a damaged one are served, and a read of the damaged
+        one raises :class:`KafkaRefusal`, CORRUPT_MESSAGE. (A Kafka broker sends unchecked bytes, and its consumer
+        checks them.)
         """
         segment, _, lookup = self.locate(offset)
         if up_to is not None and lookup.batch is not None and lookup.batch.header.next_offset > up_to:
@@ -413,7 +415,7 @@ class PartitionLog:
         return ReadResult(data[:end], self.high_watermark, self.log_start_offset)
 
     def offset_for_time(self, timestamp_ms: int) -> tuple[int, int] | None:
-        """(timestamp, offset) of the first record that is not older; None: all are.
+        """Return (timestamp, offset) of the first record with this timestamp or a later one; None if all are earlier.
 
         Raises :class:`KafkaRefusal`, CORRUPT_MESSAGE, where damage may hide one. (Kafka trusts the time index.)
         """
@@ -429,7 +431,7 @@ class PartitionLog:
     # --- retention ---------------------------------------------------------------------------------------------------
 
     def delete_old(self) -> list[str]:
-        """Delete segments that are too old or too many, never the one that is written to; the paths of their logs."""
+        """Delete segments beyond the retention, but never the active one; return the paths of their logs."""
         deleted = []
         while len(self.segments) > 1 and self._is_over(self.segments[0]):
             segment = self.segments.pop(0)
@@ -442,6 +444,6 @@ class PartitionLog:
     def _is_over(self, segment: LogSegment) -> bool:
         config = self.config
         is_old = 0 <= config.retention_ms < self._clock.now_ms() - segment.largest.timestamp_ms
-        # Kafka keeps what would bring the log below the limit.
+        # Like Kafka, keep a segment whose removal would bring the log below the limit.
         is_much = 0 <= config.retention_bytes <= self.size_bytes - segment.size_bytes
         return is_old or is_much

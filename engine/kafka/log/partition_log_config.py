@@ -1,4 +1,4 @@
-"""How a partition is kept (Kafka: ``LogConfig``)."""
+"""Settings of a partition's log (Kafka: ``LogConfig``)."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ class PartitionLogConfig:
 
     #: ``segment.bytes``: a segment that would grow beyond it is closed, and the next one begins.
     segment_bytes: int = 1_073_741_824
-    #: ``segment.ms``: nor does one take records that are so much younger than its first.
+    #: ``segment.ms``: a segment does not accept records that are this much younger than its first.
     segment_ms: int = _WEEK_MS
-    #: ``index.interval.bytes``: the indexes get an entry for every so many bytes of the log.
+    #: ``index.interval.bytes``: the indexes get an entry for every ``index_interval_bytes`` of the log.
     index_interval_bytes: int = 4_096
-    #: ``segment.index.bytes``: an offset index that is as large as that ends its segment, too.
+    #: ``segment.index.bytes``: an offset index of this size closes its segment, too.
     segment_index_bytes: int = 10_485_760
-    #: ``max.message.bytes``: of a whole batch.
+    #: ``max.message.bytes``: size of a whole batch.
     max_message_bytes: int = 1_048_588
-    #: ``retention.ms``: older segments may be deleted; -1: none is ever too old.
+    #: ``retention.ms``: older segments may be deleted; -1: no limit.
     retention_ms: int = _WEEK_MS
-    #: ``retention.bytes``: of all segments; what is older may be deleted; -1: there is no limit.
+    #: ``retention.bytes``: size of all segments, beyond which the oldest may be deleted; -1: no limit.
     retention_bytes: int = -1

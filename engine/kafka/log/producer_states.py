@@ -1,12 +1,12 @@
-"""Which batch of each idempotent producer came last (Kafka: ``ProducerStateManager``).
+"""The last batches of each idempotent producer (Kafka: ``ProducerStateManager``).
 
-A producer numbers its records per partition. A batch that was sent again because its answer got lost is recognised by
-its numbers and not appended a second time; one that overtook another is refused. With transactions a producer has at
-most one open in a partition: from its first batch there to the marker that ends it.
+A producer numbers its records per partition. A batch that was sent again because its response was lost is recognised by
+its numbers and not appended twice; one that overtook another is refused. With transactions a producer has at most one
+open transaction in a partition: from its first batch there to the marker that ends it.
 
-Kept in a snapshot when a partition is closed, in Kafka's format and under its name, the next offset. Without one the
-headers of all batches are read again. As in Kafka a snapshot knows the last batch of each producer only, the running
-broker the last five. Left out: forgetting producers that have been silent for a day.
+When a partition is closed, the states are stored in a snapshot, in Kafka's format and with Kafka's file name, the next
+offset. Without a snapshot the headers of all batches are read again. As in Kafka a snapshot has only the last batch of
+each producer, the running broker the last five. Left out: producers that have been silent for a day do not expire.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.kafka.records.crc32c import crc32c
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 from engine.kafka.records.record_batch import BatchHeader
 
-#: So many batches of a producer may be on their way (``max.in.flight.requests.per.connection`` with idempotence).
+#: Batches of a producer that may be in flight (``max.in.flight.requests.per.connection`` with idempotence).
 BATCHES_KEPT = 5
 SNAPSHOT_SUFFIX = ".snapshot"
 
@@ -30,12 +30,12 @@ _SNAPSHOT_VERSION = 1
 _SNAPSHOT_HEAD = Struct(">hIi")
 _SUMMED_FROM_BYTE = 6
 #: Producer id, epoch, last sequence, last offset, offset delta, timestamp; the epoch of the coordinator of its last
-#: transaction (not kept: -1), and where the open one begins (-1: there is none).
+#: transaction (not kept: -1), and where the open one begins (-1: no open one).
 _SNAPSHOT_ENTRY = Struct(">qhiqiqiq")
 
 
 class AppendedBatch(NamedTuple):
-    """A batch of a producer: its numbers, and where it went."""
+    """A batch of a producer: its sequence numbers and its offsets."""
 
     base_sequence: int
     last_sequence: int
@@ -44,15 +44,16 @@ class AppendedBatch(NamedTuple):
     timestamp_ms: int
 
 
-#: Of a producer that has no batch in the present epoch.
+#: State of a producer that has no batch in the present epoch.
 _NO_BATCH = AppendedBatch(-1, -1, -1, -1, -1)
 
 
 @dataclass(slots=True)
 class ProducerState:
-    """:ivar batches: the last ones, the newest at the end.
+    """State of one producer in a partition.
 
-    :ivar transaction_begins_at: offset of the first record of the open transaction; -1: there is none.
+    :ivar batches: its last batches, the newest at the end.
+    :ivar transaction_begins_at: offset of the first record of the open transaction; -1: there is no open one.
     """
 
     epoch: int
@@ -61,15 +62,15 @@ class ProducerState:
 
 
 class ProducerStates:
-    """Of one partition: producer id -> what it has sent."""
+    """The states of a partition's producers: producer id -> what it has sent."""
 
     def __init__(self) -> None:
         self.producers: dict[int, ProducerState] = {}
 
     def known(self, header: BatchHeader) -> AppendedBatch | None:
-        """Where the same batch went when it came before; None: it is new and the next one in the row.
+        """Return the batch if it was appended before; None if it is new and the next one in sequence.
 
-        Raises :class:`KafkaRefusal` when it is neither.
+        Raises :class:`KafkaRefusal` if it is neither.
         """
         state = self.producers.get(header.producer_id)
         if header.producer_id < 0 or state is None:
@@ -95,7 +96,7 @@ class ProducerStates:
         return None
 
     def appended(self, header: BatchHeader) -> None:
-        """The batch, no marker, stands in the log, at the offsets that its header says."""
+        """Note that a batch that is not a marker is in the log, at the offsets in its header."""
         if header.producer_id < 0:
             return
         state = self._state_of(header)
@@ -112,19 +113,21 @@ class ProducerStates:
         )
 
     def ended(self, header: BatchHeader) -> int:
-        """A marker stands in the log: where the transaction had begun that it ends; -1: there is none here."""
+        """Note that a marker is in the log. Return where the transaction that it ends began; -1 if none was open."""
         state = self._state_of(header)
         begun_at, state.transaction_begins_at = state.transaction_begins_at, -1
         return begun_at
 
     @property
     def first_undecided_offset(self) -> int | None:
-        """Where the oldest open transaction begins; None: none is open."""
+        """Return the first offset of the oldest open transaction; None if none is open."""
         begins = [state.transaction_begins_at for state in self.producers.values()]
         return min((offset for offset in begins if offset >= 0), default=None)
 
     def _state_of(self, header: BatchHeader) -> ProducerState:
-        """A new epoch numbers its batches anew; the transaction of the one before is still to be ended."""
+        """Return the state for the header's epoch. A new epoch numbers its batches from 0; the transaction of the
+        previous epoch is still open.
+        """
         before = self.producers.get(header.producer_id)
         if before is not None and before.epoch == header.producer_epoch:
             return before
@@ -134,7 +137,7 @@ class ProducerStates:
         return state
 
     def encode(self) -> bytes:
-        """As a snapshot."""
+        """Encode the states as a snapshot."""
         entries: list[bytes] = []
         for producer_id, state in self.producers.items():
             last = state.batches[-1] if state.batches else _NO_BATCH
@@ -156,7 +159,7 @@ class ProducerStates:
 
     @classmethod
     def decode(cls, data: bytes) -> ProducerStates | None:
-        """From a snapshot; None when it is damaged."""
+        """Decode a snapshot; None if it is damaged."""
         if len(data) < _SNAPSHOT_HEAD.size:
             return None
         version, checksum, count = _SNAPSHOT_HEAD.unpack_from(data)
@@ -177,5 +180,5 @@ class ProducerStates:
 
 
 def _last_sequence(header: BatchHeader) -> int:
-    """Numbers go round: 0 follows the largest of 31 bits."""
+    """Return the last sequence number of a batch; after the largest 31-bit number comes 0."""
     return (header.base_sequence + header.last_offset_delta) % _SEQUENCES

@@ -1,10 +1,10 @@
-"""The aborted transactions whose markers lie in one segment (Kafka: ``TransactionIndex``, ``AbortedTxn``)::
+"""The aborted transactions whose markers are in one segment (Kafka: ``TransactionIndex``, ``AbortedTxn``)::
 
     00000000000000000000.txnindex    version (2), producer id (8), first offset (8), last offset (8),
                                      last stable offset (8), 34 bytes for each
 
-A consumer that wants committed records only is given those that reach into what it has fetched. There is no file where
-nothing was aborted.
+A ``read_committed`` consumer receives the entries that overlap what it has fetched. The file does not exist if nothing
+was aborted.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ _ENTRY = Struct(">hqqqq")
 
 
 class AbortedRange(NamedTuple):
-    """:ivar last_offset: of the marker.
+    """An aborted transaction.
 
-    :ivar last_stable_offset: how far committed records could be read when the marker had been written.
+    :ivar last_offset: offset of its marker.
+    :ivar last_stable_offset: how far committed records could be read when the marker was written.
     """
 
     producer_id: int
@@ -33,10 +34,13 @@ class AbortedRange(NamedTuple):
 
 
 class TransactionIndex:
-    """:ivar entries: in the order of their markers."""
+    """The aborted transactions of one segment.
+
+    :ivar entries: in the order of their markers.
+    """
 
     def __init__(self, disk: Disk, path: str) -> None:
-        """Reads what is there. Entries of another version, and what is torn at the end, are left out."""
+        """Read the file. Entries of another version, and a torn one at the end, are left out."""
         self._disk = disk
         self._path = path
         data = disk.read_whole(path) if disk.exists(path) else b""
@@ -47,11 +51,11 @@ class TransactionIndex:
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """Its file, where there is one."""
+        """Return the path of the file, if it exists."""
         return (self._path,) if self._disk.exists(self._path) else ()
 
     def append(self, entry: AbortedRange) -> None:
-        """Remember. Raises ``DiskFull``, ``DiskFault``."""
+        """Append an entry. Raises ``DiskFull``, ``DiskFault``."""
         self.entries.append(entry)
         file = self._disk.open_append(self._path)
         file.append(_ENTRY.pack(_VERSION, *entry))
@@ -59,7 +63,7 @@ class TransactionIndex:
         file.close()
 
     def clear(self) -> None:
-        """Forget all of them: they are found anew in the log."""
+        """Remove all entries; they are found again in the log."""
         self.entries.clear()
         for path in self.paths:
             self._disk.remove(path)

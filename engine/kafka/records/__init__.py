@@ -1,1 +1,1 @@
-"""Record batches: what a producer makes, a broker stores as it is, and a consumer opens."""
+"""Record batches: a producer encodes them, a broker stores them unchanged, and a consumer decodes them."""

@@ -1,7 +1,8 @@
-"""How the records of a batch are packed (Kafka: ``CompressionType``). Only clients do it: a broker stores what it gets.
+"""Compression of a batch's records (Kafka: ``CompressionType``). Only clients compress: a broker stores what it
+receives.
 
-The packers are libraries; their formats are what Kafka's own clients write: a gzip member, an LZ4 frame, a Zstandard
-frame. Snappy has a framing of Kafka's own and is refused by name; so is a codec whose library is not installed here.
+The codecs are libraries, and their formats are those of Kafka's own clients: a gzip member, an LZ4 frame, a Zstandard
+frame. Snappy has Kafka's own framing and is refused by name; so is a codec whose library is not installed here.
 """
 
 from __future__ import annotations
@@ -13,14 +14,14 @@ from typing import Any
 
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 
-#: zlib's word for "with gzip's header and trailer".
+#: zlib's value for "with gzip's header and trailer".
 _GZIP_WINDOW_BITS = 31
-#: Four bytes may unpack to 128 KiB, so a piece to 32 MiB at most.
+#: Four bytes may decompress to 128 KiB, so a piece to 32 MiB at most.
 _ZSTD_PIECE_BYTES = 1_024
 
 
 class Codec(IntEnum):
-    """By the number in a batch's attributes."""
+    """Compression codec, by the number in a batch's attributes."""
 
     NONE = 0
     GZIP = 1
@@ -30,7 +31,7 @@ class Codec(IntEnum):
 
 
 def _library(*names: str) -> Any:
-    """Return the first module of these that is installed, or None: a browser has none of the packages."""
+    """Return the first of these modules that is installed, or None: a browser has none of the packages."""
     for name in names:
         try:
             return import_module(name)
@@ -40,20 +41,20 @@ def _library(*names: str) -> Any:
 
 
 _lz4 = _library("lz4.frame")
-#: The other is part of Python from 3.14 on; what is used here has the same names in both.
+#: The second one is part of Python from 3.14 on; the names used here are the same in both.
 _zstd = _library("zstandard", "compression.zstd")
 _LIBRARY_OF = {Codec.LZ4: _lz4, Codec.ZSTD: _zstd, Codec.SNAPPY: None}
 
-#: The codecs that this Python packs and unpacks.
+#: The codecs that this Python can compress and decompress.
 SPOKEN_CODECS = tuple(codec for codec in Codec if _LIBRARY_OF.get(codec, zlib) is not None)
-#: The same for people.
+#: The same, as text.
 SPOKEN_NAMES = ", ".join(codec.name.lower() for codec in SPOKEN_CODECS)
-#: What the libraries raise for damaged data.
+#: Exceptions of the libraries for damaged data.
 _DAMAGES = (zlib.error, RuntimeError, EOFError, EOFError if _zstd is None else _zstd.ZstdError)
 
 
 def compress(codec: Codec, data: bytes) -> bytes:
-    """``data``, packed with the library's usual level. Raises :class:`KafkaRefusal` for a codec that is not spoken."""
+    """Compress ``data`` with the library's default level. Raises :class:`KafkaRefusal` for an unsupported codec."""
     match codec:
         case Codec.NONE:
             return data
@@ -61,7 +62,7 @@ def compress(codec: Codec, data: bytes) -> bytes:
             packer = zlib.compressobj(wbits=_GZIP_WINDOW_BITS)
             return packer.compress(data) + packer.flush()
         case Codec.LZ4 if _lz4 is not None:
-            # Kafka's reader takes no blocks that lean on earlier ones.
+            # Kafka's reader does not accept blocks that depend on earlier ones.
             packed: bytes = _lz4.compress(data, block_linked=False)
             return packed
         case Codec.ZSTD if _zstd is not None:
@@ -72,7 +73,9 @@ def compress(codec: Codec, data: bytes) -> bytes:
 
 
 def decompress(codec: Codec, data: bytes, limit_bytes: int) -> bytes:
-    """The opposite. Raises :class:`KafkaRefusal` when ``data`` is damaged, or larger than ``limit_bytes`` unpacked."""
+    """Decompress ``data``. Raises :class:`KafkaRefusal` if it is damaged or decompresses to more than
+    ``limit_bytes``.
+    """
     try:
         unpacked = _unpacked(codec, data, limit_bytes + 1)
     except _DAMAGES as error:
@@ -86,7 +89,7 @@ def decompress(codec: Codec, data: bytes, limit_bytes: int) -> bytes:
 
 
 def _unpacked(codec: Codec, data: bytes, size_bytes: int) -> bytes:
-    """At most the first ``size_bytes``, for what small data may unpack to has no limit."""
+    """Decompress at most the first ``size_bytes``, as small data may decompress to any size."""
     match codec:
         case Codec.NONE:
             return data
@@ -109,7 +112,7 @@ def _unpacked(codec: Codec, data: bytes, size_bytes: int) -> bytes:
 
 
 def _unpacked_zstd(data: bytes, size_bytes: int) -> bytes:
-    """Bit by bit: a frame need not tell its size, and the library takes no limit."""
+    """Decompress in small pieces: a frame need not state its size, and the library accepts no limit."""
     stream = _zstd.ZstdDecompressor()
     if hasattr(stream, "decompressobj"):  # zstandard's
         stream = stream.decompressobj()

@@ -1,14 +1,14 @@
-"""CRC-32C, the checksum of Kafka's batches: google-crc32c's, or a table's where that package is not installed.
+"""CRC-32C, the checksum of Kafka's batches: from google-crc32c, or from a table if that package is not installed.
 
-A broker always has the package. A lab in the browser, and another Python that plays its journals, may not: the sums are
-the same there, a few hundred times slower.
+A broker always has the package. A lab in the browser, or another Python that replays its journals, may not: the
+checksums are the same there, a few hundred times slower.
 """
 
 from __future__ import annotations
 
 from typing import Final
 
-#: Castagnoli's polynomial, its bits reversed.
+#: Castagnoli's polynomial with its bits reversed.
 _POLYNOMIAL: Final = 0x82F63B78
 
 

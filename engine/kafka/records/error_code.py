@@ -1,4 +1,4 @@
-"""Why a broker of Kafka did not do what was asked (Kafka: ``org.apache.kafka.common.protocol.Errors``)."""
+"""Error codes of a Kafka broker (Kafka: ``org.apache.kafka.common.protocol.Errors``)."""
 
 from __future__ import annotations
 
@@ -6,27 +6,27 @@ from enum import IntEnum
 
 
 class KafkaErrorCode(IntEnum):
-    """Those that are used here, by Kafka's numbers."""
+    """The error codes that are used here, with Kafka's numbers."""
 
-    #: Whether it was done is not known.
+    #: It is unknown whether the request was carried out.
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
     OFFSET_OUT_OF_RANGE = 1
     CORRUPT_MESSAGE = 2
     UNKNOWN_TOPIC_OR_PARTITION = 3
-    #: Nobody leads the partition just now.
+    #: The partition has no leader at present.
     LEADER_NOT_AVAILABLE = 5
     NOT_LEADER_OR_FOLLOWER = 6
-    #: Whether it was done is not known.
+    #: It is unknown whether the request was carried out.
     REQUEST_TIMED_OUT = 7
     MESSAGE_TOO_LARGE = 10
     OFFSET_METADATA_TOO_LARGE = 12
     COORDINATOR_NOT_AVAILABLE = 15
     NOT_COORDINATOR = 16
     INVALID_TOPIC_EXCEPTION = 17
-    #: Fewer replicas keep up than ``min.insync.replicas``; nothing was appended.
+    #: Fewer in-sync replicas than ``min.insync.replicas``; nothing was appended.
     NOT_ENOUGH_REPLICAS = 19
-    #: The same, but the leader has it.
+    #: The same, but the leader has appended the batch.
     NOT_ENOUGH_REPLICAS_AFTER_APPEND = 20
     INVALID_REQUIRED_ACKS = 21
     UNKNOWN_MEMBER_ID = 25
@@ -35,27 +35,27 @@ class KafkaErrorCode(IntEnum):
     UNSUPPORTED_FOR_MESSAGE_FORMAT = 43
     OUT_OF_ORDER_SEQUENCE_NUMBER = 45
     DUPLICATE_SEQUENCE_NUMBER = 46
-    #: Another process has begun with the same transactional id, or the transaction has taken too long.
+    #: Another process has started with the same transactional id, or the transaction has taken too long.
     INVALID_PRODUCER_EPOCH = 47
     INVALID_TXN_STATE = 48
     #: The coordinator does not know the producer's id.
     INVALID_PRODUCER_ID_MAPPING = 49
     INVALID_TRANSACTION_TIMEOUT = 50
-    #: The transaction before is still being ended.
+    #: The previous transaction is still being ended.
     CONCURRENT_TRANSACTIONS = 51
     TRANSACTIONAL_ID_AUTHORIZATION_FAILED = 53
     #: Another partition of the request was refused.
     OPERATION_NOT_ATTEMPTED = 55
-    #: The disk failed: whether it was kept is not known.
+    #: The disk failed: it is unknown whether the data is stored.
     KAFKA_STORAGE_ERROR = 56
     UNKNOWN_PRODUCER_ID = 59
     FETCH_SESSION_ID_NOT_FOUND = 70
-    #: Whoever asks takes an older leader for the present one.
+    #: The request names an older leader epoch than the current one.
     FENCED_LEADER_EPOCH = 74
-    #: Whoever asks knows of a newer leader.
+    #: The request names a newer leader epoch than this broker knows.
     UNKNOWN_LEADER_EPOCH = 75
     UNSUPPORTED_COMPRESSION_TYPE = 76
-    #: The broker has registered anew since.
+    #: The broker has registered again since.
     STALE_BROKER_EPOCH = 77
     INVALID_RECORD = 87
     #: The partition has changed since.
@@ -65,14 +65,16 @@ class KafkaErrorCode(IntEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> KafkaErrorCode:
-        """What a real broker says beyond these, as Kafka's clients take a code that is newer than they are."""
+        """Convert a real broker's code that is not listed here, as Kafka's clients do with codes newer than they
+        are.
+        """
         return cls.UNKNOWN_SERVER_ERROR
 
 
 class KafkaRefusal(Exception):
-    """What was asked is not done. The text says what was wrong and what is allowed.
+    """The broker refuses a request. The text says what was wrong and what is allowed.
 
-    :ivar code: what a client is told.
+    :ivar code: the error code for the client.
     """
 
     def __init__(self, code: KafkaErrorCode, text: str) -> None:

@@ -1,4 +1,4 @@
-"""A record: what Kafka calls a message (Kafka: ``DefaultRecord``).
+"""A record, Kafka's name for a message (Kafka: ``DefaultRecord``).
 
 Layout inside a batch, all numbers but the attributes of variable length::
 
@@ -16,7 +16,10 @@ from engine.kafka.records.varint import decode_varint, encode_varint
 
 
 class Record(NamedTuple):
-    """:ivar timestamp_ms: since 1970. ``value`` None is a tombstone of a compacted topic."""
+    """A record of a partition.
+
+    :ivar timestamp_ms: since 1970. ``value`` None is a tombstone of a compacted topic.
+    """
 
     offset: int
     timestamp_ms: int
@@ -29,7 +32,7 @@ _NO_BYTES = encode_varint(-1)
 
 
 def encode_record(record: Record, offset_delta: int, timestamp_delta_ms: int) -> bytes:
-    """The record with its length."""
+    """Encode a record with its length."""
     _, _, key, value, headers = record
     parts = [
         b"\0",
@@ -48,7 +51,7 @@ def encode_record(record: Record, offset_delta: int, timestamp_delta_ms: int) ->
 
 
 def decode_record(data: bytes, position: int, base_offset: int, base_timestamp_ms: int) -> tuple[Record, int]:
-    """The record at ``position``, and where the next one begins. Raises :class:`KafkaRefusal`."""
+    """Decode the record at ``position``; return it and the position after it. Raises :class:`KafkaRefusal`."""
     length, start = decode_varint(data, position)
     end = start + length
     if length < 1 or end > len(data):
@@ -90,5 +93,5 @@ def _decode_bytes(data: bytes, position: int, end: int) -> tuple[bytes | None, i
 
 
 def damaged(text: str) -> KafkaRefusal:
-    """Bytes that are no record."""
+    """Return the error for bytes that are not a valid record."""
     return KafkaRefusal(KafkaErrorCode.CORRUPT_MESSAGE, text)

@@ -1,4 +1,5 @@
-"""A batch of records, the unit in which Kafka sends, stores, copies and packs (Kafka: ``DefaultRecordBatch``, magic 2).
+"""A batch of records, the unit in which Kafka sends, stores, copies and compresses (Kafka: ``DefaultRecordBatch``,
+magic 2).
 
 Layout, big-endian; the checksum (CRC-32C) covers everything from the attributes on::
 
@@ -8,9 +9,9 @@ Layout, big-endian; the checksum (CRC-32C) covers everything from the attributes
     16 magic (1)                  35 largest timestamp, ms (8)    57 count of records (4)
     17 checksum (4)                                               61 records, packed together if at all
 
-What a broker changes when it appends a batch, base offset and leader epoch, lies before the checksum's range: it need
-neither unpack the records nor compute the checksum anew. Attributes: bits 0 to 2 the codec, bit 3 the kind of
-timestamp (0: as the producer said), bit 4 part of a transaction, bit 5 control.
+Base offset and leader epoch, which a broker changes when it appends a batch, are outside the checksum's range, so the
+broker needs neither to decompress the records nor to compute the checksum again. Attributes: bits 0 to 2 the codec, bit
+3 the kind of timestamp (0: set by the producer), bit 4 part of a transaction, bit 5 control.
 """
 
 from __future__ import annotations
@@ -28,21 +29,21 @@ from engine.kafka.records.record import Record, damaged, decode_record, encode_r
 MAGIC = 2
 HEADER = Struct(">qiibIhiqqqhii")
 HEADER_BYTES = HEADER.size
-#: Base offset and length: ``batch_length`` does not count them.
+#: Base offset and length, which ``batch_length`` does not count.
 LENGTH_END_BYTES = 12
 MAGIC_BYTE = 16
 ATTRIBUTES_BYTE = 21
-#: What a batch may unpack to: as much as one frame may carry packed, a hundred times.
+#: Limit of a batch's decompressed size: a hundred times the compressed size that one frame may carry.
 UNPACKED_MAX_BYTES = 100 * 16 * 1024 * 1024
 
-#: Bits of the attributes, see the module.
+#: Bits of the attributes, as the module describes.
 TRANSACTIONAL, CONTROL = 0x10, 0x20
 _PLACE = Struct(">qii")
 _CODEC_BITS = 0b111
 
 
 class BatchHeader(NamedTuple):
-    """See the module. Of no producer with an id: -1, -1, -1."""
+    """The header of a batch; without a producer id the last three fields are -1."""
 
     base_offset: int
     batch_length: int
@@ -60,32 +61,32 @@ class BatchHeader(NamedTuple):
 
     @property
     def size_bytes(self) -> int:
-        """Of the whole batch."""
+        """Return the size of the whole batch."""
         return LENGTH_END_BYTES + self.batch_length
 
     @property
     def last_offset(self) -> int:
-        """Of its last record."""
+        """Return the offset of its last record."""
         return self.base_offset + self.last_offset_delta
 
     @property
     def next_offset(self) -> int:
-        """Where the batch behind it begins."""
+        """Return the first offset of the batch after it."""
         return self.base_offset + self.last_offset_delta + 1
 
     @property
     def is_transactional(self) -> bool:
-        """Whether it is part of a transaction."""
+        """Return whether the batch is part of a transaction."""
         return bool(self.attributes & TRANSACTIONAL)
 
     @property
     def is_control(self) -> bool:
-        """Whether its one record is a broker's note about a transaction."""
+        """Return whether its only record is a transaction marker of the broker."""
         return bool(self.attributes & CONTROL)
 
     @property
     def codec(self) -> Codec:
-        """Raises :class:`KafkaRefusal`, UNSUPPORTED_COMPRESSION_TYPE, for one that nobody knows."""
+        """Return the codec. Raises :class:`KafkaRefusal`, UNSUPPORTED_COMPRESSION_TYPE, for an unknown one."""
         number = self.attributes & _CODEC_BITS
         try:
             return Codec(number)
@@ -97,12 +98,12 @@ class BatchHeader(NamedTuple):
 
 
 def read_header(data: bytes | memoryview, position: int = 0) -> BatchHeader:
-    """What stands at ``position``, unchecked: there must be :data:`HEADER_BYTES` bytes."""
+    """Read the header at ``position`` without checking it; there must be :data:`HEADER_BYTES` bytes."""
     return BatchHeader._make(HEADER.unpack_from(data, position))
 
 
 def checked_header(data: bytes | memoryview, position: int = 0) -> BatchHeader:
-    """The header of a batch that is whole. Raises :class:`KafkaRefusal` saying what is wrong with it."""
+    """Return the header of a complete batch. Raises :class:`KafkaRefusal`, which says what is wrong with it."""
     available = len(data) - position
     if available < HEADER_BYTES:
         raise damaged(f"{available} bytes are no record batch: its header alone has {HEADER_BYTES}")
@@ -122,7 +123,9 @@ def checked_header(data: bytes | memoryview, position: int = 0) -> BatchHeader:
 
 
 def is_older_message(data: bytes) -> bool:
-    """Whether it is a whole message of Kafka's formats before batches: magic 0 or 1, a CRC-32 over all behind it."""
+    """Return whether ``data`` is a whole message of Kafka's formats before batches: magic 0 or 1, and a CRC-32 over
+    everything after it.
+    """
     checksum = zlib.crc32(data[MAGIC_BYTE:]).to_bytes(4, "big")
     return len(data) > MAGIC_BYTE and data[MAGIC_BYTE] < MAGIC and data[LENGTH_END_BYTES:MAGIC_BYTE] == checksum
 
@@ -138,9 +141,10 @@ def encode_batch(
     leader_epoch: int = -1,
     flags: int = 0,
 ) -> bytes:
-    """A batch of ``records``, at least one; they get offsets from ``base_offset`` on, whatever they say themselves.
+    """Encode a batch of at least one record; the records get offsets from ``base_offset`` on, whatever offsets they
+    carry.
 
-    ``flags``: :data:`TRANSACTIONAL`, :data:`CONTROL`. Raises :class:`KafkaRefusal` for a codec that is not spoken.
+    ``flags``: :data:`TRANSACTIONAL`, :data:`CONTROL`. Raises :class:`KafkaRefusal` for an unsupported codec.
     """
     assert records, "a batch has records"
     base_timestamp_ms = records[0].timestamp_ms
@@ -173,7 +177,9 @@ def encode_batch(
 
 
 def decode_batch(data: bytes, position: int = 0) -> list[Record]:
-    """The records of the batch at ``position``, with their offsets in the partition. Raises :class:`KafkaRefusal`."""
+    """Return the records of the batch at ``position``, with their offsets in the partition. Raises
+    :class:`KafkaRefusal`.
+    """
     header = checked_header(data, position)
     content = decompress(header.codec, data[position + HEADER_BYTES : position + header.size_bytes], UNPACKED_MAX_BYTES)
     records = []
@@ -189,6 +195,6 @@ def decode_batch(data: bytes, position: int = 0) -> list[Record]:
 
 
 def placed(batch: bytes, base_offset: int, leader_epoch: int) -> bytes:
-    """The batch as a broker stores it: at its place in the partition, otherwise as it came."""
+    """Return the batch as a broker stores it: with its place in the partition, otherwise unchanged."""
     (_, batch_length, _) = _PLACE.unpack_from(batch)
     return _PLACE.pack(base_offset, batch_length, leader_epoch) + batch[_PLACE.size :]

@@ -1,4 +1,4 @@
-"""A partition by name (Kafka: ``TopicPartition``)."""
+"""A partition's topic and number (Kafka: ``TopicPartition``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 
 class TopicPartition(NamedTuple):
-    """:ivar partition: its number, from 0."""
+    """A partition of a topic.
+
+    :ivar partition: its number, from 0.
+    """
 
     topic: str
     partition: int

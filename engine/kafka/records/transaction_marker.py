@@ -1,6 +1,7 @@
-"""How a transaction ended: the one record of a control batch (Kafka: ``EndTransactionMarker``, ``ControlRecordType``).
+"""The outcome of a transaction: the only record of a control batch (Kafka: ``EndTransactionMarker``,
+``ControlRecordType``).
 
-The coordinator writes one into each partition of the transaction. Its offset is taken, but no application sees it.
+The coordinator writes one into each partition of the transaction. It takes an offset, but no application sees it.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ _VERSION = 0
 _ABORT, _COMMIT = 0, 1
 #: Version and kind.
 _KEY = Struct(">hh")
-#: Version and the coordinator's epoch: which leader of its log it was.
+#: Version and the coordinator's epoch, which identifies the leader of its log.
 _VALUE = Struct(">hi")
 
 
 class TransactionMarker(NamedTuple):
-    """Whose transaction it ends, and how."""
+    """The producer whose transaction is ended, and the outcome."""
 
     producer_id: int
     producer_epoch: int
     is_commit: bool
 
     def encode(self, timestamp_ms: int) -> bytes:
-        """As a batch without a place."""
+        """Encode the marker as a batch that has no offset yet."""
         key = _KEY.pack(_VERSION, _COMMIT if self.is_commit else _ABORT)
         return encode_batch(
             [Record(0, timestamp_ms, key, _VALUE.pack(_VERSION, 0))],
@@ -38,7 +39,9 @@ class TransactionMarker(NamedTuple):
 
 
 def is_commit(data: bytes, position: int = 0) -> bool:
-    """Whether the control batch at ``position`` commits. Raises :class:`KafkaRefusal` where it says neither."""
+    """Return whether the control batch at ``position`` commits. Raises :class:`KafkaRefusal` if it neither commits nor
+    aborts.
+    """
     record = decode_batch(data, position)[0]
     try:
         _, kind = _KEY.unpack(record.key or b"")

@@ -1,7 +1,7 @@
-"""Numbers that take as many bytes as they need (Kafka: ``ByteUtils``, after Protocol Buffers).
+"""Integers of variable length (Kafka: ``ByteUtils``, after Protocol Buffers).
 
-Seven bits a byte, the lowest first; the top bit says that another byte follows. Signed numbers are folded so that
-small ones stay short on both sides of zero ("zigzag")::
+Each byte holds seven bits, the lowest first; the top bit says that another byte follows. Signed numbers are folded so
+that small ones stay short on both sides of zero ("zigzag")::
 
     0 -> 0, -1 -> 1, 1 -> 2, -2 -> 3, ...        300 -> 600 -> 1101 1000  0000 0100
 """
@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 
-#: A number of 64 bits takes at most so many bytes.
+#: A 64-bit number takes at most 10 bytes.
 VARINT_MAX_BYTES = 10
 
 _INT64_MIN, _INT64_MAX = -(1 << 63), (1 << 63) - 1
 
 
 def encode_unsigned_varint(value: int) -> bytes:
-    """``value``: 0 to 2^64 - 1."""
+    """Encode ``value``, from 0 to 2^64 - 1."""
     assert 0 <= value < 1 << 64, f"{value} has no place in 64 bits"
     encoded = bytearray()
     while value > 0x7F:
@@ -35,7 +35,7 @@ _SHORT = tuple(
 
 
 def encode_varint(value: int) -> bytes:
-    """``value``: a signed number of 64 bits."""
+    """Encode ``value``, a signed 64-bit number."""
     if _SHORT_MIN <= value <= _SHORT_MAX:
         return _SHORT[value]
     assert _INT64_MIN <= value <= _INT64_MAX, f"{value} has no place in 64 bits"
@@ -43,7 +43,7 @@ def encode_varint(value: int) -> bytes:
 
 
 def decode_unsigned_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
-    """The number at ``position``, and where the next byte is. Raises :class:`KafkaRefusal`, CORRUPT_MESSAGE."""
+    """Return the number at ``position`` and the position after it. Raises :class:`KafkaRefusal`, CORRUPT_MESSAGE."""
     value = shift = 0
     for place in range(position, min(position + VARINT_MAX_BYTES, len(data))):
         byte = data[place]
@@ -60,7 +60,7 @@ def decode_unsigned_varint(data: bytes | memoryview, position: int) -> tuple[int
 
 
 def decode_varint(data: bytes | memoryview, position: int) -> tuple[int, int]:
-    """As :func:`decode_unsigned_varint`, for a signed number."""
+    """Decode as :func:`decode_unsigned_varint` does, for a signed number."""
     if position < len(data) and (byte := data[position]) < 0x80:
         return (byte >> 1) ^ -(byte & 1), position + 1
     folded, end = decode_unsigned_varint(data, position)

@@ -1,8 +1,8 @@
-"""What the controller has decided, as records of its log and as a table (Kafka: ``PartitionRecord``,
+"""The controller's decisions, as records of its log and as a table (Kafka: ``PartitionRecord``,
 ``RegisterBrokerRecord``, ``MetadataImage``).
 
-Simplified: a record is always whole, where Kafka has another kind for each change; topics go by name, not by id; nobody
-makes a snapshot of the log.
+Simplified: a record always has all fields, where Kafka has another kind for each change; topics are identified by name,
+not by id; there are no snapshots of the log.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from engine.kafka.records.record import Record
 from engine.kafka.records.topic_partition import TopicPartition
 from engine.kafka.wire.fields import Int32, Int64, KafkaMessage, String
 
-#: The controller's log, and who leads where nobody does.
+#: The controller's log, and the leader of a partition that has none.
 METADATA = TopicPartition("__cluster_metadata", 0)
 NO_LEADER = -1
 
@@ -22,7 +22,9 @@ _PARTITION, _BROKER = b"partition", b"broker"
 
 @dataclass(frozen=True, slots=True)
 class PartitionRecord(KafkaMessage):
-    """``leader_epoch`` grows with each leader, ``partition_epoch`` with each change; ``isr``: the in-sync replicas."""
+    """A partition's replicas and leader. ``leader_epoch`` grows with each leader, ``partition_epoch`` with each change;
+    ``isr``: the in-sync replicas.
+    """
 
     topic: String
     partition: Int32
@@ -34,22 +36,23 @@ class PartitionRecord(KafkaMessage):
 
     @property
     def place(self) -> TopicPartition:
-        """Which partition."""
+        """Return the partition."""
         return TopicPartition(self.topic, self.partition)
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerRecord(KafkaMessage):
-    """A broker has registered; ``broker_epoch`` grows each time."""
+    """The registration of a broker; ``broker_epoch`` grows each time."""
 
     node_id: Int32
     broker_epoch: Int64
 
 
 class ClusterImage:
-    """:ivar partitions: what is true of each.
+    """The state that results from all decisions.
 
-    :ivar broker_epochs: of each broker that has ever registered.
+    :ivar partitions: current state of each partition.
+    :ivar broker_epochs: epoch of each broker that has ever registered.
     """
 
     def __init__(self) -> None:
@@ -57,7 +60,9 @@ class ClusterImage:
         self.broker_epochs: dict[int, int] = {}
 
     def replay(self, record: Record) -> PartitionRecord | None:
-        """Take a record in; what it says of a partition. Raises ``KafkaRefusal`` for one that is damaged."""
+        """Apply a record; return the state of its partition, if it is about one. Raises ``KafkaRefusal`` if it is
+        damaged.
+        """
         if record.key == _BROKER:
             broker = BrokerRecord.decode(record.value or b"")
             self.broker_epochs[broker.node_id] = broker.broker_epoch
@@ -68,6 +73,6 @@ class ClusterImage:
 
 
 def as_record(entry: PartitionRecord | BrokerRecord, now_ms: int) -> Record:
-    """As it stands in the log."""
+    """Encode an entry as a record of the log."""
     key = _PARTITION if isinstance(entry, PartitionRecord) else _BROKER
     return Record(0, now_ms, key, entry.encode())

@@ -1,9 +1,9 @@
-"""Decides who leads each partition (Kafka: ``QuorumController`` with ``ReplicationControlManager`` and
-``ClusterControlManager``).
+"""The controller: decides which broker leads each partition (Kafka: ``QuorumController`` with
+``ReplicationControlManager`` and ``ClusterControlManager``).
 
-What it decides are records of a log, ``__cluster_metadata``, which lies on its disk and which brokers read with the
-frames that fetch any log. They see only what is durable. A broker that has been silent for its session leads no more;
-other in-sync replicas than these the leader asks for. See the package for what a quorum would add.
+Its decisions are records of the log ``__cluster_metadata`` on its disk, which brokers read with ordinary fetch
+requests. They see only what is durable. A broker that has been silent for its session timeout no longer leads; other
+changes of the in-sync replicas are requested by leaders. The package's docstring says what a quorum would add.
 """
 
 from __future__ import annotations
@@ -47,17 +47,17 @@ from engine.runtime.started_parts import StartedParts
 
 _SPOKEN = (ApiKey.FETCH, ApiKey.ALTER_PARTITION, ApiKey.BROKER_REGISTRATION, ApiKey.BROKER_HEARTBEAT)
 _READ_BYTES = 1_048_576
-#: A session is looked at so often within its length.
+#: Checks of the sessions per session timeout.
 _LOOKS_PER_SESSION = 4
 
 _log = logging.getLogger("glassmq.kafka")
 
 
 class Controller:
-    """Use: ``await start(...)``, ``await shutdown()``.
+    """Run the controller: ``await start(...)``, ``await shutdown()``.
 
-    :ivar image: what it has decided.
-    :ivar heard_ms: node id -> when a broker that lives was heard last.
+    :ivar image: the state that it has decided.
+    :ivar heard_ms: node id -> when the last request of a live broker arrived.
     """
 
     def __init__(self, runtime: Runtime, config: ControllerConfig) -> None:
@@ -72,7 +72,7 @@ class Controller:
         self._parts = StartedParts(f"{runtime.node_name}/controller")
 
     async def start(self, host: str, port: int) -> str:
-        """Read what was decided, or begin; listen; ``"host:port"``.
+        """Read the log or create it, and listen; return ``"host:port"``.
 
         Raises ``FolderLocked``, ``DiskFault``, ``AddressInUse``.
         """
@@ -82,7 +82,7 @@ class Controller:
             self._parts.add(self.log.close)
             self._parts.add(self._tasks.stop)
             self._decide([one for one in self._first_records() if one.place not in self.image.partitions])
-            # Who does not register within a session does not live.
+            # A broker that does not register within the session timeout is not live.
             self.heard_ms = dict.fromkeys(self.config.brokers, self._runtime.clock.now_ms())
             self._elect()
             await self._publish()
@@ -95,7 +95,7 @@ class Controller:
         return listener.address
 
     async def shutdown(self) -> None:
-        """In order."""
+        """Stop cleanly."""
         await self._parts.end()
 
     def _load(self) -> None:
@@ -112,7 +112,7 @@ class Controller:
         self.log.high_watermark = self.log.log_end_offset
 
     def _first_records(self) -> list[PartitionRecord]:
-        """Partition n begins its replicas at the n-th broker."""
+        """Return the first records: the replicas of partition n begin at the n-th broker."""
         brokers = self.config.brokers
         count = min(self.config.default_replication_factor, len(brokers))
         records = []
@@ -123,7 +123,7 @@ class Controller:
         return records
 
     def _decide(self, entries: list[PartitionRecord] | list[BrokerRecord]) -> None:
-        """In the table at once; brokers see it when it is durable, see ``_publish``."""
+        """Update the table immediately; brokers see the change when ``_publish`` has made it durable."""
         if entries:
             records = [as_record(entry, self._runtime.clock.now_ms()) for entry in entries]
             self.log.append(encode_batch(records))
@@ -141,7 +141,7 @@ class Controller:
     # --- brokers -----------------------------------------------------------------------------------------------------
 
     async def answer(self, request: KafkaMessage) -> KafkaMessage:
-        """To a broker."""
+        """Answer a request of a broker."""
         match request:
             case FetchRequest():
                 return await self._fetch(request)
@@ -177,7 +177,7 @@ class Controller:
         return BrokerHeartbeatResponse(0, KafkaErrorCode.NONE)
 
     async def expire_sessions(self) -> None:
-        """Who has been silent for too long leads no more."""
+        """Remove the leadership of brokers that have been silent for too long."""
         limit_ms = self._runtime.clock.now_ms() - self.config.broker_session_timeout_ms
         gone = [node for node, heard_ms in self.heard_ms.items() if heard_ms <= limit_ms]
         for node in gone:
@@ -244,7 +244,7 @@ class Controller:
     # --- the log -----------------------------------------------------------------------------------------------------
 
     async def _fetch(self, request: FetchRequest) -> FetchResponse:
-        """The one partition that there is here."""
+        """Answer a fetch from the only partition here."""
         topic = request.topics[0] if request.topics else None
         if topic is None or topic.topic != METADATA.topic or not topic.partitions:
             return FetchResponse(0, KafkaErrorCode.UNKNOWN_TOPIC_OR_PARTITION, 0, ())

@@ -1,7 +1,7 @@
-"""A broker and its controller (Kafka: ``BrokerLifecycleManager``, ``AlterPartitionManager``, and the reader of
+"""A broker's link to its controller (Kafka: ``BrokerLifecycleManager``, ``AlterPartitionManager``, and the reader of
 ``__cluster_metadata``).
 
-It registers, says that it lives, reads what is decided, and asks for other in-sync replicas.
+It registers the broker, sends heartbeats, reads decisions, and requests changes of in-sync replicas.
 """
 
 from __future__ import annotations
@@ -33,18 +33,19 @@ from engine.runtime.port import DiskFault, Runtime
 
 _FETCH_MAX_BYTES = 1_048_576
 _UNKNOWN = -1
-#: After a controller that did not answer, or refused.
+#: Delay after a controller did not answer, or refused.
 RETRY_MS = 100
 
 _log = logging.getLogger("glassmq.kafka")
 
 
 class ControllerLink:
-    """:ivar image: what this broker has read.
+    """Register with the controller and follow its decisions.
 
-    :ivar broker_epoch: -1: not registered yet.
-    :param decided: told of each partition that has changed, once all is read that the controller decided: who starts
-        again must not lead for a moment because it led long ago (``MetadataLoader`` publishes in the same way).
+    :ivar image: what this broker has read.
+    :ivar broker_epoch: -1 until it is registered.
+    :param decided: called with each partition that has changed, once all decisions are read: a broker that restarts
+        must not lead for a moment because it led long ago (``MetadataLoader`` publishes in the same way).
     """
 
     def __init__(
@@ -66,20 +67,20 @@ class ControllerLink:
         self._config = config
         self._decided = decided
         self._next_offset = 0
-        #: Read, and not told yet.
+        #: Read, and not yet reported to ``decided``.
         self._changed: dict[TopicPartition, PartitionRecord] = {}
-        # An answer that is lost must not silence the broker for long.
+        # A lost response must not silence the broker for long.
         self._heartbeats = client("heartbeat", config.broker_heartbeat_interval_ms, 1)
         self._alterations = client("alter-partition", config.broker_heartbeat_interval_ms, 20_001)
         self._reader = client("metadata", 2 * config.replica_fetch_wait_max_ms, 40_001)
 
     def close(self) -> None:
-        """End the connections."""
+        """Close the connections."""
         for client in (self._heartbeats, self._alterations, self._reader):
             client.close()
 
     async def beat(self) -> None:
-        """Register, or say that it lives."""
+        """Register, or send a heartbeat."""
         try:
             if self.broker_epoch < 0:
                 request = BrokerRegistrationRequest(self._node_id)
@@ -94,7 +95,7 @@ class ControllerLink:
             _log.info("the controller does not answer: %s", error)
 
     async def read(self) -> None:
-        """Read what the controller has decided, for ever."""
+        """Read the controller's decisions until cancelled."""
         while True:
             try:
                 is_well = await self._read_once()
@@ -129,7 +130,7 @@ class ControllerLink:
         return True
 
     async def alter_isr(self, replica: Replica, isr: tuple[int, ...]) -> PartitionRecord | KafkaErrorCode:
-        """Ask for other in-sync replicas; what is true now, or why not. Raises :class:`Disconnected`."""
+        """Request other in-sync replicas; return the resulting state or an error code. Raises :class:`Disconnected`."""
         wanted = IsrWanted(replica.place.partition, replica.leader_epoch, isr, replica.partition_epoch)
         topics = (TopicIsrsWanted(replica.place.topic, (wanted,)),)
         request = AlterPartitionRequest(self._node_id, self.broker_epoch, topics)

@@ -1,4 +1,4 @@
-"""Who leads a partition, and who counts as in sync, once brokers come or go (Kafka: ``PartitionChangeBuilder``)."""
+"""Election of a partition's leader and in-sync replicas when brokers come or go (Kafka: ``PartitionChangeBuilder``)."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from engine.kafka.replication.cluster_image import NO_LEADER, PartitionRecord
 def elected(
     record: PartitionRecord, live: Collection[int], *, restarted: int = NO_LEADER, is_unclean: bool = False
 ) -> PartitionRecord | None:
-    """The partition as it goes on with the brokers that are ``live``; None: as before.
+    """Return the partition's new record for the brokers that are ``live``; None if nothing changes.
 
-    In sync stays who lives; where nobody does, those stay that were last, for only they have everything. A leader that
-    is gone is followed by the first replica in sync that lives; with ``is_unclean``, where there is none, by any.
+    Live replicas stay in sync; if none is live, the last ones stay in sync, because only they have everything. A dead
+    leader is replaced by the first live in-sync replica, or, with ``is_unclean``, by any live one if there is no such.
 
-    Who has ``restarted`` does not lead on, but is in sync as before: its log outlived the process. (Kafka 4 takes it
-    out until it has caught up; in the article's days it stayed for as long as its session in ZooKeeper.)
+    A broker that has ``restarted`` loses the leadership, but stays in sync: its log outlived the process. (Kafka 4
+    removes it until it has caught up; at the time of the article it stayed for as long as its session in ZooKeeper.)
     """
     in_sync = tuple(node for node in record.isr if node in live or node == restarted) or record.isr
     leader = record.leader

@@ -1,7 +1,7 @@
-"""Requests that wait for something to happen in a partition (Kafka: ``DelayedOperationPurgatory`` with
-``DelayedFetch`` and ``DelayedProduce``).
+"""Requests that wait for an event in a partition (Kafka: ``DelayedOperationPurgatory`` with ``DelayedFetch`` and
+``DelayedProduce``).
 
-A connection's requests are answered one after the other, so no more can wait than there are connections.
+A connection's requests are answered in order, so at most as many requests wait as there are connections.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from engine.kafka.records.topic_partition import TopicPartition
 
 
 class Purgatory:
-    """Who waits looks again when it is woken, and waits again where that was not what it wants."""
+    """Waiting requests: each checks its condition when it is woken, and waits again if that is not met."""
 
     def __init__(self) -> None:
         self._waiting: dict[TopicPartition, dict[asyncio.Event, None]] = {}
 
     def wake(self, place: TopicPartition) -> None:
-        """Something has happened there."""
+        """Wake the requests that wait for an event in a partition."""
         for waiting in self._waiting.pop(place, ()):
             waiting.set()
 
     async def wait_for_any(self, places: list[TopicPartition], timeout_ms: int) -> None:
-        """Until something happens in one of them, or the time is over."""
+        """Wait until there is an event in one of the partitions, or the timeout passes."""
         waiting = asyncio.Event()
         for place in places:
             self._waiting.setdefault(place, {})[waiting] = None
@@ -41,5 +41,5 @@ class Purgatory:
 
     @property
     def waiting_count(self) -> int:
-        """Requests that wait, each counted once for every partition that it is about."""
+        """Return the number of waiting requests, each counted once for every partition it concerns."""
         return sum(map(len, self._waiting.values()))

@@ -1,10 +1,10 @@
-"""One partition as one broker holds it (Kafka: ``Partition``, ``Replica``).
+"""A broker's replica of one partition (Kafka: ``Partition``, ``Replica``).
 
-A leader knows how far each follower has come by what it fetches: who asks for offset n has all before it. The high
-watermark is the least end of the logs of the in-sync replicas; it moves when the last of them fetches, and followers
-learn of it with the next answer. Here is no I/O but that of the log.
+A leader learns the progress of each follower from its fetches: a fetch at offset n means that the follower has
+everything before n. The high watermark is the smallest log end of the in-sync replicas. It advances when the last of
+them fetches, and followers learn of it with the next response. The only I/O here is that of the log.
 
-Simplified: reassignment, leader and follower in the same rack, and waiting for a replica that is about to join.
+Left out: reassignment, rack awareness, and waiting for a replica that is about to join.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _UNKNOWN = -1
 
 @dataclass(slots=True)
 class FollowerProgress:
-    """What a leader knows of a follower; -1: it has not fetched since this leader was elected.
+    """What a leader knows about a follower; -1: it has not fetched since this leader was elected.
 
-    :ivar caught_up_ms: when it last had all that the leader had (Kafka: ``lastCaughtUpTimeMs``).
+    :ivar caught_up_ms: when it last had everything that the leader had (Kafka: ``lastCaughtUpTimeMs``).
     """
 
     end_offset: int
@@ -34,7 +34,7 @@ class FollowerProgress:
     leader_end_then: int = _UNKNOWN
 
     def fetched(self, offset: int, leader_end_offset: int, now_ms: int) -> None:
-        """It has all before ``offset``."""
+        """Note that the follower has everything before ``offset``."""
         if offset >= leader_end_offset:
             self.caught_up_ms = max(self.caught_up_ms, now_ms)
         elif offset >= self.leader_end_then >= 0:
@@ -43,10 +43,11 @@ class FollowerProgress:
 
 
 class Replica:
-    """:ivar leader, leader_epoch, nodes, isr, partition_epoch: as the controller said last; -1: it has said nothing.
+    """One replica of a partition.
 
-    :ivar followers: of a leader: node id -> progress.
-    :ivar asked_isr: of a leader: what it has asked the controller for; None: nothing.
+    :ivar leader, leader_epoch, nodes, isr, partition_epoch: the controller's last decision; -1: none yet.
+    :ivar followers: for a leader: node id -> progress.
+    :ivar asked_isr: for a leader: the in-sync replicas that it has requested from the controller; None: none.
     """
 
     def __init__(self, node_id: int, place: TopicPartition, log: PartitionLog, config: ReplicationConfig) -> None:
@@ -65,11 +66,11 @@ class Replica:
 
     @property
     def is_leader(self) -> bool:
-        """Whether this broker believes to lead."""
+        """Return whether this broker believes that it leads."""
         return self.state is ReplicaState.LEADER
 
     def apply(self, record: PartitionRecord, now_ms: int) -> bool:
-        """The controller has decided; whether there is a new leader, or the same one anew."""
+        """Apply the controller's decision. Return whether there is a new leader or a new leader epoch."""
         if record.partition_epoch <= self.partition_epoch:
             return False
         self.partition_epoch, self.asked_isr = record.partition_epoch, None
@@ -97,7 +98,7 @@ class Replica:
     # --- a leader ----------------------------------------------------------------------------------------------------
 
     def check_leads(self, epoch: int = _UNKNOWN) -> None:
-        """Raises :class:`KafkaRefusal` unless this broker leads, and whoever asks means it in ``epoch``; -1: in any."""
+        """Check that this broker leads in ``epoch``; -1: in any epoch. Raises :class:`KafkaRefusal`."""
         if epoch >= 0 and epoch != self.leader_epoch:
             code = KafkaErrorCode.FENCED_LEADER_EPOCH
             if epoch > self.leader_epoch:
@@ -108,11 +109,11 @@ class Replica:
 
     @property
     def has_enough(self) -> bool:
-        """Whether so many replicas are in sync as ``min.insync.replicas`` wants, all of them at most."""
+        """Return whether at least ``min.insync.replicas`` replicas are in sync, or all if there are fewer."""
         return len(self.isr) >= min(self._config.min_insync_replicas, len(self.followers) + 1)
 
     def follower_fetched(self, node: int, offset: int, now_ms: int) -> bool:
-        """A follower asks for ``offset``; whether the high watermark moved."""
+        """Note a follower's fetch at ``offset``. Return whether the high watermark advanced."""
         progress = self.followers.get(node)
         if progress is None:
             return False
@@ -120,9 +121,11 @@ class Replica:
         return self.advance()
 
     def advance(self) -> bool:
-        """Move the high watermark where all that count have come to; whether it moved. It never goes back.
+        """Advance the high watermark to the smallest log end of the replicas that count; return whether it advanced. It
+        never goes back.
 
-        Who has been asked for counts already. With fewer than ``min.insync.replicas`` it stays (KIP-966, Kafka 4).
+        Replicas that have been requested as in-sync count already. With fewer than ``min.insync.replicas`` it stays
+        (KIP-966, Kafka 4).
         """
         if not self.is_leader or not self.has_enough:
             return False
@@ -135,7 +138,9 @@ class Replica:
         return True
 
     def wanted_isr(self, now_ms: int, fetching: int | None = None) -> tuple[int, ...]:
-        """Who should count: all that keep up, and the one that is ``fetching`` just now, once it has caught up."""
+        """Return who should be in sync: all replicas that keep up, and the one that is ``fetching`` now if it has
+        caught up.
+        """
         return tuple(
             node
             for node in self.nodes
@@ -154,17 +159,17 @@ class Replica:
     # --- a follower --------------------------------------------------------------------------------------------------
 
     def truncated_to(self, offset: int) -> int:
-        """Cut the log there; how many records that took."""
+        """Truncate the log at ``offset``. Return the number of records removed."""
         lost = self.log.truncate_to(offset)
         self.log.high_watermark = min(self.log.high_watermark, self.log.log_end_offset)
         return lost
 
     def fetch_on(self) -> None:
-        """The log is the beginning of its leader's."""
+        """Begin to fetch: the log is now a prefix of its leader's."""
         self.state = self.state.go(ReplicaState.FETCHING)
 
     def copied(self, batches: bytes, high_watermark: int) -> None:
-        """The leader has sent what lies behind this log's end. Raises :class:`KafkaRefusal`, ``DiskFault``."""
+        """Append what the leader has sent after the end of this log. Raises :class:`KafkaRefusal`, ``DiskFault``."""
         if batches:
             self.log.append_copy(batches)
         self.log.high_watermark = max(self.log.high_watermark, min(high_watermark, self.log.log_end_offset))

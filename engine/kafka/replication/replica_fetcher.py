@@ -1,10 +1,10 @@
-"""Copies what another broker leads (Kafka: ``ReplicaFetcherThread``, ``AbstractFetcherThread``), with the same frames
-as consumers use::
+"""Replication from another broker (Kafka: ``ReplicaFetcherThread``, ``AbstractFetcherThread``), with the same frames
+that consumers use::
 
     truncating -> OFFSET_FOR_LEADER_EPOCH -> cut what the leader has not -> fetching -> FETCH -> append -> FETCH ...
 
-A fetch says by its offset what this replica has, and the answer says the high watermark. Simplified: a follower that is
-so far behind that the leader has deleted what comes next stays behind.
+The offset of a fetch says what this replica has, and the response contains the high watermark. Simplified: a follower
+that lags so far that the leader has deleted its next record never catches up.
 """
 
 from __future__ import annotations
@@ -51,10 +51,10 @@ _log = logging.getLogger("glassmq.kafka")
 
 
 class ReplicaFetcher:
-    """From one broker to this one. Use: ``run`` in a task of its own, until ``replicas`` gives nothing.
+    """Copy partitions from one broker to this one: ``run`` in a task of its own, until ``replicas`` returns none.
 
-    :param replicas: those that follow that broker just now.
-    :param changed: called when something of a replica has moved.
+    :param replicas: returns the replicas that follow that broker now.
+    :param changed: called when a replica has advanced or was cut.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class ReplicaFetcher:
         self._changed = changed
 
     async def run(self) -> None:
-        """See the class."""
+        """Copy until ``replicas`` returns none."""
         try:
             while replicas := self._replicas():
                 try:
@@ -86,7 +86,9 @@ class ReplicaFetcher:
             self._client.close()
 
     async def _round(self, replicas: list[Replica]) -> bool:
-        """Compare, then fetch; whether all went well. Raises :class:`Disconnected`, ``DiskFault``."""
+        """Truncate where needed, then fetch. Return whether all went well. Raises :class:`Disconnected`,
+        ``DiskFault``.
+        """
         is_well = True
         for replica in replicas:
             if replica.state is ReplicaState.TRUNCATING:
@@ -99,7 +101,7 @@ class ReplicaFetcher:
     # --- truncation --------------------------------------------------------------------------------------------------
 
     async def _truncate(self, replica: Replica) -> bool:
-        """Make the log the beginning of its leader's; whether that is done."""
+        """Truncate the log to a prefix of its leader's. Return whether that is done."""
         log, epoch = replica.log, replica.leader_epoch
         if not self._config.leader_epochs:
             self._cut(replica, log.high_watermark)
@@ -124,7 +126,7 @@ class ReplicaFetcher:
         return True
 
     async def _end_of(self, replica: Replica, epoch: int) -> tuple[int, int, int]:
-        """Where the leader's log ends that epoch, the epoch that it means, and an error."""
+        """Return the epoch that the leader found, its end in the leader's log, and an error code."""
         wanted = EpochWanted(replica.place.partition, replica.leader_epoch, epoch)
         topics = (TopicEpochsWanted(replica.place.topic, (wanted,)),)
         answer = await self._client.ask(
@@ -188,7 +190,9 @@ class ReplicaFetcher:
         return True
 
     async def _cut_at_leaders_end(self, replica: Replica) -> bool:
-        """The leader's log ends before this one (Kafka: ``fetchOffsetAndTruncate``)."""
+        """Truncate at the end of the leader's log, which is before the end of this one (Kafka:
+        ``fetchOffsetAndTruncate``).
+        """
         place, epoch = replica.place, replica.leader_epoch
         wanted = TopicTimesWanted(place.topic, (TimeWanted(place.partition, LATEST_TIMESTAMP),))
         answer = await self._client.ask(

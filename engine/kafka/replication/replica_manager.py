@@ -1,8 +1,8 @@
-"""All replicas of a broker: who follows whom, who keeps up, what is acknowledged (Kafka: ``ReplicaManager``,
+"""All replicas of a broker: leaders, followers, in-sync replicas and acknowledgements (Kafka: ``ReplicaManager``,
 ``BrokerMetadataPublisher``).
 
-How far consumers may read is written down every few seconds (``replication-offset-checkpoint``): a version, how many
-lines follow, then ``topic partition offset``. What it lacks a leader finds out as its followers fetch.
+The high watermarks are written every few seconds (``replication-offset-checkpoint``): a version, the number of entries,
+then ``topic partition offset`` lines. A leader finds out the rest as its followers fetch.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Runtime
 
 CHECKPOINT_PATH = "kafka-logs/replication-offset-checkpoint"
-#: Sends with ``acks`` all that wait at a broker; one more is told at once that its time is over.
+#: Most sends with ``acks`` all that wait at a broker; a further one times out immediately.
 PRODUCES_WAITING_MAX = 10_000
 
 _log = logging.getLogger("glassmq.kafka")
@@ -36,17 +36,20 @@ _log = logging.getLogger("glassmq.kafka")
 
 @dataclass(frozen=True, slots=True)
 class ClusterAddresses:
-    """Who is where. :ivar brokers: node id -> ``host:port``. Kafka's brokers tell the controller when they register."""
+    """Addresses of the nodes of a cluster.
+
+    :ivar brokers: node id -> ``host:port``. Kafka's brokers report them to the controller when they register.
+    """
 
     controller: str
     brokers: Mapping[int, str] = field(default_factory=dict)
 
 
 class ReplicaManager:
-    """Use: ``load()``, ``start()``; when ``tasks`` have ended, ``stop()``.
+    """Manage the replicas: ``load()``, ``start()``; when ``tasks`` have ended, ``stop()``.
 
-    :ivar replicas: by partition.
-    :ivar link: to the controller.
+    :ivar replicas: replica of each partition.
+    :ivar link: the link to the controller.
     """
 
     def __init__(
@@ -69,18 +72,18 @@ class ReplicaManager:
         self._tasks = tasks
         self._fetchers: dict[int, asyncio.Task[None]] = {}
         self._produces_waiting = 0
-        #: Leaders that wait for the answer of the controller, or for their turn to ask it.
+        #: Leaders that wait for the controller's response, or for their turn to send a request.
         self._to_alter: deque[Replica] = deque()
 
     def load(self) -> None:
-        """Read the high watermarks. Blocks: for start-up only. What cannot be read counts as 0, as in Kafka."""
+        """Read the high watermarks. Blocks: only for start-up. What cannot be read counts as 0, as in Kafka."""
         disk = self._runtime.disk
         known = _parsed(disk.read_whole(CHECKPOINT_PATH)) if disk.exists(CHECKPOINT_PATH) else {}
         for place, replica in self.replicas.items():
             replica.log.high_watermark = min(known.get(place, 0), replica.log.log_end_offset)
 
     def start(self) -> None:
-        """Register, read, look who keeps up."""
+        """Start the tasks that register, read decisions and check the in-sync replicas."""
         config = self._config
         self._tasks.spawn(self._beat(), "heartbeat to the controller")
         self._tasks.spawn(self.link.read(), "reads what the controller decides")
@@ -88,7 +91,7 @@ class ReplicaManager:
         self._tasks.every(config.replica_high_watermark_checkpoint_interval_ms, self.checkpoint, "high watermarks")
 
     def stop(self) -> None:
-        """Write the high watermarks, end the connections. Raises ``DiskFull``, ``DiskFault``."""
+        """Write the high watermarks and close the connections. Raises ``DiskFull``, ``DiskFault``."""
         self.checkpoint()
         self.link.close()
 
@@ -116,7 +119,7 @@ class ReplicaManager:
         self._purgatory.wake(record.place)
 
     def _follow(self, leader: int) -> None:
-        """Copy from that broker, too; fetchers whose broker leads nothing any more end."""
+        """Copy from another leader as well; fetchers whose broker no longer leads anything end."""
         for node in [node for node in self._fetchers if not self._following(node)]:
             self._fetchers.pop(node).cancel()
         if leader in (NO_LEADER, self._node_id) or leader in self._fetchers:
@@ -138,18 +141,18 @@ class ReplicaManager:
     # --- a leader ----------------------------------------------------------------------------------------------------
 
     def find(self, place: TopicPartition) -> Replica:
-        """Raises :class:`KafkaRefusal`, UNKNOWN_TOPIC_OR_PARTITION."""
+        """Return the replica of a partition. Raises :class:`KafkaRefusal`, UNKNOWN_TOPIC_OR_PARTITION."""
         if place not in self.replicas:
             raise KafkaRefusal(KafkaErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {place}")
         return self.replicas[place]
 
     def appended(self, place: TopicPartition) -> None:
-        """The leader has more: who is alone in sync has committed it."""
+        """Note an append on a leader: if it is the only one in sync, the records are committed."""
         if self.replicas[place].advance():
             self._purgatory.wake(place)
 
     def follower_fetched(self, place: TopicPartition, node: int, offset: int) -> None:
-        """A follower has all before ``offset``."""
+        """Note that a follower has everything before ``offset``."""
         replica = self.replicas[place]
         if replica.follower_fetched(node, offset, self._runtime.clock.now_ms()):
             self._purgatory.wake(place)
@@ -157,7 +160,7 @@ class ReplicaManager:
             self._look_at(replica, node)
 
     def look_at_isrs(self) -> None:
-        """Who keeps up?"""
+        """Check which replicas are in sync."""
         for replica in self.replicas.values():
             self._look_at(replica)
 
@@ -172,7 +175,7 @@ class ReplicaManager:
                 self._tasks.spawn(self._alter_all(), "asks for other in-sync replicas")
 
     async def _alter_all(self) -> None:
-        """One after the other: the controller answers a connection's requests in their order."""
+        """Send the requests one after the other: the controller answers a connection's requests in order."""
         while self._to_alter:
             replica = self._to_alter[0]
             if replica.asked_isr is None or await self._is_settled(replica, replica.asked_isr):
@@ -181,10 +184,10 @@ class ReplicaManager:
                 await asyncio.sleep(RETRY_MS / 1_000)
 
     async def _is_settled(self, replica: Replica, wanted: tuple[int, ...]) -> bool:
-        """Ask; False: ask again.
+        """Request a change of the in-sync replicas; False: the request must be repeated.
 
-        Who was asked for counts until the controller certainly has not agreed: it may have, and its answer got lost. So
-        does Kafka (``Partition.handleAlterPartitionError``).
+        Requested replicas count until it is certain that the controller has not agreed: it may have, and the response
+        was lost. Kafka does the same (``Partition.handleAlterPartitionError``).
         """
         epochs = (replica.leader_epoch, replica.partition_epoch)
         try:
@@ -196,11 +199,11 @@ class ReplicaManager:
             self._decided(altered)
         elif altered == KafkaErrorCode.INELIGIBLE_REPLICA and epochs == (replica.leader_epoch, replica.partition_epoch):
             replica.asked_isr = None
-        # Of all else that it may say, what the controller has decided since will be read soon.
+        # For all other errors, the controller's newer decision will be read soon.
         return altered != KafkaErrorCode.STALE_BROKER_EPOCH
 
     def check_may_append(self, place: TopicPartition, acks: int) -> int:
-        """The leader epoch that the batch gets. Raises :class:`KafkaRefusal`."""
+        """Return the leader epoch for the batch. Raises :class:`KafkaRefusal`."""
         replica = self.replicas[place]
         replica.check_leads()
         if acks < 0 and not replica.has_enough:
@@ -211,7 +214,9 @@ class ReplicaManager:
         return replica.leader_epoch
 
     async def committed(self, place: TopicPartition, offset: int, end_ms: int) -> KafkaErrorCode:
-        """Wait until all in-sync replicas have what lies before ``offset``, until ``end_ms``; how that ended."""
+        """Wait until all in-sync replicas have everything before ``offset``, at most until ``end_ms``; return the
+        outcome.
+        """
         replica = self.replicas[place]
         epoch = replica.leader_epoch
         if self._produces_waiting >= PRODUCES_WAITING_MAX:

@@ -1,4 +1,5 @@
-"""What a broker is for one partition (Kafka: ``Partition``, and ``ReplicaState`` of ``AbstractFetcherThread``)::
+"""State of a broker's replica of a partition (Kafka: ``Partition``, and ``ReplicaState`` of
+``AbstractFetcherThread``)::
 
 offline ----> truncating ----> fetching        from every state, when the controller says so:
    |                                            to leader, to truncating (it follows a new leader), to offline
@@ -11,18 +12,18 @@ from enum import StrEnum
 
 
 class ReplicaState(StrEnum):
-    """See the module."""
+    """State of a replica; the module shows the changes."""
 
-    #: Nobody leads, as far as this broker knows.
+    #: The partition has no leader, as far as this broker knows.
     OFFLINE = "offline"
-    #: It follows, and looks how far its log is its leader's.
+    #: It follows, and finds out up to where its log agrees with its leader's.
     TRUNCATING = "truncating"
     #: It follows, and appends what its leader has.
     FETCHING = "fetching"
     LEADER = "leader"
 
     def go(self, state: ReplicaState) -> ReplicaState:
-        """``state`` itself. An illegal step is a bug."""
+        """Return ``state``. An illegal change is a bug."""
         assert state in _STEPS[self], f"a replica that is {self} cannot be {state}"
         return state
 

@@ -1,1 +1,1 @@
-"""The requests and responses of Kafka's protocol that are spoken here, each in one version."""
+"""The requests and responses of Kafka's protocol that are supported here, each in one version."""

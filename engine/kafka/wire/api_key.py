@@ -1,4 +1,4 @@
-"""Which request it is, and in which version it is spoken here (Kafka: ``ApiKeys``)."""
+"""Kinds of requests, and the version of each that is supported here (Kafka: ``ApiKeys``)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class ApiKey(IntEnum):
-    """By Kafka's numbers."""
+    """Kind of a request, with Kafka's numbers."""
 
     PRODUCE = 0
     FETCH = 1
@@ -25,8 +25,8 @@ class ApiKey(IntEnum):
     BROKER_HEARTBEAT = 63
 
 
-#: The one version of each: the newest of Kafka 4.1's that says what is needed here, before lengths of variable size
-#: ("flexible versions") made them hard to read. Produce from 7 and Fetch from 10 on may carry Zstandard.
+#: The supported version of each: the newest of Kafka 4.1's that has what is needed here, before variable-length lengths
+#: ("flexible versions") made frames hard to read. Produce from 7 and Fetch from 10 on may carry Zstandard.
 VERSIONS = {
     ApiKey.PRODUCE: 7,
     ApiKey.FETCH: 10,
@@ -44,7 +44,7 @@ VERSIONS = {
     ApiKey.BROKER_REGISTRATION: 0,
     ApiKey.BROKER_HEARTBEAT: 0,
 }
-#: What brokers and controllers say to each other: clients are not told of it.
+#: Requests between brokers and controllers, which are not announced to clients.
 BETWEEN_BROKERS = (
     ApiKey.OFFSET_FOR_LEADER_EPOCH,
     ApiKey.ALTER_PARTITION,

@@ -1,5 +1,6 @@
-"""What a client asks first (Kafka: ``ApiVersionsRequest`` version 0, ``MetadataRequest`` version 1,
-``InitProducerIdRequest`` version 0)."""
+"""A client's first requests (Kafka: ``ApiVersionsRequest`` version 0, ``MetadataRequest`` version 1,
+``InitProducerIdRequest`` version 0).
+"""
 
 from __future__ import annotations
 
@@ -10,12 +11,12 @@ from engine.kafka.wire.fields import Bool, Int16, Int32, Int64, KafkaMessage, Nu
 
 @dataclass(frozen=True, slots=True)
 class ApiVersionsRequest(KafkaMessage):
-    """Has no fields."""
+    """Request for the supported versions; it has no fields."""
 
 
 @dataclass(frozen=True, slots=True)
 class ApiVersionRange(KafkaMessage):
-    """What a broker speaks."""
+    """The versions of one request that a broker supports."""
 
     api_key: Int16
     min_version: Int16
@@ -24,7 +25,7 @@ class ApiVersionRange(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class ApiVersionsResponse(KafkaMessage):
-    """Also the answer to a version of this request that is not spoken: with the error, and the list."""
+    """The supported versions; also the answer to an unsupported version of this request, with an error and the list."""
 
     error_code: Int16
     api_keys: tuple[ApiVersionRange, ...]
@@ -32,14 +33,14 @@ class ApiVersionsResponse(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class MetadataRequest(KafkaMessage):
-    """``topics`` null: all."""
+    """Request for the metadata of ``topics``; null: all topics."""
 
     topics: tuple[String, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerMetadata(KafkaMessage):
-    """Where a broker listens."""
+    """The address of a broker."""
 
     node_id: Int32
     host: String
@@ -49,7 +50,7 @@ class BrokerMetadata(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class PartitionMetadata(KafkaMessage):
-    """Who leads it."""
+    """The leader and the replicas of a partition."""
 
     error_code: Int16
     partition_index: Int32
@@ -60,7 +61,7 @@ class PartitionMetadata(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicMetadata(KafkaMessage):
-    """A topic, or why there is none."""
+    """The metadata of a topic, or an error."""
 
     error_code: Int16
     name: String
@@ -70,7 +71,7 @@ class TopicMetadata(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class MetadataResponse(KafkaMessage):
-    """The cluster."""
+    """The metadata of the cluster."""
 
     brokers: tuple[BrokerMetadata, ...]
     controller_id: Int32
@@ -79,7 +80,7 @@ class MetadataResponse(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class InitProducerIdRequest(KafkaMessage):
-    """A producer wants a number of its own."""
+    """Request of a producer for an id."""
 
     transactional_id: NullableString
     transaction_timeout_ms: Int32
@@ -87,7 +88,7 @@ class InitProducerIdRequest(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class InitProducerIdResponse(KafkaMessage):
-    """The number, and an epoch."""
+    """The producer's id and epoch."""
 
     throttle_time_ms: Int32
     error_code: Int16

@@ -1,6 +1,6 @@
 """Reading batches (Kafka: ``FetchRequest``, ``FetchResponse``, version 10).
 
-Fetch sessions, in which only what has changed is asked for, are declined: ``session_id`` 0.
+Fetch sessions, in which a client requests only changes, are declined: ``session_id`` 0.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from engine.kafka.wire.fields import Int8, Int16, Int32, Int64, KafkaMessage, Records, String
 
-#: All records up to the high watermark; or those before the first transaction that is undecided.
+#: All records up to the high watermark; or those before the first undecided transaction.
 READ_UNCOMMITTED, READ_COMMITTED = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
 class FetchPartition(KafkaMessage):
-    """``current_leader_epoch``, ``log_start_offset`` -1: not known, or not a replica's."""
+    """A partition to fetch. ``current_leader_epoch``, ``log_start_offset`` -1: unknown, or not sent by a replica."""
 
     partition: Int32
     current_leader_epoch: Int32
@@ -26,7 +26,7 @@ class FetchPartition(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class FetchTopic(KafkaMessage):
-    """Those of one topic."""
+    """Partitions of one topic to fetch."""
 
     topic: String
     partitions: tuple[FetchPartition, ...]
@@ -42,7 +42,8 @@ class ForgottenTopic(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class FetchRequest(KafkaMessage):
-    """The answer waits until there are ``min_bytes``, ``max_wait_ms`` at most. ``replica_id`` -1: a consumer.
+    """Request for records. The response waits until there are ``min_bytes``, at most ``max_wait_ms``. ``replica_id``
+    -1: a consumer.
 
     ``isolation_level``: :data:`READ_UNCOMMITTED`, :data:`READ_COMMITTED`.
     """
@@ -60,7 +61,9 @@ class FetchRequest(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class AbortedTransaction(KafkaMessage):
-    """For who wants committed records only: from that offset to the marker the producer's batches do not count."""
+    """An aborted transaction, sent to ``read_committed`` consumers: the producer's batches from that offset up to the
+    marker are to be skipped.
+    """
 
     producer_id: Int64
     first_offset: Int64
@@ -68,7 +71,9 @@ class AbortedTransaction(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class FetchedPartition(KafkaMessage):
-    """``records``: as they lie in the log; the first batch may begin before the offset that was asked for."""
+    """Records of one partition. ``records``: as they are in the log; the first batch may begin before the requested
+    offset.
+    """
 
     partition: Int32
     error_code: Int16
@@ -81,7 +86,7 @@ class FetchedPartition(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class FetchedTopic(KafkaMessage):
-    """Those of one topic."""
+    """Fetched partitions of one topic."""
 
     topic: String
     partitions: tuple[FetchedPartition, ...]
@@ -89,7 +94,7 @@ class FetchedTopic(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class FetchResponse(KafkaMessage):
-    """Each partition has its own answer; ``error_code`` is of the session."""
+    """The response to a fetch, with an error code for each partition; ``error_code`` is for the session."""
 
     throttle_time_ms: Int32
     error_code: Int16

@@ -1,8 +1,9 @@
-"""The types of fields in a frame, and messages made of them (Kafka: ``Schema``, ``Struct`` of the protocol package).
+"""Types of fields in a frame, and messages made of them (Kafka: ``Schema``, ``Struct`` of the protocol package).
 
-A message is a dataclass whose annotations are the types below, nested messages and tuples of either. Encoding, decoding
-and the tree that the lab shows come from that one description. All numbers are big-endian; a text and bytes begin with
-their length (-1: null), an array with its count (-1: null). These are the "non-flexible" versions of Kafka's messages.
+A message is a dataclass whose annotations are the types below, nested messages, or tuples of either. Encoding, decoding
+and the tree that the lab shows are derived from that one description. All numbers are big-endian; strings and bytes
+begin with their length (-1: null), arrays with their count (-1: null). These are the "non-flexible" versions of Kafka's
+messages.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ from typing import Annotated, Any, NamedTuple, Protocol, Self, get_args, get_ori
 from engine.kafka.records.error_code import KafkaErrorCode, KafkaRefusal
 from engine.kafka.wire.records_tree import FieldTree, records_tree
 
-#: A text's length is a signed number of 16 bits.
+#: The length of a string is a signed 16-bit number.
 TEXT_MAX_BYTES = (1 << 15) - 1
-#: In all arrays of a frame together, so that one of 16 MiB cannot become millions of objects: 10,000 topics of a
+#: Limit for all arrays of a frame together, so that 16 MiB cannot become millions of objects: 10,000 topics with one
 #: partition each, with leader and replicas, are 40,000.
 ITEMS_MAX = 50_000
 
 
 class Reader:
-    """Reads a frame from the front. Raises :class:`KafkaRefusal`, INVALID_REQUEST, where it is too short."""
+    """Read a frame from the front. Raises :class:`KafkaRefusal`, INVALID_REQUEST, if it is too short."""
 
     __slots__ = ("data", "items_left", "position")
 
@@ -32,7 +33,7 @@ class Reader:
         self.items_left = ITEMS_MAX
 
     def take(self, length: int) -> bytes:
-        """The next ``length`` bytes."""
+        """Return the next ``length`` bytes."""
         end = self.position + length
         if length < 0 or end > len(self.data):
             raise malformed(f"{length} bytes at byte {self.position} of a frame of {len(self.data)}")
@@ -42,23 +43,23 @@ class Reader:
 
 
 def malformed(text: str) -> KafkaRefusal:
-    """A frame that is none."""
+    """Return the error for an invalid frame."""
     return KafkaRefusal(KafkaErrorCode.INVALID_REQUEST, text)
 
 
 class FieldType(Protocol):
-    """How values of one type travel."""
+    """How values of one type are encoded."""
 
     def write(self, value: Any, out: list[bytes]) -> None:
-        """Add the bytes of ``value``."""
+        """Append the bytes of ``value``."""
         ...
 
     def read(self, reader: Reader) -> Any:
-        """The next value."""
+        """Read the next value."""
         ...
 
     def tree(self, name: str, reader: Reader) -> FieldTree:
-        """The next value with the places of its bytes."""
+        """Read the next value with the positions of its bytes."""
         ...
 
 
@@ -106,7 +107,7 @@ class _Text(_Plain):
         length = self._length.read(reader)
         if length < 0:
             return None
-        # As Kafka does: what is no UTF-8 is replaced, and then is the name of nothing. That takes up more room.
+        # As in Kafka, invalid UTF-8 is replaced, and then names nothing. The replacement takes up more room.
         text = reader.take(length).decode(errors="replace")
         if len(text.encode()) > TEXT_MAX_BYTES:
             raise malformed(f"a text before byte {reader.position} that is no UTF-8, and too long to tell so")
@@ -198,7 +199,7 @@ Int64 = Annotated[int, _Number(">q")]
 Bool = Annotated[bool, _Flag()]
 String = Annotated[str, _NeededText()]
 NullableString = Annotated[str | None, _Text()]
-#: Batches, one after the other; opened in the tree.
+#: Batches, one after the other; the tree shows their contents.
 Records = Annotated[bytes | None, _Records()]
 
 
@@ -212,14 +213,14 @@ class KafkaMessage:
     """A message, or a part of one. A subclass is a frozen dataclass whose fields have the types above."""
 
     def encode(self) -> bytes:
-        """Its bytes."""
+        """Return its bytes."""
         out: list[bytes] = []
         self.write(out)
         return b"".join(out)
 
     @classmethod
     def decode(cls, data: bytes, position: int = 0) -> Self:
-        """From all bytes behind ``position``. Raises :class:`KafkaRefusal`, INVALID_REQUEST."""
+        """Decode all bytes from ``position`` on. Raises :class:`KafkaRefusal`, INVALID_REQUEST."""
         reader = Reader(data, position)
         message = cls.read(reader)
         if reader.position != len(data):
@@ -227,18 +228,18 @@ class KafkaMessage:
         return message
 
     def write(self, out: list[bytes]) -> None:
-        """Add its bytes."""
+        """Append its bytes."""
         for field in _fields_of(type(self)):
             field.type.write(getattr(self, field.name), out)
 
     @classmethod
     def read(cls, reader: Reader) -> Self:
-        """The next one."""
+        """Read the next message."""
         return cls(*[field.type.read(reader) for field in _fields_of(cls)])
 
     @classmethod
     def trees(cls, reader: Reader) -> tuple[FieldTree, ...]:
-        """The fields of the next one, with the places of their bytes."""
+        """Return the fields of the next message, with the positions of their bytes."""
         return tuple([field.type.tree(field.name, reader) for field in _fields_of(cls)])
 
 

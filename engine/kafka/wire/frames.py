@@ -5,8 +5,8 @@
     request   | api key (2) | api version (2) | correlation id (4) | client id | message |
     response  | correlation id (4) | message |
 
-A response does not say what it answers: whoever asked must remember. As on RocketMQ's connections, the port puts a
-length of four bytes before each frame.
+A response does not say which request it answers; the client has to remember it. As on RocketMQ's connections, the port
+puts a four-byte length before each frame.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from engine.runtime.frame_splitter import LENGTH_PREFIX
 
 
 class Exchange(NamedTuple):
-    """A request and what answers it."""
+    """A kind of request and its response."""
 
     request: type[KafkaMessage]
     response: type[KafkaMessage]
@@ -96,24 +96,24 @@ class RequestHeader(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class ResponseHeader(KafkaMessage):
-    """Which request it answers."""
+    """Identifies the request that a response answers."""
 
     correlation_id: Int32
 
 
 def key_of(request: KafkaMessage) -> ApiKey:
-    """Which request it is."""
+    """Return the kind of a request."""
     return _KEYS[type(request)]
 
 
 def encode_request(request: KafkaMessage, correlation_id: int, client_id: str) -> bytes:
-    """A frame with its length."""
+    """Encode a request as a frame with its length."""
     key = key_of(request)
     return _framed(RequestHeader(key, VERSIONS[key], correlation_id, client_id), request)
 
 
 def encode_response(response: KafkaMessage, correlation_id: int) -> bytes:
-    """A frame with its length."""
+    """Encode a response as a frame with its length."""
     return _framed(ResponseHeader(correlation_id), response)
 
 
@@ -126,7 +126,7 @@ def _framed(header: KafkaMessage, message: KafkaMessage) -> bytes:
 
 
 def decode_request(frame: bytes) -> tuple[RequestHeader, KafkaMessage]:
-    """A frame without its length; what lies behind the last field is ignored, as in Kafka.
+    """Decode a request frame, given without its length; bytes after the last field are ignored, as in Kafka.
 
     Raises :class:`UnspokenVersion`, :class:`KafkaRefusal`.
     """
@@ -138,19 +138,19 @@ def decode_request(frame: bytes) -> tuple[RequestHeader, KafkaMessage]:
 
 
 def decode_response(frame: bytes, key: ApiKey) -> KafkaMessage:
-    """The message in a frame without its length. Raises :class:`KafkaRefusal`."""
+    """Return the message of a response frame, given without its length. Raises :class:`KafkaRefusal`."""
     return EXCHANGES[key].response.decode(frame, 4)
 
 
 def correlation_id_of(response: bytes) -> int:
-    """Which request a frame without its length answers. Raises :class:`KafkaRefusal`."""
+    """Return the correlation id of a response frame, given without its length. Raises :class:`KafkaRefusal`."""
     return ResponseHeader.read(Reader(response)).correlation_id
 
 
 class UnspokenVersion(KafkaRefusal):
-    """A request, or a version of one, that is not spoken here.
+    """A request, or a version of one, that is not supported here.
 
-    :ivar header: what it says of itself.
+    :ivar header: header of the request.
     """
 
     def __init__(self, header: RequestHeader) -> None:
@@ -163,13 +163,13 @@ class UnspokenVersion(KafkaRefusal):
 
 
 def request_tree(frame: bytes) -> tuple[FieldTree, ...]:
-    """All fields of a request without its length. Raises :class:`KafkaRefusal`."""
+    """Return all fields of a request frame, given without its length. Raises :class:`KafkaRefusal`."""
     header, _ = decode_request(frame)
     reader = Reader(frame)
     return (*RequestHeader.trees(reader), *EXCHANGES[ApiKey(header.api_key)].request.trees(reader))
 
 
 def response_tree(frame: bytes, key: ApiKey) -> tuple[FieldTree, ...]:
-    """All fields of a response without its length. Raises :class:`KafkaRefusal`."""
+    """Return all fields of a response frame, given without its length. Raises :class:`KafkaRefusal`."""
     reader = Reader(frame)
     return (*ResponseHeader.trees(reader), *EXCHANGES[key].response.trees(reader))

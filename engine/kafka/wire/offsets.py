@@ -1,5 +1,6 @@
-"""Finding offsets by time, keeping a group's offsets and asking for them (Kafka: ``ListOffsetsRequest`` version 2,
-``OffsetCommitRequest`` version 2, ``OffsetFetchRequest`` version 1, ``FindCoordinatorRequest`` version 1)."""
+"""Offsets by time, and offsets of groups (Kafka: ``ListOffsetsRequest`` version 2, ``OffsetCommitRequest`` version 2,
+``OffsetFetchRequest`` version 1, ``FindCoordinatorRequest`` version 1).
+"""
 
 from __future__ import annotations
 
@@ -7,19 +8,19 @@ from dataclasses import dataclass
 
 from engine.kafka.wire.fields import Int8, Int16, Int32, Int64, KafkaMessage, NullableString, String
 
-#: In place of a time: the first offset, and the one that the next record will get.
+#: Special timestamps: the first offset, and the offset of the next record.
 EARLIEST_TIMESTAMP, LATEST_TIMESTAMP = -2, -1
-#: A group of members that chose their partitions themselves has neither generation nor member.
+#: A group whose members choose their partitions themselves has neither generation nor member.
 NO_GENERATION, NO_MEMBER = -1, ""
-#: ``key_type``: the coordinator of a group is looked for. (1, that of transactions: here it is the same broker.)
+#: ``key_type`` for the coordinator of a group. (1 is for that of transactions, which is the same broker here.)
 OF_GROUP = 0
-#: ``retention_time_ms``: as long as the broker likes.
+#: ``retention_time_ms``: the broker's default.
 DEFAULT_RETENTION = -1
 
 
 @dataclass(frozen=True, slots=True)
 class TimeWanted(KafkaMessage):
-    """The first record that is not older is meant."""
+    """Request for the first record with this timestamp or a later one."""
 
     index: Int32
     timestamp_ms: Int64
@@ -27,7 +28,7 @@ class TimeWanted(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicTimesWanted(KafkaMessage):
-    """Those of one topic."""
+    """Requested timestamps of one topic."""
 
     name: String
     partitions: tuple[TimeWanted, ...]
@@ -35,7 +36,9 @@ class TopicTimesWanted(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class ListOffsetsRequest(KafkaMessage):
-    """``replica_id`` -1: a consumer. ``isolation_level``: as in a fetch; it says which end is meant."""
+    """Request for offsets by time. ``replica_id`` -1: a consumer. ``isolation_level``: as in a fetch; it determines
+    which end is meant.
+    """
 
     replica_id: Int32
     isolation_level: Int8
@@ -44,7 +47,7 @@ class ListOffsetsRequest(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class OffsetOfTime(KafkaMessage):
-    """-1, -1: all records are older."""
+    """An offset found by time; -1, -1: all records are earlier."""
 
     index: Int32
     error_code: Int16
@@ -54,7 +57,7 @@ class OffsetOfTime(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicOffsets(KafkaMessage):
-    """Those of one topic."""
+    """Offsets found in one topic."""
 
     name: String
     partitions: tuple[OffsetOfTime, ...]
@@ -62,7 +65,7 @@ class TopicOffsets(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class ListOffsetsResponse(KafkaMessage):
-    """Each partition has its own answer."""
+    """The response to a request for offsets, with an error code for each partition."""
 
     throttle_time_ms: Int32
     topics: tuple[TopicOffsets, ...]
@@ -70,7 +73,7 @@ class ListOffsetsResponse(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class PartitionCommit(KafkaMessage):
-    """``offset``: of the next record that the group wants."""
+    """A group's offset in a partition; ``offset`` is that of the next record to read."""
 
     index: Int32
     offset: Int64
@@ -79,7 +82,7 @@ class PartitionCommit(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicCommits(KafkaMessage):
-    """Those of one topic."""
+    """Offsets to commit in one topic."""
 
     name: String
     partitions: tuple[PartitionCommit, ...]
@@ -87,7 +90,7 @@ class TopicCommits(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommitRequest(KafkaMessage):
-    """See :data:`NO_GENERATION`."""
+    """Request to commit a group's offsets; the defaults are for a group without members."""
 
     group_id: String
     generation_id: Int32
@@ -98,7 +101,7 @@ class OffsetCommitRequest(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class PartitionCommitted(KafkaMessage):
-    """How that ended."""
+    """Outcome of a commit for one partition."""
 
     index: Int32
     error_code: Int16
@@ -106,7 +109,7 @@ class PartitionCommitted(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicCommitted(KafkaMessage):
-    """Those of one topic."""
+    """Outcomes of a commit for one topic."""
 
     name: String
     partitions: tuple[PartitionCommitted, ...]
@@ -114,14 +117,14 @@ class TopicCommitted(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class OffsetCommitResponse(KafkaMessage):
-    """Each partition has its own answer."""
+    """The response to a commit, with an error code for each partition."""
 
     topics: tuple[TopicCommitted, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class TopicPartitions(KafkaMessage):
-    """Partitions by number."""
+    """Partition numbers of one topic."""
 
     name: String
     partitions: tuple[Int32, ...]
@@ -129,7 +132,7 @@ class TopicPartitions(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class OffsetFetchRequest(KafkaMessage):
-    """Where does the group stand?"""
+    """Request for a group's committed offsets."""
 
     group_id: String
     topics: tuple[TopicPartitions, ...]
@@ -137,7 +140,7 @@ class OffsetFetchRequest(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class PartitionOffset(KafkaMessage):
-    """``offset`` -1: the group has never committed one."""
+    """A group's committed offset; ``offset`` -1: it has never committed one."""
 
     index: Int32
     offset: Int64
@@ -147,7 +150,7 @@ class PartitionOffset(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicGroupOffsets(KafkaMessage):
-    """Those of one topic."""
+    """Committed offsets in one topic."""
 
     name: String
     partitions: tuple[PartitionOffset, ...]
@@ -155,14 +158,14 @@ class TopicGroupOffsets(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class OffsetFetchResponse(KafkaMessage):
-    """Each partition has its own answer."""
+    """The response with committed offsets, with an error code for each partition."""
 
     topics: tuple[TopicGroupOffsets, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class FindCoordinatorRequest(KafkaMessage):
-    """Which broker keeps the group's offsets, or the state of the producer's transactions?"""
+    """Request for the broker that stores a group's offsets, or the state of a producer's transactions."""
 
     key: String
     key_type: Int8
@@ -170,7 +173,7 @@ class FindCoordinatorRequest(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class FindCoordinatorResponse(KafkaMessage):
-    """That broker."""
+    """The coordinator's address."""
 
     throttle_time_ms: Int32
     error_code: Int16

@@ -9,7 +9,7 @@ from engine.kafka.wire.fields import Int16, Int32, Int64, KafkaMessage, Nullable
 
 @dataclass(frozen=True, slots=True)
 class PartitionBatches(KafkaMessage):
-    """One batch, whole as it will be stored."""
+    """One batch, exactly as it will be stored."""
 
     index: Int32
     records: Records
@@ -17,7 +17,7 @@ class PartitionBatches(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicBatches(KafkaMessage):
-    """Those of one topic."""
+    """Batches for one topic."""
 
     name: String
     partitions: tuple[PartitionBatches, ...]
@@ -25,7 +25,7 @@ class TopicBatches(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class ProduceRequest(KafkaMessage):
-    """``acks``: 0 nobody answers, 1 the leader has it, -1 all replicas that keep up have it."""
+    """Request to append batches. ``acks``: 0 no response, 1 the leader has it, -1 all in-sync replicas have it."""
 
     transactional_id: NullableString
     acks: Int16
@@ -35,7 +35,7 @@ class ProduceRequest(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class PartitionAppended(KafkaMessage):
-    """``log_append_time_ms``: -1, unless the broker gives records their times."""
+    """Outcome for one partition. ``log_append_time_ms``: -1 unless the broker sets the timestamps of records."""
 
     index: Int32
     error_code: Int16
@@ -46,7 +46,7 @@ class PartitionAppended(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicAppended(KafkaMessage):
-    """Those of one topic."""
+    """Outcomes for one topic."""
 
     name: String
     partitions: tuple[PartitionAppended, ...]
@@ -54,7 +54,7 @@ class TopicAppended(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class ProduceResponse(KafkaMessage):
-    """Each partition has its own answer."""
+    """The response to a send, with an error code for each partition."""
 
     responses: tuple[TopicAppended, ...]
     throttle_time_ms: Int32

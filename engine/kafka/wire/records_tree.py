@@ -1,4 +1,4 @@
-"""Batches as a tree of fields with the places of their bytes, for people who look into a frame or a file."""
+"""Batches as a tree of fields with the positions of their bytes, for inspecting a frame or a file."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from engine.kafka.records.record_batch import HEADER, HEADER_BYTES, BatchHeader,
 from engine.kafka.records.varint import decode_varint
 
 _HEADER_WIDTHS = (8, 4, 4, 1, 4, 2, 4, 8, 8, 8, 2, 4, 4)
-#: What is packed is opened as far as that, to be looked at.
+#: Compressed records are shown up to this decompressed size.
 _SHOWN_MAX_BYTES = 4 * 1024 * 1024
 
 
 class FieldTree(NamedTuple):
-    """:ivar position: of its first byte in the frame or file; -1: it has none, for it was packed.
+    """A field with its value and its parts.
 
-    :ivar value: as text.
+    :ivar position: position of its first byte in the frame or file; -1: it has none because it was compressed.
+    :ivar value: the value as text.
     """
 
     name: str
@@ -29,7 +30,9 @@ class FieldTree(NamedTuple):
 
 
 def records_tree(data: bytes, position: int) -> tuple[FieldTree, ...]:
-    """One tree per batch in ``data``, whose first byte stands at ``position``; what is no batch is told as such."""
+    """Return one tree per batch in ``data``, whose first byte is at ``position``; bytes that are not a batch are shown
+    as such.
+    """
     trees: list[FieldTree] = []
     place = 0
     while place < len(data):
@@ -54,7 +57,7 @@ def _batch_tree(batch: bytes, header: BatchHeader, position: int, number: int) -
     try:
         codec = header.codec
         content = decompress(codec, packed, _SHOWN_MAX_BYTES)
-        # What was packed has no bytes of its own in the frame.
+        # Compressed records have no bytes of their own in the frame.
         first = position + HEADER_BYTES if codec is Codec.NONE else None
         records = _record_trees(content, header, first)
         shown = f"{len(packed)} bytes" if codec is Codec.NONE else f"{len(packed)} bytes, {codec.name}: {len(content)}"
@@ -77,7 +80,7 @@ def _record_trees(content: bytes, header: BatchHeader, first: int | None) -> tup
 
 
 class _RecordWalk:
-    """Goes through one record, which has been decoded before, so that nothing in it can be wrong."""
+    """Walk through one record that has been decoded before, so that nothing in it can be wrong."""
 
     def __init__(self, content: bytes, place: int, first: int | None) -> None:
         self._content = content
@@ -85,11 +88,11 @@ class _RecordWalk:
         self._first = first
 
     def shown(self, place: int) -> int:
-        """A place of the frame; -1 where the records were packed."""
+        """Return the position in the frame; -1 if the records were compressed."""
         return -1 if self._first is None else self._first + place
 
     def fields(self) -> tuple[FieldTree, ...]:
-        """All of it, in order."""
+        """Return all fields, in order."""
         trees = [self._number("length")[0], self._bytes("attributes", 1)]
         trees += [self._number(name)[0] for name in ("timestamp_delta_ms", "offset_delta")]
         trees += [*self._counted("key"), *self._counted("value")]

@@ -1,8 +1,8 @@
-"""What brokers and the controller say to each other, beside ``Fetch`` (Kafka: ``OffsetForLeaderEpochRequest`` version
-3, ``BrokerRegistrationRequest``, ``BrokerHeartbeatRequest``, ``AlterPartitionRequest``).
+"""Requests between brokers and the controller besides ``Fetch`` (Kafka: ``OffsetForLeaderEpochRequest`` version 3,
+``BrokerRegistrationRequest``, ``BrokerHeartbeatRequest``, ``AlterPartitionRequest``).
 
-The last three exist in "flexible versions" only: they are spoken here in the older form, and with fewer fields. Only
-brokers of this house hear them.
+The last three exist only in "flexible versions": here they use the older form, with fewer fields. Only our own brokers
+receive them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from engine.kafka.wire.fields import Int16, Int32, Int64, KafkaMessage, String
 
 @dataclass(frozen=True, slots=True)
 class EpochWanted(KafkaMessage):
-    """Where does ``leader_epoch`` end in the leader's log? ``current_leader_epoch``: whom the follower takes for it."""
+    """Request for the end of ``leader_epoch`` in the leader's log. ``current_leader_epoch``: the leader's epoch as the
+    follower knows it.
+    """
 
     partition: Int32
     current_leader_epoch: Int32
@@ -23,7 +25,7 @@ class EpochWanted(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicEpochsWanted(KafkaMessage):
-    """Those of one topic."""
+    """Requested epochs of one topic."""
 
     topic: String
     partitions: tuple[EpochWanted, ...]
@@ -31,7 +33,7 @@ class TopicEpochsWanted(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class OffsetForLeaderEpochRequest(KafkaMessage):
-    """A follower looks how far its log is its leader's."""
+    """A follower's request to find out up to where its log agrees with its leader's."""
 
     replica_id: Int32
     topics: tuple[TopicEpochsWanted, ...]
@@ -39,7 +41,7 @@ class OffsetForLeaderEpochRequest(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class EpochEnd(KafkaMessage):
-    """The newest epoch that is not newer than the one asked for, and where it ends; -1, -1: there is none."""
+    """The newest epoch that is not newer than the requested one, and its end; -1, -1 if there is no such epoch."""
 
     error_code: Int16
     partition: Int32
@@ -49,7 +51,7 @@ class EpochEnd(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicEpochEnds(KafkaMessage):
-    """Those of one topic."""
+    """Ends of epochs in one topic."""
 
     topic: String
     partitions: tuple[EpochEnd, ...]
@@ -57,7 +59,7 @@ class TopicEpochEnds(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class OffsetForLeaderEpochResponse(KafkaMessage):
-    """Each partition has its own answer."""
+    """The response with the ends of epochs, with an error code for each partition."""
 
     throttle_time_ms: Int32
     topics: tuple[TopicEpochEnds, ...]
@@ -65,14 +67,14 @@ class OffsetForLeaderEpochResponse(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class BrokerRegistrationRequest(KafkaMessage):
-    """A broker has started."""
+    """Request of a broker that has started."""
 
     broker_id: Int32
 
 
 @dataclass(frozen=True, slots=True)
 class BrokerRegistrationResponse(KafkaMessage):
-    """Its epoch, until it starts anew."""
+    """The broker's epoch, valid until it starts again."""
 
     throttle_time_ms: Int32
     error_code: Int16
@@ -81,7 +83,7 @@ class BrokerRegistrationResponse(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class BrokerHeartbeatRequest(KafkaMessage):
-    """It lives."""
+    """Heartbeat of a broker."""
 
     broker_id: Int32
     broker_epoch: Int64
@@ -89,7 +91,7 @@ class BrokerHeartbeatRequest(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class BrokerHeartbeatResponse(KafkaMessage):
-    """So it is known."""
+    """The response to a heartbeat."""
 
     throttle_time_ms: Int32
     error_code: Int16
@@ -97,7 +99,7 @@ class BrokerHeartbeatResponse(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class IsrWanted(KafkaMessage):
-    """The in-sync replicas as the leader sees them; the epochs say what it knows."""
+    """The in-sync replicas that the leader requests; the epochs say what the leader knows."""
 
     partition_index: Int32
     leader_epoch: Int32
@@ -107,7 +109,7 @@ class IsrWanted(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicIsrsWanted(KafkaMessage):
-    """Those of one topic."""
+    """Requested in-sync replicas of one topic."""
 
     name: String
     partitions: tuple[IsrWanted, ...]
@@ -115,7 +117,7 @@ class TopicIsrsWanted(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class AlterPartitionRequest(KafkaMessage):
-    """A leader asks for other in-sync replicas."""
+    """A leader's request to change in-sync replicas."""
 
     broker_id: Int32
     broker_epoch: Int64
@@ -124,7 +126,7 @@ class AlterPartitionRequest(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class IsrAltered(KafkaMessage):
-    """What is true now."""
+    """The resulting state of one partition."""
 
     partition_index: Int32
     error_code: Int16
@@ -136,7 +138,7 @@ class IsrAltered(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicIsrsAltered(KafkaMessage):
-    """Those of one topic."""
+    """The resulting states of one topic's partitions."""
 
     name: String
     partitions: tuple[IsrAltered, ...]
@@ -144,7 +146,7 @@ class TopicIsrsAltered(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class AlterPartitionResponse(KafkaMessage):
-    """Each partition has its own answer; ``error_code`` is for all."""
+    """The response with the resulting states; ``error_code`` is for the whole request."""
 
     throttle_time_ms: Int32
     error_code: Int16

@@ -1,5 +1,6 @@
-"""One client of a server of Kafka (Kafka: ``Processor`` of ``SocketServer``): its requests are read, answered in their
-order, and refused where they are not spoken here."""
+"""A server's end of a Kafka client's connection (Kafka: ``Processor`` of ``SocketServer``): requests are read and
+answered in order, and unsupported ones are refused.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ from engine.kafka.wire.produce import ProduceRequest
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Connection, DiskFault
 
-#: Requests of one connection that wait for their turn. A client of Kafka has at most 5 on their way; one that has more
+#: Most requests of one connection that wait for their turn. A Kafka client has at most 5 in flight; a client with more
 #: than this is disconnected.
 REQUESTS_WAITING_MAX = 100
 
@@ -25,16 +26,16 @@ _log = logging.getLogger("glassmq.kafka")
 
 
 def api_versions(code: KafkaErrorCode) -> ApiVersionsResponse:
-    """What clients may say."""
+    """Return the requests and versions that clients may use."""
     spoken = [ApiVersionRange(key, one, one) for key, one in VERSIONS.items() if key not in BETWEEN_BROKERS]
     return ApiVersionsResponse(code, tuple(spoken))
 
 
 class ServerConnection:
-    """Its requests are answered in their order: one that waits holds up the next one, as in Kafka.
+    """Answer a client's requests in order: one that waits delays the next, as in Kafka.
 
-    :param answer: what is done with a request; None: nobody waits for an answer.
-    :param spoken: the requests that there are answers to.
+    :param answer: handles a request; returns None if no response is expected.
+    :param spoken: the requests that are supported.
     """
 
     def __init__(
@@ -51,16 +52,15 @@ class ServerConnection:
         self._is_busy = False
 
     def connection_made(self, connection: Connection) -> None:
-        """See the port."""
         self._connection = connection
 
     def connection_lost(self, reason: str) -> None:
-        """See the port. What has come is done all the same, unless somebody wants to know how it ends: Kafka does not
-        read on while it works on a request (it "mutes" the connection), and then finds nobody there."""
+        """Stop reading. Requests that have arrived are still carried out, unless a response is expected: Kafka does not
+        read on while it works on a request (it "mutes" the connection), and then finds the client gone.
+        """
         self._connection = None
 
     def frame_received(self, frame: bytes) -> None:
-        """See the port."""
         if len(self._waiting) >= REQUESTS_WAITING_MAX:
             self._close(f"{len(self._waiting)} requests wait for their turn")
             return
@@ -83,7 +83,7 @@ class ServerConnection:
                 raise UnspokenVersion(header)
         except UnspokenVersion as refusal:
             if refusal.header.api_key == ApiKey.API_VERSIONS:
-                # This one must be answered in whatever version it comes: the client learns what to speak.
+                # This request must be answered in any version: the response says which versions to use.
                 self._send(
                     encode_response(api_versions(KafkaErrorCode.UNSUPPORTED_VERSION), refusal.header.correlation_id)
                 )
@@ -94,11 +94,11 @@ class ServerConnection:
             self._close(str(refusal))
             return
         if self._connection is None and _wants_answer(request):
-            return  # nobody is there to wait for it
+            return  # no client is left to wait for it
         try:
             response = await self._answer_to(request)
         except DiskFault as fault:
-            self._close(str(fault))  # whoever asked does not know what became of it
+            self._close(str(fault))  # the client does not know whether the request was carried out
             return
         if response is not None:
             self._send(encode_response(response, header.correlation_id))
@@ -108,7 +108,7 @@ class ServerConnection:
             self._connection.send_frame(frame)
 
     def _close(self, reason: str) -> None:
-        """Kafka does the same with a request that it cannot read: there is no answer that could say so."""
+        """Disconnect, as Kafka does after a request that it cannot read: no response could say so."""
         if self._connection is not None:
             _log.warning("connection from %s closed: %s", self._connection.remote_address, reason)
             self._connection.close()

@@ -1,5 +1,6 @@
-"""What a transactional producer asks its coordinator, besides an id (Kafka: ``AddPartitionsToTxnRequest``,
-``EndTxnRequest``, version 0)."""
+"""Requests of a transactional producer to its coordinator, besides that for an id (Kafka:
+``AddPartitionsToTxnRequest``, ``EndTxnRequest``, version 0).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ from engine.kafka.wire.offsets import TopicPartitions
 
 @dataclass(frozen=True, slots=True)
 class AddPartitionsToTxnRequest(KafkaMessage):
-    """Asked before the first batch of a transaction goes to a partition."""
+    """Request to add partitions, sent before the first batch of a transaction goes to a partition."""
 
     transactional_id: String
     producer_id: Int64
@@ -21,7 +22,7 @@ class AddPartitionsToTxnRequest(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class PartitionAdded(KafkaMessage):
-    """How that ended."""
+    """Outcome for one partition."""
 
     partition_index: Int32
     error_code: Int16
@@ -29,7 +30,7 @@ class PartitionAdded(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class TopicAdded(KafkaMessage):
-    """Those of one topic."""
+    """Outcomes for one topic."""
 
     name: String
     results: tuple[PartitionAdded, ...]
@@ -37,7 +38,7 @@ class TopicAdded(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class AddPartitionsToTxnResponse(KafkaMessage):
-    """All are added, or none."""
+    """The response to adding partitions: all are added, or none."""
 
     throttle_time_ms: Int32
     results: tuple[TopicAdded, ...]
@@ -45,7 +46,7 @@ class AddPartitionsToTxnResponse(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class EndTxnRequest(KafkaMessage):
-    """Commit it, or abort it."""
+    """Request to commit or abort the transaction."""
 
     transactional_id: String
     producer_id: Int64
@@ -55,7 +56,7 @@ class EndTxnRequest(KafkaMessage):
 
 @dataclass(frozen=True, slots=True)
 class EndTxnResponse(KafkaMessage):
-    """When it comes, the markers are written."""
+    """The response to ending a transaction, sent when the markers are written."""
 
     throttle_time_ms: Int32
     error_code: Int16

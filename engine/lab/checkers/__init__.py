@@ -1,4 +1,4 @@
-"""Invariants as executable code: what must hold after every event of a lab world.
+"""Invariants as executable code: claims that must hold after every event of a lab world.
 
 checkers = CheckerSet(world)
 checkers.after_event(event_number)  # -> violations found by this event, usually none

@@ -1,4 +1,4 @@
-"""All checkers of one world, fed by one watch."""
+"""All checkers of one world, which share one watch."""
 
 from __future__ import annotations
 
@@ -100,16 +100,16 @@ CHECKERS: dict[str, type[Checker]] = {
 
 
 class CheckerSet:
-    """The checkers that ``world.scenario`` asks for (all, when it names none) and that mean anything in it.
+    """The checkers that ``world.scenario`` names (all, if it names none) and that apply to it.
 
-    :ivar watch: what it knows of the world.
+    :ivar watch: what is known about the world.
     :ivar checkers: in the order of :data:`CHECKERS`; each says whether it is ``ok``.
     """
 
     def __init__(self, world: ScenarioWorld) -> None:
         scenario = world.scenario
         self.watch = ClusterWatch(world)
-        #: ``after_event(event number)``: what that event broke.
+        #: ``after_event(event number)``: returns the violations found by that event.
         self.after_event = self.watch.after_event
         self.checkers: list[Checker] = [
             checker(self.watch)
@@ -118,5 +118,5 @@ class CheckerSet:
         ]
 
     def at_end(self) -> Sequence[Violation]:
-        """The run is over: what is missing now."""
+        """Check, at the end of the run, for what is missing."""
         return self.watch.end()

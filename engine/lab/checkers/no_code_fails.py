@@ -1,4 +1,4 @@
-"""Checker: no exception leaves the engine's code uncaught.
+"""Checker: no exception of the engine's code goes uncaught.
 
 Anomaly: *broken code*. The engine answers what a client, a link or a disk can do wrong with named exceptions and caught
 ones; an exception that reaches the event loop is a bug.
@@ -16,18 +16,16 @@ from engine.texts import Text
 
 
 class NoCodeFails(Checker):
-    """See the module."""
+    """Check for unhandled exceptions, as the module describes."""
 
     name = "no-code-fails"
     anomaly = Anomaly.BROKEN_CODE
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        """Everywhere."""
         return True
 
     def code_failed(self, failure: LabFailure) -> None:
-        """An exception reached the event loop."""
         number, actor = failure.event_number, failure.actor
         reason = f"{failure.message}: {failure.exception!r}"
         self.report(

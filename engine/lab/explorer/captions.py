@@ -1,7 +1,7 @@
-"""What a stall or a lost frame does and why it matters, for people.
+"""Captions of stalls and lost frames: what each does and why it matters.
 
-Each step of the engine has a line in :data:`~engine.lab.explorer.step_texts.STEPS`. What happened while the actor stood
-still, or the process was dead, is read from the run itself.
+Each step of the engine has a line in :data:`~engine.lab.explorer.step_texts.STEPS`. What happened while the actor was
+paused, or the process was dead, is read from the run itself.
 """
 
 from __future__ import annotations
@@ -22,22 +22,22 @@ if TYPE_CHECKING:
 #: A sentence by language.
 Texts = Mapping[str, str]
 
-#: Things that happened during a stall and are told, at most.
+#: Most events during a stall that are reported.
 MEANWHILE_MAX = 8
 
-#: What has consequences up to the end.
+#: Kinds of stalls whose consequences last to the end.
 _ENDLESS = (StallKind.CRASH, StallKind.LOSS)
-#: Of no interest on the node that stands still: it takes over its retry queues at that time.
+#: Irrelevant on the paused node: it takes over its retry queues at that time.
 _GAINS = ("adds the process queue",)
 
 
 def step_name(label: str) -> Texts:
-    """A step's label by language."""
+    """Return a step's label by language."""
     return Text(f"label.{label}") if label in STEPS else plain(label)
 
 
 def caption_of(stall: Stall) -> Texts:
-    """Who stands still or dies, where, for how long, or which frame is lost; and why that matters."""
+    """Return who pauses or dies, where and for how long, or which frame is lost; and why that matters."""
     deed, text = _deed(stall), STEPS.get(stall.point.label)
     if stall.kind is StallKind.LOSS:
         loss = LOST_FRAMES.get(stall.point.label)
@@ -73,9 +73,9 @@ def _duration(ms: int) -> str:
 
 
 def meanwhile(run: LabRun, stall: Stall, begin_us: int) -> Texts:
-    """What the others did while it stood still, in a few words; empty when they did nothing worth telling.
+    """Return what the others did during the stall, in a few words; empty if there is nothing worth reporting.
 
-    After a crash or a loss: what happened from then on, up to where ``run`` is; nothing ends it.
+    After a crash or a loss: what happened from then on, up to the present position of ``run``, as neither ends.
     """
     told: list[Text] = []
     for text in _happened(run, stall, begin_us):
@@ -90,7 +90,7 @@ def meanwhile(run: LabRun, stall: Stall, begin_us: int) -> Texts:
 
 
 def _happened(run: LabRun, stall: Stall, begin_us: int) -> Iterator[Text]:
-    """In the order of time."""
+    """Yield the events in the order of time."""
     end_us = run.now_us if stall.kind in _ENDLESS else begin_us + stall.ms * 1_000
     history = run.world.history
     found: list[tuple[int, Text]] = []

@@ -1,11 +1,11 @@
-"""A whole exploration: search, make small what was found, tell it.
+"""An exploration: search, shorten what was found, and describe it.
 
     exploration = Exploration(plan)
     for _ in exploration.steps():
         print(exploration.state.search.schedules)
     exploration.state.finding
 
-It runs in whatever process and at whatever pace its caller likes: each step is one schedule.
+It runs in any process and at any pace: each step is one schedule.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from engine.lab.run.run import LabRun
 from engine.lab.run.spread import Spread
 from engine.lab.scenario.errors import LabError
 
-#: What else is broken in the end, at most.
+#: Most further violations at the end that are reported.
 LATER_MAX = 3
-#: Virtual time between the place to which a finding's link leads and its first hold.
+#: Virtual time from the position of a finding's link to its first stall.
 LEAD_US = 100_000
 
 
 class Phase(StrEnum):
-    """What an exploration does at the moment."""
+    """Phase of an exploration."""
 
     SEARCHING = "searching"
     SHRINKING = "shrinking"
@@ -48,7 +48,7 @@ class Phase(StrEnum):
 class ExplorationPlan:
     """What to search.
 
-    :ivar random_schedules: how many schedules of :class:`PctSearch` follow when the bounded search found nothing.
+    :ivar random_schedules: how many schedules of :class:`PctSearch` follow if the bounded search found nothing.
     """
 
     setting: StageSetting
@@ -57,7 +57,7 @@ class ExplorationPlan:
 
 
 class Hold(NamedTuple):
-    """One stall of a counterexample: after event ``event`` of the stage's run, and what to say about it."""
+    """One stall of a counterexample: after event ``event`` of the stage's run, with its caption."""
 
     stall: Stall
     event: int
@@ -66,7 +66,7 @@ class Hold(NamedTuple):
     meanwhile: Mapping[str, str]
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return it as JSON."""
         point = self.stall.point
         return {
             "actor": point.actor,
@@ -83,11 +83,11 @@ class Hold(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A schedule that breaks an invariant, as small as it gets, and the links that replay it.
+    """A schedule that violates an invariant, as small as possible, with the links that replay it.
 
-    :ivar link: leads to the run just before its first hold; played on, it does the holds and stops at the violation.
+    :ivar link: leads to the run just before its first stall; played on, it makes the stalls and stops at the violation.
     :ivar end_link: leads to the violation.
-    :ivar later: what else is broken when the story is played to its end; only where the search looks that far.
+    :ivar later: further violations if the run is played to its end; only if the search looks that far.
     """
 
     holds: tuple[Hold, ...]
@@ -97,7 +97,7 @@ class Counterexample:
     later: tuple[Violation, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return it as JSON."""
         return {
             "holds": [hold.to_dict() for hold in self.holds],
             "violation": self.violation.to_dict(),
@@ -109,12 +109,12 @@ class Counterexample:
 
 @dataclass(slots=True)
 class ExplorationState:
-    """How far it has come.
+    """Progress of an exploration.
 
-    :ivar search: the search of the moment.
-    :ivar tried_on_stage: what was found, and the smaller schedules tried in its place.
-    :ivar unconfirmed: schedules that broke something which their recordings do not repeat.
-    :ivar bounded: the search of all schedules within the bounds, as ``search`` or behind it.
+    :ivar search: the search in progress.
+    :ivar tried_on_stage: the schedule that was found, and the smaller schedules tried in its place.
+    :ivar unconfirmed: schedules with a violation that their recordings do not repeat.
+    :ivar bounded: the search of all schedules within the bounds, the same as ``search`` or finished before it.
     """
 
     search: SearchState
@@ -127,12 +127,13 @@ class ExplorationState:
 
     @property
     def is_complete(self) -> bool:
-        """Every schedule within the bounds was run. No stall is added to one that is broken already, so not when what
-        broke in it was not confirmed."""
+        """Return whether every schedule within the bounds was run. No stall is added to a schedule with a violation, so
+        this is False if one was not confirmed.
+        """
         return self.bounded.is_complete and not self.unconfirmed
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON, for whoever watches."""
+        """Return it as JSON for display."""
         search = self.search
         return {
             "phase": self.phase.value,
@@ -151,11 +152,12 @@ class ExplorationState:
 
 
 class Exploration:
-    """:ivar state: see :class:`ExplorationState`.
+    """Explore a plan.
 
+    :ivar state: progress of the exploration.
     :param forks: processes that run the schedules of the bounded search, each from its last stall on.
-    :param spread: who runs them, from the beginning on, where nothing forks; None: this process. What is found, and in
-        which order, is the same.
+    :param spread: runs the schedules from the beginning on, if there are no forks; None: this process. The findings and
+        their order are the same.
     """
 
     def __init__(
@@ -171,7 +173,7 @@ class Exploration:
         self.state = ExplorationState(self._bounded.state, bounded=self._bounded.state)
 
     def steps(self) -> Iterator[None]:
-        """Go on; yields after every schedule. Ends with the first counterexample, or when all is searched."""
+        """Continue; yields after every schedule. Ends with the first counterexample, or when everything is searched."""
         yield from self._search(self._bounded)
         if self.state.finding is None and self.plan.random_schedules:
             hold_ms = max(self.plan.bounds.hold_ms, default=1_000)
@@ -215,7 +217,7 @@ class Exploration:
                 return
 
     def _counterexample(self, stalls: Stalls) -> Counterexample | None:
-        """What ``stalls`` break, by their recording; None: that breaks nothing."""
+        """Return the counterexample of ``stalls`` by their recording; None if that violates nothing."""
         setting = self.plan.setting
         outcome = self._execute(stalls)
         try:
@@ -239,7 +241,7 @@ class Exploration:
             return None
 
     def _broken_later(self, run: LabRun, first: Violation) -> tuple[Violation, ...]:
-        """Play ``run`` to the end of the story."""
+        """Play ``run`` to the end and return further violations."""
         setting = self.plan.setting
         if setting.look_until_us is None:
             return ()
@@ -249,7 +251,7 @@ class Exploration:
         return tuple(counted[:LATER_MAX])
 
     def _link_before(self, run: LabRun, outcome: ScheduleOutcome) -> str:
-        """To a moment before the first hold, or to the beginning of the window."""
+        """Return a link to a moment before the first stall, or to the beginning of the window."""
         first_us = min((begun.time_us for begun in outcome.begun), default=self.plan.setting.begin_us)
         with LabRun(run.scenario, run.seed, run.commands, check=False) as start:
             if first_us > LEAD_US:

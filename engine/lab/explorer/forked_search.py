@@ -1,9 +1,9 @@
-"""Runs the schedules of a search by forking: each costs only what comes after its last stall.
+"""A search that forks: each schedule costs only what comes after its last stall.
 
 One process plays the world from its beginning. At each point where a stall, crash or lost frame may be put, it forks:
-in the child that begins and the child plays on, forking again where one more is allowed; the parent goes on as if
-nothing had happened. Without forks, :func:`~engine.lab.explorer.stage.execute_on_stage` plays every schedule from the
-beginning; the outcomes, and their order, are the same.
+the child makes the stall and plays on, forking again where one more is allowed; the parent continues as if nothing had
+happened. Without forks, :func:`~engine.lab.explorer.stage.execute_on_stage` plays every schedule from the beginning;
+the outcomes, and their order, are the same.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from engine.lab.world.world import ScenarioWorld
 
 @dataclass(slots=True)
 class StallTree:
-    """Schedules that begin alike.
+    """A tree of schedules with common beginnings.
 
-    :ivar place: which of the wanted schedules ends here; None: it is only on the way to others.
-    :ivar further: which stalls begin at a point, each with what follows in its run.
+    :ivar place: index of the wanted schedule that ends here; None: it is only a prefix of others.
+    :ivar further: the stalls that begin at a point, each with its subtree.
     """
 
     place: int | None = None
@@ -50,7 +50,7 @@ def _added(at_point: list[tuple[Stall, StallTree]], stall: Stall) -> StallTree:
 
 
 class ForkingStalls:
-    """Implements :class:`~engine.lab.explorer.gated_run.StallSource`.
+    """A :class:`~engine.lab.explorer.gated_run.StallSource` that forks.
 
     :ivar tree: what follows in this process.
     """
@@ -60,7 +60,7 @@ class ForkingStalls:
         self._branch = branch
 
     def stall_at(self, point: StepPoint) -> Stall | None:
-        """Fork for each stall that begins here: it is the child's."""
+        """Fork for each stall that begins here; it takes effect in the child."""
         for stall, below in self.tree.further.get(point, ()):
             if self._branch.fork():
                 self.tree = below
@@ -69,14 +69,14 @@ class ForkingStalls:
 
 
 class PlacedOutcome(NamedTuple):
-    """An outcome, and which of the wanted schedules led to it."""
+    """An outcome, and the index of its schedule."""
 
     place: int
     outcome: ScheduleOutcome
 
 
 def forked_branches(processes: ProcessTree, setting: StageSetting) -> RunBranches:
-    """Return what :class:`~engine.lab.explorer.search.StallSearch` runs its schedules with."""
+    """Return the function with which :class:`~engine.lab.explorer.search.StallSearch` runs its schedules."""
 
     def run(branches: Sequence[Branch], bounds: SearchBounds, keeps_steps: bool) -> Iterator[ScheduleOutcome]:
         tree = StallTree()
@@ -94,7 +94,7 @@ def forked_branches(processes: ProcessTree, setting: StageSetting) -> RunBranche
 
 
 def _play(setting: StageSetting, tree: StallTree, branch: TreeBranch, keeps_steps: bool) -> None:
-    """Play the world; every process of the tree comes to the end of this with its own outcome."""
+    """Play the world; every process of the tree reaches the end of this with its own outcome."""
     be_quiet()
     stalls = ForkingStalls(tree, branch)
     outcome = outcome_on_stage(setting, ScenarioWorld(setting.scenario, setting.seed), stalls)
@@ -102,5 +102,5 @@ def _play(setting: StageSetting, tree: StallTree, branch: TreeBranch, keeps_step
     if place is None:
         return
     if outcome.violation is None and not keeps_steps:
-        outcome = replace(outcome, steps=(), begun=(), commands=())  # nobody asks; it would only travel
+        outcome = replace(outcome, steps=(), begun=(), commands=())  # not needed, and costly to transport
     branch.report(PlacedOutcome(place, outcome))

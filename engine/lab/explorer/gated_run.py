@@ -1,9 +1,9 @@
-"""Runs a lab loop in which some actors stand still where the schedule says so.
+"""A run of a lab loop in which some actors pause where the schedule says so.
 
-Every engine access to shared state stands behind a ``step``, so the steps of the watched nodes are all the places at
-which another order can matter. With the frames that may be lost they are written down on the way: the search takes its
-next stalls from them. What is done to the world is written down too, as ordinary lab commands: a recording of them
-repeats the run.
+A ``step`` comes before every engine access to shared state, so the steps of the watched nodes are all the places at
+which another order can matter. They are recorded together with the frames that may be lost: the search takes its next
+stalls from them. What is done to the world is recorded, too, as ordinary lab commands: a recording of them repeats the
+run.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from engine.lab.scenario.scenario import Command
 from engine.runtime.lab.lab_event import LabEvent
 from engine.runtime.lab.lab_loop import LabLoop
 
-#: Labels of a task's events that announce no access to shared state.
+#: Labels of a task's events without access to shared state.
 _NO_STEPS = frozenset({"starts", "timer"})
-#: Virtual time that passes after the story is told, for what may still be on its way.
+#: Virtual time that passes after the story ends, for what may still be in flight.
 GRACE_US = 200_000
 NEVER_US = 1 << 60
-#: More events than any window has: a world that never rests ends here.
+#: More events than any window has; a world that never rests ends here.
 EVENTS_MAX = 50_000
-#: More frames of a run than that are no points of their own: then the search is not complete.
+#: Most frames of a run that are points of their own; with more, the search is incomplete.
 FRAMES_MAX = 1_000
 
 
@@ -40,7 +40,7 @@ class BegunStall(NamedTuple):
 
 
 class PlannedCommand(NamedTuple):
-    """Something that is done to the world at a virtual time, whatever the schedule."""
+    """A command at a virtual time, whatever the schedule."""
 
     time_us: int
     command: Command
@@ -48,7 +48,7 @@ class PlannedCommand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ScheduleOutcome:
-    """What one schedule led to.
+    """Outcome of one schedule.
 
     :ivar steps: actor and label of the step points that were passed, in order.
     :ivar later: index of the first point that was passed after the last stall had begun; 0 without stalls.
@@ -69,7 +69,7 @@ class ScheduleOutcome:
 
     @property
     def points(self) -> tuple[StepPoint, ...]:
-        """The step points that were passed, in order."""
+        """Return the step points that were passed, in order."""
         counts: dict[tuple[str, str], int] = {}
         points: list[StepPoint] = []
         for step in self.steps:
@@ -82,15 +82,15 @@ class Watch(Protocol):
     """What a schedule is watched for."""
 
     def has_news(self) -> object:
-        """Asked after each event, so it must cost next to nothing: is there anything to look at?"""
+        """Return whether there is anything to check. Called after each event, so it must be very cheap."""
         ...
 
     def look(self) -> Violation | None:
-        """What is violated now. What was news is none any more."""
+        """Return the present violation, and reset the news."""
         ...
 
     def is_done(self) -> bool:
-        """Whether the story is told. With nobody standing still the run then ends :data:`GRACE_US` later."""
+        """Return whether the story is over. With no paused actor the run then ends :data:`GRACE_US` later."""
         ...
 
 
@@ -98,32 +98,32 @@ class StallSource(Protocol):
     """Decides which stall begins where."""
 
     def stall_at(self, point: StepPoint) -> Stall | None:
-        """Asked once at every point that is passed: the stall that begins there. None: none does.
+        """Return the stall that begins at ``point``, or None. Called once at every point that is passed.
 
-        A point at which a stall has begun is asked about again when that is over.
+        A point at which a stall has begun is passed again when the stall is over.
         """
         ...
 
 
 class PlannedStalls:
-    """Implements :class:`StallSource` with the stalls of one schedule, in any order."""
+    """A :class:`StallSource` with the stalls of one schedule, in any order."""
 
     def __init__(self, stalls: Sequence[Stall]) -> None:
         self._waiting: dict[tuple[str, str, int], Stall] = {stall.point: stall for stall in stalls}
         assert len(self._waiting) == len(stalls), "two stalls at one point"
 
     def stall_at(self, point: StepPoint) -> Stall | None:
-        """Each stall begins once."""
+        """Return the stall at ``point``; each begins once."""
         return self._waiting.pop(point, None)
 
 
 class GatedRun:
     """One schedule on one world.
 
-    :param nodes: whose steps are watched.
-    :param apply: carries a command out on the world.
-    :param watch: says what is violated.
-    :param plan: what is done besides, in the order of time.
+    :param nodes: the nodes whose steps are watched.
+    :param apply: carries out a command on the world.
+    :param watch: reports violations.
+    :param plan: further commands, in the order of time.
     """
 
     def __init__(
@@ -144,7 +144,7 @@ class GatedRun:
         self._grace_end_us = NEVER_US
         self._agenda = list(plan)
         self._stalls = stalls
-        #: How often each was passed.
+        #: How often each point was passed.
         self._counts: dict[tuple[str, str], int] = {}
         self._steps: list[tuple[str, str]] = []
         self._later = 0
@@ -153,16 +153,16 @@ class GatedRun:
         self._next: Stall | None = None
         self._violation: Violation | None = None
         self._is_in_window = False
-        #: Link and name of the frames of the newest event that sent any, and how many there were in all.
+        #: Link and name of the frames of the newest event that sent any, and how many frames there were in all.
         self._event_frames: tuple[int, dict[tuple[str, str], None]] = (0, {})
         self._frames = 0
 
     def run(self, begin_us: int, end_us: int, last_us: int = 0) -> ScheduleOutcome:
-        """Run everything that is due by ``end_us`` (by ``last_us``, where that is later), or up to the first violation.
+        """Run everything that is due by ``end_us`` (by ``last_us``, if that is later), or up to the first violation.
 
         Stalls begin only between ``begin_us`` and ``end_us``.
 
-        Raises :class:`CommandRefused` when something planned cannot be done although nobody stands still.
+        Raises :class:`CommandRefused` if a planned command cannot be carried out although no actor is paused.
         """
         first_event = self._loop.event_number
         if begin_us > 0:
@@ -206,12 +206,12 @@ class GatedRun:
                 return
 
     def _end_soon_if_done(self) -> None:
-        """Nobody stands still or will be made to move, and the story is told: only the grace is left."""
+        """End soon if no actor is paused or will be resumed, and the story is over: only the grace period is left."""
         if not self._agenda and self._watch.is_done():
             self._grace_end_us = max(self._loop.now_us, self._stalled_until_us) + GRACE_US
 
     def _gate(self, event: LabEvent) -> bool:
-        """Called before each event that would run; False: not yet, a stall begins."""
+        """Decide before each event whether it runs; False: not yet, a stall begins."""
         label = event.label
         actor = event.actor
         if label in _NO_STEPS or actor.node.name not in self._nodes or "->" in actor.name:
@@ -226,7 +226,7 @@ class GatedRun:
         return True
 
     def frame_leaves(self, link: str, name: str) -> None:
-        """Told of each frame that may be lost, while its event runs."""
+        """Note a frame that may be lost, while its event runs."""
         if not self._is_in_window:
             return
         event, step = self._loop.event_number, (link, name)
@@ -243,7 +243,7 @@ class GatedRun:
         stall = self._stalls.stall_at(StepPoint(*step, occurrence))
         if stall is not None:
             self._loop.run_on_after_fork()
-            # A command stands between two events: just before this one it does the same.
+            # A command takes effect between two events: directly before this one it has the same effect.
             self._begin(stall, event - 1)
 
     def _begin_stall(self) -> None:
@@ -252,7 +252,7 @@ class GatedRun:
         self._begin(stall, self._loop.event_number)
 
     def _begin(self, stall: Stall, event: int) -> None:
-        """Let it begin after event ``event``."""
+        """Begin the stall after event ``event``."""
         now_us = self._loop.now_us
         self._later = len(self._steps)
         self._grace_end_us = NEVER_US
@@ -265,12 +265,12 @@ class GatedRun:
             self._agenda.sort(key=lambda planned: planned.time_us)
 
     def _do(self, command: Command, event: int) -> None:
-        # The gate must not see what a command itself looks at.
+        # The gate must not see what a command itself reads.
         gate, self._loop.schedule.gate = self._loop.schedule.gate, None
         try:
             self._apply(command)
         except CommandRefused:
-            # Somebody who stands still may be the reason: this schedule goes without. Else it was asked for in vain.
+            # A paused actor may be the reason: this schedule continues without it. Otherwise the request was invalid.
             if not self._begun:
                 raise
         else:

@@ -1,8 +1,8 @@
-"""The frames that a search may lose, and the eye that sees them leave.
+"""The frames that a search may lose, and the observer that sees them leave.
 
-A lost frame is a point like a step: the link, the name of the frame, and the how-manieth of that name on that link. The
-search loses it with the command that a person would give just before, ``drop-next``; so of several frames of one name
-that the same event sends over one link, only the first is such a point.
+A lost frame is a point like a step: the link, the name of the frame, and its number among the frames with that name on
+that link. The search loses it with the command that a user would give just before it, ``drop-next``; so of several
+frames with one name that the same event sends over one link, only the first is such a point.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from engine.lab.work.store_frames import StoreRequestCode
 from engine.protocol.request_code import RequestCode
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 
-#: What a listener asks of a store.
+#: Requests of a listener to a store.
 _STORE_CALLS = tuple(code.name for code in StoreRequestCode if code is not StoreRequestCode.SQL_ROLLBACK)
-#: Frames that matter for messages and for the work they ask for, as ``drop-next`` calls them -> why their loss does:
+#: Frames that matter for messages and for their work, by their names in ``drop-next`` -> why their loss matters:
 #: ``loss.WHY`` of the catalogue. These are lost unless others are named.
 LOST_FRAMES: Mapping[str, str] = {
     RequestCode.SEND_MESSAGE_V2.name: "send",
@@ -34,12 +34,12 @@ LOST_FRAMES: Mapping[str, str] = {
 
 
 class FrameEye:
-    """Sees each frame that is handed to a link, before anybody decides over it; has no opinion of its own.
+    """Observe each frame that is handed to a link, before any fault decides about it; it never changes a frame.
 
-    Implements :class:`~engine.runtime.lab.lab_link_fault.LinkFault`.
+    This is a :class:`~engine.runtime.lab.lab_link_fault.LinkFault`.
 
-    :param wanted: names of the frames to tell of.
-    :param on_frame: is told the link, ``P1->B1``, and the name of each of them, while its event runs.
+    :param wanted: names of the frames to report.
+    :param on_frame: called with the link, ``P1->B1``, and the name of each of them, while its event runs.
     """
 
     def __init__(self, names: FrameNames, wanted: Sequence[str], on_frame: Callable[[str, str], None]) -> None:
@@ -48,7 +48,6 @@ class FrameEye:
         self._on_frame = on_frame
 
     def extra_delays_us(self, parcel: Parcel) -> None:
-        """See :class:`FrameEye`."""
         if parcel.kind is ParcelKind.FRAME and parcel.source != parcel.target:
             name = self._names.name_of(parcel)
             if name in self._wanted:

@@ -1,8 +1,8 @@
-"""Probabilistic concurrency testing: random schedules, for bugs that lie too deep to try everything before them.
+"""Probabilistic concurrency testing: random schedules, for bugs that are too deep for an exhaustive search.
 
 Burckhardt, Kothari, Musuvathi and Nagarakatte (ASPLOS 2010): every actor gets a random priority, the ready actor with
-the highest one runs, and at ``d - 1`` random places the running actor falls behind all others. Here time passes only
-when nothing can run, so to fall behind means to stand still while the others run: each priority and each change is
+the highest one runs, and at ``d - 1`` random places the running actor drops to the lowest priority. Here time passes
+only when nothing can run, so a lower priority means a pause while the others run: each priority and each change is
 written as a stall from the start, and what is found replays like any other schedule. The paper's lower bound for the
 chance of success holds for its own scheduler; here it is a guide, not a promise.
 """
@@ -20,7 +20,7 @@ PRIORITY_STEP_MS = 1
 
 
 class PctSearch:
-    """Runs ``schedules`` random schedules of depth ``depth``. No frame is lost in them.
+    """Run ``schedules`` random schedules of depth ``depth``. No frame is lost in them.
 
     :param hold_ms: how long a stall at a change point lasts.
     """
@@ -35,11 +35,11 @@ class PctSearch:
         self.state = SearchState(depth=depth - 1, planned=schedules, by_depth=[0])
 
     def run(self) -> Iterator[Stalls | None]:
-        """See :meth:`~engine.lab.explorer.search.StallSearch.run`."""
+        """Run the schedules as :meth:`~engine.lab.explorer.search.StallSearch.run` does."""
         state = self.state
         points: tuple[StepPoint, ...] = ()
         for number in range(self._schedules):
-            # The first run shows where steps are; each run may have others, so the newest list is drawn from.
+            # The first run shows where steps are; each run may have others, so the newest list is used.
             stalls = self._draw(points) if number else ()
             outcome = self._execute(stalls)
             state.schedules += 1
@@ -51,7 +51,7 @@ class PctSearch:
         state.is_complete = True
 
     def _draw(self, points: tuple[StepPoint, ...]) -> Stalls:
-        """Priorities and change points of one schedule, as stalls in the order of their points."""
+        """Return priorities and change points of one schedule, as stalls in the order of their points."""
         if not points:
             return ()
         first: dict[str, int] = {}

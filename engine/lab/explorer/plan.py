@@ -1,5 +1,6 @@
-"""Makes a plan of what a person asks for: which locks are off, how many stalls, crashes and lost frames, which part of
-the story."""
+"""Plan of a search from a user's request: which locks are off, how many stalls, crashes and lost frames, which part of
+the story.
+"""
 
 from __future__ import annotations
 
@@ -21,38 +22,38 @@ from engine.lab.scenario.scenario import Command, Role, Scenario, SettingValue
 from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER, SWITCHES
 from engine.texts import Text
 
-#: Bounds of what may be asked for.
+#: Bounds of a request.
 STALLS_MAX = 3
 CRASHES_MAX = 2
 LOSSES_MAX = 2
 DURATIONS_MAX = 4
 HOLD_MS_MAX = 600_000
 SCHEDULES_MAX = 5_000_000
-#: How long a stall lasts unless something else is asked for: longer than the second for which a rebalance waits for
-#: the consume lock, and than the timers of a scenario made for the search.
+#: Default duration of a stall: longer than the second for which a rebalance waits for the consume lock, and than the
+#: timers of a scenario made for the search.
 DEFAULT_HOLD_MS = 2_000
-#: How many stalls one schedule has where order is searched for; and where money is, besides one crash.
+#: Default number of stalls of a schedule if order is searched for; and if money is, besides one crash.
 DEFAULT_ORDER_STALLS = 2
 DEFAULT_MONEY_STALLS = 1
-#: How long after its crash a process starts again.
+#: Default delay from a crash to the restart of the process.
 DEFAULT_RESTART_MS = 2_000
-#: How long the window is at least, besides the stalls: for whoever acts late.
+#: Shortest window, besides the stalls, for late actors.
 _TAIL_MS = 5_000
-#: Where money is searched for, stalls begin until so long after the last transfer was sent, and all that they delay.
+#: If money is searched for, stalls begin until this long after the last transfer was sent, plus the stalls themselves.
 _MONEY_TAIL_MS = 1_000
-#: Where frames are lost, so much longer: a consumer commits its progress every 5 s.
+#: If frames are lost, the window is this much longer: a consumer commits its progress every 5 s.
 _LOSS_TAIL_MS = 6_000
-#: Roles by the words with which several nodes are asked for.
+#: Roles by the words that select several nodes.
 _SEVERAL = {"producers": Role.PRODUCER, "consumers": Role.CONSUMER}
 
 
 class ExplorationRefused(LabError):
-    """What was asked for cannot be searched."""
+    """A request that cannot be searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExplorationRequest:
-    """What to search. None means: as is usual for this scenario.
+    """What to search. None means the default for this scenario.
 
     :ivar seed: None: the scenario's.
     :ivar without: names of :data:`~engine.lab.scenario.switches.SWITCHES` that are off.
@@ -61,7 +62,7 @@ class ExplorationRequest:
     :ivar hold_ms: durations of stalls of single actors; empty with ``pause_ms``: none; empty without: 2 s.
     :ivar pause_ms: durations of stalls of whole nodes.
     :ivar max_crashes: how many crashes one schedule has at most, besides the stalls; None: one where money is searched
-        for or ``crash`` names somebody, else none.
+        for or ``crash`` names a node, else none.
     :ivar crash: who may crash: names of nodes, ``producers``, ``consumers``; empty: producers and consumers.
     :ivar restart_ms: how long after its crash a process starts again; 0: never; empty: 2 s.
     :ivar max_losses: how many frames one schedule loses at most, besides the stalls; None: one where ``lose`` names
@@ -95,7 +96,9 @@ class ExplorationRequest:
 
 
 def searched_checkers(scenario: Scenario) -> tuple[str, ...]:
-    """What a search of ``scenario`` looks for; empty: there is nothing to look for."""
+    """Return the checkers whose violations a search of ``scenario`` looks for; empty: there is nothing to search
+    for.
+    """
     found = tuple(name for name in (*TRANSFER_CHECKERS, *WORK_CHECKERS) if CHECKERS[name].applies(scenario))
     if found:
         return found
@@ -103,14 +106,14 @@ def searched_checkers(scenario: Scenario) -> tuple[str, ...]:
 
 
 def useful_switches(scenario: Scenario) -> tuple[str, ...]:
-    """Names of the switches that make a difference to what a search of ``scenario`` looks for."""
+    """Return names of the switches that affect what a search of ``scenario`` looks for."""
     if searched_checkers(scenario) == ORDER_CHECKERS:
         return tuple(name for name in SWITCHES if name != IDEMPOTENT_CONSUMER)
     return (IDEMPOTENT_CONSUMER,) if any(spec.bank for spec in scenario.of_role(Role.CONSUMER)) else ()
 
 
 def make_plan(request: ExplorationRequest) -> ExplorationPlan:
-    """Raises :class:`ExplorationRefused`, ``CommandRefused``."""
+    """Return the plan. Raises :class:`ExplorationRefused`, ``CommandRefused``."""
     scenario = request.scenario
     wanted = searched_checkers(scenario)
     if not wanted:
@@ -126,7 +129,7 @@ def make_plan(request: ExplorationRequest) -> ExplorationPlan:
         begin_us=begin_us,
         end_us=end_us,
         wanted=wanted,
-        # What is missing in the end shows only there; and who waits for a lost frame waits for long.
+        # What is missing at the end shows only there; and a lost frame may be awaited for a long time.
         look_until_us=None if is_order and not bounds.max_losses else scenario.duration_ms * 1_000,
         crash_nodes=bounds.crash_nodes,
         lost_frames=_lost_frames(request) if bounds.max_losses else (),
@@ -146,7 +149,7 @@ def _check_names(request: ExplorationRequest) -> None:
             raise ExplorationRefused("refusal.no_node", name=name, known=", ".join(spec.name for spec in consumers))
 
 
-# --- how much ------------------------------------------------------------------------------------------------------
+# --- how much --------------------------------------------------------------------------------------------------------
 
 
 def _bounds(request: ExplorationRequest, wanted: tuple[str, ...]) -> SearchBounds:
@@ -182,7 +185,7 @@ def _bounds(request: ExplorationRequest, wanted: tuple[str, ...]) -> SearchBound
 
 
 def crashable_nodes(scenario: Scenario) -> tuple[str, ...]:
-    """Whose processes a search may kill: only clients have steps."""
+    """Return the nodes whose processes a search may kill: only clients have steps."""
     return tuple(spec.name for spec in scenario.nodes if spec.role not in SERVERS)
 
 
@@ -206,11 +209,11 @@ def _lost_frames(request: ExplorationRequest) -> tuple[str, ...]:
     return request.lose or tuple(LOST_FRAMES)
 
 
-# --- when ----------------------------------------------------------------------------------------------------------
+# --- when ------------------------------------------------------------------------------------------------------------
 
 
 def _window(request: ExplorationRequest, bounds: SearchBounds, wanted: tuple[str, ...]) -> tuple[int, int]:
-    """Begin and end in microseconds."""
+    """Return begin and end in microseconds."""
     scenario = request.scenario
     stalled_ms = bounds.max_stalls * max(*bounds.hold_ms, *bounds.pause_ms, 0)
     stalled_ms += bounds.max_crashes * max(bounds.restart_ms, default=0)
@@ -232,7 +235,7 @@ def _window(request: ExplorationRequest, bounds: SearchBounds, wanted: tuple[str
 
 
 def _traffic_window(scenario: Scenario) -> tuple[int, int]:
-    """From the first message on, until a while after the last, in milliseconds."""
+    """Return the time from the first message until a while after the last, in milliseconds."""
     begin_ms, end_ms = scenario.duration_ms, 0
     for spec in scenario.of_role(Role.PRODUCER):
         for traffic in spec.traffic:
@@ -248,7 +251,7 @@ def _within(name: str, value: int, low: int, high: int) -> None:
         raise ExplorationRefused("refusal.out_of_bounds", name=name, value=value, low=low, high=high)
 
 
-# --- what is done in every schedule --------------------------------------------------------------------------------
+# --- what is done in every schedule ----------------------------------------------------------------------------------
 
 
 def _commands(request: ExplorationRequest) -> list[PlannedCommand]:
@@ -268,7 +271,7 @@ def _setting(node: str, name: str, value: SettingValue) -> Command:
 
 
 def _with_settings(scenario: Scenario, settings: Sequence[tuple[str, str, SettingValue]]) -> Scenario:
-    """The scenario as if ``settings`` stood in it."""
+    """Return the scenario as if it contained ``settings``."""
     changed: dict[str, dict[str, SettingValue]] = {}
     for node, name, value in settings:
         changed.setdefault(node, {})[name] = value
@@ -279,8 +282,8 @@ def _with_settings(scenario: Scenario, settings: Sequence[tuple[str, str, Settin
 
 
 def explain_nothing(plan: ExplorationPlan, without: Sequence[str]) -> Text | None:
-    """Why nothing was found, where the search knows; None: it does not."""
+    """Return why nothing was found, if the search knows; otherwise None."""
     if tuple(without) == ("message-queue-lock",) and not plan.setting.commands[1:]:
-        # RocketMQ's ProcessQueue starts a new chain of consume requests only when none is under way.
+        # RocketMQ's ProcessQueue starts a new chain of consume requests only if none is in progress.
         return Text("explorer.consuming")
     return None

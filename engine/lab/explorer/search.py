@@ -1,5 +1,5 @@
-"""Stall-bounded search: all schedules with no stall, then all with one, then all with two ... Crashes and lost
-frames count as stalls here, with bounds of their own.
+"""Stall-bounded search: all schedules with no stall, then all with one, then all with two ... Crashes and lost frames
+count as stalls here, with bounds of their own.
 
 A bug that needs few untimely pauses is found soon, and what is found is short. The idea is that of context-bounded
 search (Musuvathi and Qadeer, CHESS); bounding stalls instead of preemptions fits a world in which time passes only when
@@ -22,16 +22,16 @@ from engine.lab.explorer.stall import FOR_EVER_MS, Stall, StallKind, Stalls, Ste
 #: Runs one schedule from the beginning.
 Execute = Callable[[Stalls], ScheduleOutcome]
 
-#: Schedules whose further points are remembered for the next depth.
+#: Most schedules whose further points are remembered for the next depth.
 FRONTIER_MAX = 200_000
 
 
 @dataclass(frozen=True, slots=True)
 class SearchBounds:
-    """What a search covers.
+    """Bounds of a search.
 
-    :ivar max_stalls: how many holds and pauses one schedule has at most.
-    :ivar hold_ms: for how long an actor stands still; each of them is tried at each point.
+    :ivar max_stalls: most stalls and pauses of one schedule.
+    :ivar hold_ms: how long an actor pauses; each duration is tried at each point.
     :ivar pause_ms: the same for whole nodes.
     :ivar max_schedules: how many schedules are run at most.
     :ivar max_crashes: how many crashes one schedule has at most, besides the stalls.
@@ -52,13 +52,13 @@ class SearchBounds:
 
     @property
     def max_depth(self) -> int:
-        """How many stalls, crashes and lost frames one schedule has at most."""
+        """Return the most stalls, crashes and lost frames of one schedule."""
         return self.max_stalls + self.max_crashes + self.max_losses
 
 
 @dataclass(slots=True)
 class SearchState:
-    """How far a search has come.
+    """Progress of a search.
 
     :ivar schedules: how many were run.
     :ivar events: how many events they had.
@@ -78,24 +78,25 @@ class SearchState:
 
 
 class Branch(NamedTuple):
-    """A schedule that violated nothing, and where one more stall may be put."""
+    """A schedule without violation, and where one more stall may be put."""
 
     stalls: Stalls
     points: tuple[StepPoint, ...]
 
 
-#: Runs all schedules with one stall more than ``branches`` have, in the order of :func:`schedules_after`; yields what
-#: came of each. ``keeps_steps``: whether the steps of the outcomes are wanted.
+#: Runs all schedules with one stall more than ``branches`` have, in the order of :func:`schedules_after`, and yields
+#: their outcomes. ``keeps_steps``: whether the steps of the outcomes are needed.
 RunBranches = Callable[[Sequence[Branch], SearchBounds, bool], Iterator[ScheduleOutcome]]
 
-#: Duration in milliseconds, and what lasts so long.
+#: Duration in milliseconds, and the kind of stall.
 _Kind = tuple[int, StallKind]
 
 
 class StallSearch:
-    """:ivar state: see :class:`SearchState`.
+    """Search schedules by number of stalls.
 
-    :param run_branches: who runs the schedules with one stall and more; None: ``execute``, one after the other.
+    :ivar state: progress of the search.
+    :param run_branches: runs the schedules with one stall and more; None: ``execute``, one after the other.
     """
 
     def __init__(self, execute: Execute, bounds: SearchBounds, run_branches: RunBranches | None = None) -> None:
@@ -105,11 +106,13 @@ class StallSearch:
         #: Each point once: the branches of a depth have hundreds of them each, mostly the same.
         self._points: dict[StepPoint, StepPoint] = {}
         self.state = SearchState()
-        #: Some schedule had more frames than are points.
+        #: Whether some schedule had more frames than can be points.
         self._is_cut = False
 
     def run(self) -> Iterator[Stalls | None]:
-        """Run schedules one by one; yields after each: it, if it violated something. Stop asking to end the search."""
+        """Run schedules one by one; yields after each: the schedule, if it violated something. Stop iterating to end
+        the search.
+        """
         state, bounds = self.state, self._bounds
         frontier: list[Branch] = []
         for depth in range(bounds.max_depth + 1):
@@ -124,7 +127,7 @@ class StallSearch:
                         return
                     pair = next(outcomes, None)
                     if pair is None:
-                        return  # whoever runs them was asked to stop
+                        return  # the spread was asked to stop
                     stalls, outcome = pair
                     self._count(outcome)
                     if outcome.violation is not None:
@@ -177,14 +180,14 @@ class StallSearch:
 
 
 def schedules_after(branch: Branch, bounds: SearchBounds) -> Iterator[Stalls]:
-    """All schedules with one stall, crash or lost frame more than ``branch`` has."""
+    """Yield all schedules with one stall, crash or lost frame more than ``branch`` has."""
     stalls, crashes, losses = _kinds_after(branch, bounds)
     for point in branch.points:
         if point.is_frame:
             for ms, kind in losses:
                 yield (*branch.stalls, Stall(point, ms, kind))
             continue
-        # What dies has done less than what stands still: it tells more when both break something.
+        # A crashed process has done less than a paused one: it is more informative if both violate something.
         if crashes and point.node in bounds.crash_nodes:
             for ms, kind in crashes:
                 yield (*branch.stalls, Stall(point, ms, kind))
@@ -193,7 +196,7 @@ def schedules_after(branch: Branch, bounds: SearchBounds) -> Iterator[Stalls]:
 
 
 def count_after(branch: Branch, bounds: SearchBounds) -> int:
-    """How many those are."""
+    """Return how many those are."""
     stalls, crashes, losses = _kinds_after(branch, bounds)
     frames = sum(point.is_frame for point in branch.points) if bounds.max_losses else 0
     count = (len(branch.points) - frames) * len(stalls) + frames * len(losses)
@@ -203,7 +206,7 @@ def count_after(branch: Branch, bounds: SearchBounds) -> int:
 
 
 def _kinds_after(branch: Branch, bounds: SearchBounds) -> tuple[list[_Kind], list[_Kind], list[_Kind]]:
-    """Stalls, crashes and losses that one more may be, at each point that allows it."""
+    """Return the stalls, crashes and losses that may be added at each point that allows them."""
     crashed = sum(stall.kind is StallKind.CRASH for stall in branch.stalls)
     lost = sum(stall.kind is StallKind.LOSS for stall in branch.stalls)
     stalled = len(branch.stalls) - crashed - lost
@@ -216,6 +219,6 @@ def _kinds_after(branch: Branch, bounds: SearchBounds) -> tuple[list[_Kind], lis
 
 
 def further_points(stalls: Stalls, outcome: ScheduleOutcome) -> tuple[StepPoint, ...]:
-    """Where one more stall may be put. Not where one is already: that would only be a longer one."""
+    """Return where one more stall may be put. Not where one is already: that would only be a longer one."""
     taken = {stall.point: None for stall in stalls}
     return tuple(point for point in outcome.points[outcome.later :] if point not in taken)

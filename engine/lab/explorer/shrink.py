@@ -1,4 +1,4 @@
-"""Makes a found schedule as small as it gets: fewer stalls first, then shorter ones.
+"""Shortening of a schedule that was found: fewer stalls first, then shorter ones.
 
 Fewer: delta debugging (Zeller and Hildebrandt, ``ddmin``): the result still fails, and without any one of its parts it
 does not. Shorter: a stall of 20 ms says more than one of 2 s, it happens in every process.
@@ -18,7 +18,7 @@ SHORTER_MS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 1_500, 2_000, 5_000, 10
 
 
 def ddmin(parts: Sequence[_T], fails: Callable[[tuple[_T, ...]], bool]) -> tuple[_T, ...]:
-    """A smallest part of ``parts``, in their order, that still ``fails``: without any one of it, it does not.
+    """Return a minimal part of ``parts``, in order, that still ``fails``: without any one of its elements, it does not.
 
     ``parts`` as a whole must fail.
     """
@@ -44,7 +44,9 @@ def ddmin(parts: Sequence[_T], fails: Callable[[tuple[_T, ...]], bool]) -> tuple
 
 
 def shorten(stalls: Stalls, fails: Callable[[Stalls], bool]) -> Stalls:
-    """The same stalls, one after the other made as short as :data:`SHORTER_MS` allows while it still ``fails``."""
+    """Return the same stalls, each in turn made as short as :data:`SHORTER_MS` allows while the schedule still
+    ``fails``.
+    """
     for index, stall in enumerate(stalls):
         for ms in SHORTER_MS:
             if ms >= stall.ms:

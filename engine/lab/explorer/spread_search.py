@@ -1,7 +1,7 @@
-"""Runs the schedules of a search elsewhere: in several processes, or on Spark.
+"""A spread search: the schedules run elsewhere, in several processes or on Spark.
 
-The search stays what it is: what comes back is put in the order in which one process would have run it, so the same
-schedule is found first, and as many are counted. What is run beyond that is in vain, and is given up.
+The search is unchanged: outcomes are put in the order in which one process would have run the schedules, so the same
+schedule is found first, and as many are counted. Schedules run beyond that are wasted and discarded.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from engine.lab.explorer.search import Branch, RunBranches, SearchBounds, schedu
 from engine.lab.explorer.stage import StageSetting, execute_on_stage
 from engine.lab.run.spread import Spread, be_quiet, in_order
 
-#: Points whose schedules make a piece of work, at least: a schedule takes some ten milliseconds, or fifty.
+#: Least number of points per piece of work: a schedule takes some ten milliseconds, or fifty.
 _POINTS_OF_PIECE = 10
-#: So many pieces at most, of which each costs whoever hands them out a little.
+#: Most pieces, each of which has a cost for the distributor.
 _PIECES_MAX = 4_000
 
 
 class ScheduleTask(NamedTuple):
-    """What is the same for all pieces."""
+    """What all pieces have in common."""
 
     setting: StageSetting
     bounds: SearchBounds
@@ -32,7 +32,7 @@ class ScheduleTask(NamedTuple):
 
 
 def spread_branches(spread: Spread, setting: StageSetting) -> RunBranches:
-    """What :class:`~engine.lab.explorer.search.StallSearch` runs its schedules with."""
+    """Return the function with which :class:`~engine.lab.explorer.search.StallSearch` runs its schedules."""
 
     def run(branches: Sequence[Branch], bounds: SearchBounds, keeps_steps: bool) -> Iterator[ScheduleOutcome]:
         pieces = cut_into_pieces(branches, _POINTS_OF_PIECE)
@@ -45,7 +45,7 @@ def spread_branches(spread: Spread, setting: StageSetting) -> RunBranches:
 
 
 def cut_into_pieces(branches: Sequence[Branch], least: int) -> list[tuple[Branch, ...]]:
-    """The same points in the same order, in pieces of about ``least`` of them, or more if there are very many."""
+    """Return the same points in order, in pieces of about ``least`` of them, or more if there are very many."""
     size = max(least, sum(len(branch.points) for branch in branches) // _PIECES_MAX)
     pieces: list[tuple[Branch, ...]] = []
     piece: list[Branch] = []
@@ -64,13 +64,13 @@ def cut_into_pieces(branches: Sequence[Branch], least: int) -> list[tuple[Branch
 
 
 def run_piece(task: ScheduleTask, piece: Sequence[Branch]) -> list[ScheduleOutcome]:
-    """What came of each schedule of a piece."""
+    """Return the outcome of each schedule of a piece."""
     be_quiet()
     outcomes: list[ScheduleOutcome] = []
     for branch in piece:
         for stalls in schedules_after(branch, task.bounds):
             outcome = execute_on_stage(task.setting, stalls)
             if outcome.violation is None and not task.keeps_steps:
-                outcome = replace(outcome, steps=(), begun=(), commands=())  # nobody asks; it would only travel
+                outcome = replace(outcome, steps=(), begun=(), commands=())  # not needed, and costly to transport
             outcomes.append(outcome)
     return outcomes

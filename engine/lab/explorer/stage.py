@@ -1,6 +1,6 @@
-"""Runs schedules on the stage: the whole cluster of a scenario, from its first event on, under the checkers of the lab.
+"""Runs of schedules on the stage: the whole cluster of a scenario, from its first event on, with the lab's checkers.
 
-This is what a person sees: whatever is found here is repeated by a recording of ordinary commands.
+This is what a user sees: a recording of ordinary commands repeats whatever is found here.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from engine.lab.scenario.scenario import Command, Role, Scenario
 from engine.lab.world.faults import apply_command, follow_script
 from engine.lab.world.world import ScenarioWorld
 
-#: What is searched for where messages are consumed in order.
+#: Checkers for a search in scenarios with orderly consumption.
 ORDER_CHECKERS = ("one-consumption-per-queue", "order-per-queue", "no-call-after-takeover")
-#: What is searched for where banks send each other money, or messages are sent in transactions.
+#: Checkers for a search in scenarios with transfers between banks, or with transactional messages.
 TRANSFER_CHECKERS = (
     "no-money-from-nowhere",
     "money-is-conserved",
@@ -30,9 +30,9 @@ TRANSFER_CHECKERS = (
     "half-messages-are-decided",
     "xa-branches-agree",
 )
-#: What is searched for where messages ask for work.
+#: Checkers for a search in scenarios whose messages request work.
 WORK_CHECKERS = ("work-done-once", "acknowledged-work-is-done")
-#: Ends of a listener call that finish a message.
+#: Results of a listener call that finish a message.
 _DONE = ("success", "commit")
 #: Nodes without steps.
 SERVERS = (
@@ -50,7 +50,7 @@ SERVERS = (
 class StageSetting:
     """What all schedules of a search have in common.
 
-    :ivar commands: what is done to the world in every schedule, in the order of time.
+    :ivar commands: commands in every schedule, in the order of time.
     :ivar begin_us, end_us: the window: no stall begins before or after it.
     :ivar wanted: names of the checkers whose violations count.
     :ivar look_until_us: until when a run is looked at; None: to the end of the window.
@@ -74,19 +74,19 @@ class StageSetting:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Whose steps are watched: where order is searched for, the consumers'; else those of all clients."""
+        """Return the nodes whose steps are watched: if order is searched for, the consumers; otherwise all clients."""
         if self.wanted == ORDER_CHECKERS:
             return tuple(spec.name for spec in self.scenario.of_role(Role.CONSUMER))
         return tuple(spec.name for spec in self.scenario.nodes if spec.role not in SERVERS)
 
     @property
     def last_us(self) -> int:
-        """When a run is over."""
+        """Return when a run is over."""
         return self.end_us if self.look_until_us is None else self.look_until_us
 
     @property
     def consumptions(self) -> int:
-        """How many messages the groups consume together, where each of them wants all."""
+        """Return how many messages the groups consume together, if each of them wants all."""
         groups = {spec.group: None for spec in self.scenario.of_role(Role.CONSUMER)}
         traffics = [traffic for spec in self.scenario.of_role(Role.PRODUCER) for traffic in spec.traffic]
         return len(groups) * sum(traffic.count for traffic in traffics)
@@ -100,8 +100,8 @@ def execute_on_stage(setting: StageSetting, stalls: Stalls) -> ScheduleOutcome:
 
 
 def outcome_on_stage(setting: StageSetting, world: ScenarioWorld, stalls: StallSource) -> ScheduleOutcome:
-    """Run a schedule on ``world``, which is at its beginning."""
-    # Nobody reads it here; a finding is replayed with one.
+    """Run a schedule on ``world``, which must be at its beginning."""
+    # The journal is not needed here; a finding is replayed with one.
     world.lab.stop_journal()
     follow_script(world)
     watch = CheckerWatch(setting, world)
@@ -116,7 +116,7 @@ def outcome_on_stage(setting: StageSetting, world: ScenarioWorld, stalls: StallS
     return outcome
 
 
-#: Commands after which nothing is consumed again that was consumed already.
+#: Commands after which no consumed message is consumed again.
 _HARMLESS = (
     "hold",
     "release",
@@ -130,8 +130,9 @@ _HARMLESS = (
 
 
 def ends_when_consumed(setting: StageSetting) -> bool:
-    """Whether nothing can break any more once all messages are consumed: one member at a time gets each, nobody dies,
-    and no frame is lost."""
+    """Return whether nothing can be violated any more once all messages are consumed: one member at a time gets each,
+    no process dies, and no frame is lost.
+    """
     scenario = setting.scenario
     kinds = [planned.command.kind for planned in setting.commands] + [line.command.kind for line in scenario.script]
     return (
@@ -147,7 +148,7 @@ def ends_when_consumed(setting: StageSetting) -> bool:
 
 
 class CheckerWatch:
-    """Implements :class:`~engine.lab.explorer.gated_run.Watch` with the checkers of the lab."""
+    """A :class:`~engine.lab.explorer.gated_run.Watch` with the lab's checkers."""
 
     def __init__(self, setting: StageSetting, world: ScenarioWorld) -> None:
         world.scenario = dataclasses.replace(setting.scenario, invariants=setting.wanted)
@@ -157,19 +158,19 @@ class CheckerWatch:
         self._history = world.history
         self._ended = 0
         self._consumed: dict[tuple[str, str, str, int, int], None] = {}
-        #: How many that will be; None: the run is watched to its end.
+        #: Number of expected consumptions; None: the run is watched to its end.
         self._wanted = setting.consumptions if ends_when_consumed(setting) else None
         self._found: Violation | None = None
 
     def has_news(self) -> object:
-        """Whether the last event broke something, or a listener call has ended."""
+        """Return whether the last event violated something, or a listener call has ended."""
         found = self._after_event(self._loop.event_number)
         if found:
             self._found = found[0]
         return self._found or len(self._history.consumes_ended) != self._ended
 
     def look(self) -> Violation | None:
-        """What was broken."""
+        """Return the violation."""
         for entry in self._history.consumes_ended[self._ended :]:
             if entry.result in _DONE:
                 place = (entry.group, entry.broker, entry.topic, entry.queue_id, entry.queue_offset)
@@ -178,17 +179,19 @@ class CheckerWatch:
         return self._found
 
     def is_done(self) -> bool:
-        """Whether each group has consumed every message, and no listener has one in hand."""
+        """Return whether each group has consumed every message, and no listener call is in progress."""
         return len(self._consumed) == self._wanted and len(self._history.consumes_began) == self._ended
 
     def at_end(self) -> Violation | None:
-        """What is missing when the story is over."""
+        """Return what is missing when the story is over."""
         found = self._checkers.at_end()
         return found[0] if found else None
 
 
 def replay(setting: StageSetting, commands: Sequence[TimedCommand]) -> LabRun:
-    """The run of these commands under all checkers, stopped at the first violation that counts, or at the end."""
+    """Return the run of these commands under all checkers, stopped at the first violation that counts, or at the
+    end.
+    """
     settings = [TimedCommand(0, 0, command) for command in setting.settings]
     run = LabRun(setting.source or setting.scenario, setting.seed, [*settings, *commands])
     run.stops_at_violations = True
@@ -200,5 +203,5 @@ def replay(setting: StageSetting, commands: Sequence[TimedCommand]) -> LabRun:
 
 
 def violation_of(run: LabRun, wanted: Sequence[str]) -> Violation | None:
-    """The first violation of ``run`` that counts."""
+    """Return the first violation of ``run`` that counts."""
     return next((violation for violation in run.violations if violation.checker in wanted), None)

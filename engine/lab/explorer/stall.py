@@ -1,4 +1,4 @@
-"""What the explorer varies: where an actor stands still or its process dies, and for how long; which frames are lost.
+"""What the explorer varies: where an actor pauses or its process dies, and for how long; which frames are lost.
 
 A schedule is a set of stalls; everything else follows from scenario and seed. A stall is addressed by what an actor is
 about to do ("C1/worker-0 is about to call the listener for the third time"), not by an event number: event numbers
@@ -12,14 +12,15 @@ from typing import NamedTuple
 
 from engine.lab.scenario.scenario import Command
 
-#: Instead of a duration: for ever.
+#: Used as a duration: forever.
 FOR_EVER_MS = 0
 
 
 class StepPoint(NamedTuple):
-    """An actor is about to do ``label`` (see :func:`engine.runtime.step.step`) for the ``occurrence``-th time.
+    """The point at which an actor is about to do ``label`` (see :func:`engine.runtime.step.step`) for the
+    ``occurrence``-th time.
 
-    Or a link, ``P1->B1``, is about to carry the ``occurrence``-th frame that is called ``label``.
+    On a link, ``P1->B1``, the point at which it is about to carry the ``occurrence``-th frame named ``label``.
 
     Counted from 1 at the beginning of the explorer's window.
     """
@@ -30,38 +31,39 @@ class StepPoint(NamedTuple):
 
     @property
     def node(self) -> str:
-        """The node on which it runs."""
+        """Return the node on which it runs."""
         return self.actor.partition("/")[0]
 
     @property
     def is_frame(self) -> bool:
-        """Whether it is a frame on a link: it can be lost, and nothing else."""
+        """Return whether it is a frame on a link, which can only be lost."""
         return "->" in self.actor
 
 
 class StallKind(StrEnum):
-    """Who does nothing meanwhile, and what is left of it."""
+    """What stops, and what is left of it."""
 
-    #: The actor stands still.
+    #: The actor pauses.
     HOLD = "hold"
-    #: Its whole node stands still, as in a long garbage collection.
+    #: Its whole node pauses, as in a long garbage collection.
     PAUSE = "pause"
-    #: Its process is killed. What it had in hand is gone; it is started anew afterwards, or never.
+    #: Its process is killed. Its state in memory is lost; it is started again afterwards, or never.
     CRASH = "crash"
     #: The frame is lost. It has no duration: it never comes.
     LOSS = "loss"
 
 
 class Stall(NamedTuple):
-    """At ``point``, before the actor goes on, ``kind`` happens and lasts ``ms``; a crash may last for ever, a loss
-    does."""
+    """A stall: at ``point``, before the actor continues, ``kind`` happens and lasts ``ms``; a crash may last forever, a
+    loss does.
+    """
 
     point: StepPoint
     ms: int
     kind: StallKind = StallKind.HOLD
 
     def begin(self) -> Command:
-        """The lab command that does it."""
+        """Return the lab command that begins it."""
         match self.kind:
             case StallKind.HOLD:
                 return Command("hold", self.point.actor, {"ms": self.ms})
@@ -73,7 +75,7 @@ class Stall(NamedTuple):
                 return Command("drop-next", self.point.actor, {"frame": self.point.label})
 
     def end(self) -> Command | None:
-        """The lab command that ends it; None: it ends by itself, or never."""
+        """Return the lab command that ends it; None if it ends by itself, or never."""
         if self.kind is StallKind.PAUSE:
             return Command("resume-node", self.point.node)
         if self.kind is StallKind.CRASH and self.ms != FOR_EVER_MS:

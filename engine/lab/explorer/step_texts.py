@@ -1,7 +1,7 @@
-"""What each step of a client means, for people: why a stall or a crash just before it matters.
+"""Meaning of each step of a client: why a stall or a crash just before it matters.
 
-Each step that ordered and concurrent consumption, transactions and the bank pass has a line here. Its name stands in
-the catalogue as ``label.NAME``, as the names of all other events do.
+Each step of ordered and concurrent consumption, transactions and the bank has a line here. Its name is in the catalogue
+as ``label.NAME``, like the names of all other events.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 
 class StepText(NamedTuple):
-    """Why standing still just there matters, and why dying there does: ``stall.WHY``, ``crash.WHY`` of the catalogue.
+    """Why a pause at a step matters, and why a crash does: ``stall.WHY``, ``crash.WHY`` of the catalogue.
 
     ``crash`` is empty where there is nothing to add.
     """
@@ -20,7 +20,7 @@ class StepText(NamedTuple):
     crash: str = ""
 
 
-#: Label of a step -> what to say about it.
+#: Label of a step -> its texts.
 STEPS: Mapping[str, StepText] = {
     "checks whether the queue was dropped before consuming": StepText("no_lock_yet"),
     "acquires lock message queue lock": StepText("local_lock"),

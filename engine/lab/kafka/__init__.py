@@ -1,1 +1,1 @@
-"""The nodes of Kafka in a lab world, and what lies on the disk of its brokers."""
+"""The nodes of Kafka in a lab world, and the contents of its brokers' disks."""

@@ -1,4 +1,4 @@
-"""A node that is a broker of Kafka, with its disk; alone, or one of those that a controller rules."""
+"""A node that is a Kafka broker, with its disk; alone, or one of a cluster with a controller."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from engine.lab.nodes.node_role import LabDiskNodeRole, Surroundings
 from engine.lab.scenario.scenario import NodeSpec
 from engine.lab.scenario.settings import of_class
 
-#: Where it listens, as Kafka's brokers do.
+#: Port on which it listens, as Kafka's brokers do.
 KAFKA_PORT = 9092
 
 
 class KafkaBrokerRole(LabDiskNodeRole):
-    """:ivar broker: None while the process does not run.
+    """A Kafka broker's node.
 
-    :ivar stored: what lies on its disk.
+    :ivar broker: None while the process does not run.
+    :ivar stored: what is on its disk.
     """
 
     broker: KafkaBroker | None = None
@@ -38,23 +39,24 @@ class KafkaBrokerRole(LabDiskNodeRole):
 
     @property
     def address(self) -> str:
-        """Where clients find it."""
+        """Return the address for clients."""
         return f"{self.runtime.identity.host_ip}:{KAFKA_PORT}"
 
     @property
     def node_id(self) -> int:
-        """Its number among the brokers: ``broker.id``."""
+        """Return its number among the brokers: ``broker.id``."""
         return node_ids(self.world)[self.name]
 
     @property
     def replicas(self) -> dict[TopicPartition, Replica]:
-        """What it holds copies of; nothing while no process runs, or where it is alone."""
+        """Return its replicas; empty while the process does not run, or if it is alone."""
         manager = self.broker.replicas if self.broker is not None else None
         return {} if manager is None else manager.replicas
 
     def committed_offsets(self) -> Iterator[tuple[tuple[str, str, int], int]]:
-        """Group, topic and partition, and the offset that is committed there; nothing while no process runs, or where
-        another one keeps them."""
+        """Yield group, topic and partition with the committed offset; nothing while the process does not run, or if
+        another broker stores them.
+        """
         offsets_replica = self.replicas.get(OFFSETS)
         if self.broker is None or (offsets_replica is not None and not offsets_replica.is_leader):
             return
@@ -92,9 +94,9 @@ class KafkaBrokerRole(LabDiskNodeRole):
 
 
 class KnownBrokers:
-    """The brokers that a client is told of: the one that its scenario names, the only one, or a whole cluster.
+    """The brokers that a client knows: the one that its scenario names, the only one, or a whole cluster.
 
-    :ivar bootstrap: their addresses, with commas between.
+    :ivar bootstrap: their addresses, separated by commas.
     """
 
     def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
@@ -103,5 +105,5 @@ class KnownBrokers:
         self._names = {role.address: role.name for role in roles}
 
     def leader_of(self, metadata: ClusterMetadata, place: TopicPartition) -> str:
-        """The name of whom the client takes for its leader; the first one where it knows none."""
+        """Return the name of the leader as the client knows it; the first broker if it knows none."""
         return self._names.get(metadata.leader_of(place) or "", next(iter(self._names.values())))

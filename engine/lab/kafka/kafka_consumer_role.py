@@ -1,4 +1,4 @@
-"""A node that is a consumer of Kafka: an application that polls, works on each record, and commits."""
+"""A node that is a Kafka consumer: an application that polls, works on each record, and commits."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ _log = logging.getLogger("glassmq.lab")
 
 
 class KafkaConsumerRole(LabNodeRole):
-    """:ivar consumer: None while the process does not run.
+    """A Kafka consumer's node.
 
-    :ivar polled: keys of the records that the last poll returned; the application works on number ``at`` of them.
+    :ivar consumer: None while the process does not run.
+    :ivar polled: keys of the records of the last poll; the application works on number ``at`` of them.
     :ivar consumed: how many it has worked on, over all its processes.
     """
 
@@ -41,7 +42,7 @@ class KafkaConsumerRole(LabNodeRole):
 
     @property
     def partitions(self) -> list[TopicPartition]:
-        """Those that it is assigned."""
+        """Return the assigned partitions."""
         count = next(topic.queues for topic in self.world.scenario.topics if topic.name == self.spec.topic)
         return [TopicPartition(self.spec.topic, partition) for partition in self.spec.partitions or range(count)]
 
@@ -76,7 +77,7 @@ class KafkaConsumerRole(LabNodeRole):
     async def _poll(self, consumer: KafkaConsumer, timeout_ms: int) -> list[tuple[TopicPartition, Record]]:
         try:
             found = await consumer.poll(timeout_ms)
-        except (KafkaRefusal, KafkaClientError) as error:  # a damaged batch, a refusal: the next poll asks again
+        except (KafkaRefusal, KafkaClientError) as error:  # a damaged batch, a refusal: the next poll tries again
             _log.warning("%s cannot poll: %s", self.name, error)
             return []
         return [(place, record) for place, records in found.items() for record in records]
@@ -84,7 +85,7 @@ class KafkaConsumerRole(LabNodeRole):
     async def _commit(self, consumer: KafkaConsumer) -> None:
         try:
             await consumer.commit()
-        except KafkaClientError as error:  # the next one says it again
+        except KafkaClientError as error:  # the next commit repeats it
             _log.warning("%s cannot commit: %s", self.name, error)
 
     async def _stop(self) -> None:

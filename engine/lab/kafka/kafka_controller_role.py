@@ -1,4 +1,4 @@
-"""A node that is the controller of a cluster of Kafka, with its disk."""
+"""A node that is the controller of a Kafka cluster, with its disk."""
 
 from __future__ import annotations
 
@@ -9,18 +9,21 @@ from engine.lab.nodes.node_role import LabDiskNodeRole, Surroundings
 from engine.lab.scenario.scenario import Role
 from engine.lab.scenario.settings import of_class
 
-#: Where it listens, as Kafka's controllers do.
+#: Port on which it listens, as Kafka's controllers do.
 CONTROLLER_PORT = 9093
 
 
 class KafkaControllerRole(LabDiskNodeRole):
-    """:ivar controller: None while the process does not run."""
+    """A Kafka controller's node.
+
+    :ivar controller: None while the process does not run.
+    """
 
     controller: Controller | None = None
 
     @property
     def address(self) -> str:
-        """Where brokers find it."""
+        """Return the address for brokers."""
         return f"{self.runtime.identity.host_ip}:{CONTROLLER_PORT}"
 
     async def _start(self) -> None:
@@ -42,6 +45,6 @@ class KafkaControllerRole(LabDiskNodeRole):
 
 
 def node_ids(world: Surroundings) -> dict[str, int]:
-    """Brokers of Kafka by name, numbered in their order."""
+    """Return the Kafka brokers by name, numbered in order."""
     names = [role.name for role in world.nodes.values() if role.role is Role.KAFKA_BROKER]
     return {name: number for number, name in enumerate(names, start=1)}

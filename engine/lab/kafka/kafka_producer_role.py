@@ -1,4 +1,4 @@
-"""A node that is a producer of Kafka: an application that sends the traffic of the scenario.
+"""A node that is a Kafka producer: an application that sends the scenario's traffic.
 
 With a ``transactional_id`` each record is a transaction of its own.
 """
@@ -25,8 +25,9 @@ from engine.runtime.future_waits import all_ended
 
 
 class KafkaProducerRole(LabNodeRole):
-    """:ivar producer: None while the process does not run.
+    """A Kafka producer's node.
 
+    :ivar producer: None while the process does not run.
     :ivar sent: how many records it began to send; each ends in one of ``acknowledged``, ``refused`` (certainly not
         stored) and ``unknown``, unless the process crashes before.
     :ivar in_flight: key -> virtual time in us at which the send began.
@@ -38,7 +39,7 @@ class KafkaProducerRole(LabNodeRole):
         super().__init__(world, spec)
         self.sent = self.acknowledged = self.refused = self.unknown = 0
         self.in_flight: dict[str, int] = {}
-        #: Next record of each traffic: after a crash the application goes on with the one after.
+        #: Next record of each traffic: after a crash the application continues with the following one.
         self._next_numbers = [0] * len(spec.traffic)
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -59,7 +60,7 @@ class KafkaProducerRole(LabNodeRole):
         ]
 
     async def _send_transactions(self, producer: KafkaProducer, brokers: KnownBrokers) -> None:
-        with suppress(SendRefused):  # and then each send is refused, too
+        with suppress(SendRefused):  # each send is refused, too, then
             while True:
                 try:
                     await producer.init_transactions()
@@ -106,7 +107,9 @@ class KafkaProducerRole(LabNodeRole):
             await all_ended([sending])
 
     def _returned(self, key: str, topic: str, brokers: KnownBrokers, done: asyncio.Future[RecordMetadata]) -> None:
-        """The callback of a send. Without an answer (``acks`` 0) there is no offset, and nothing is known."""
+        """Handle the result of a send. Without a response (``acks`` 0) there is no offset, and the outcome is
+        unknown.
+        """
         error = done.exception()
         if isinstance(error, KafkaClientError):
             self._failed(key, topic, error)
@@ -142,7 +145,7 @@ class KafkaProducerRole(LabNodeRole):
 
 
 async def _commit(producer: KafkaProducer, sending: asyncio.Future[RecordMetadata]) -> None:
-    """End the transaction of one record. Raises ``KafkaClientError``: it was aborted, or nobody knows."""
+    """End the transaction of one record. Raises ``KafkaClientError``: it was aborted, or the outcome is unknown."""
     try:
         await sending
         while True:
@@ -150,7 +153,7 @@ async def _commit(producer: KafkaProducer, sending: asyncio.Future[RecordMetadat
                 await producer.commit_transaction()
                 return
             except Disconnected:
-                continue  # how it ended is not known: the same is asked again
+                continue  # the outcome is unknown: repeat the same request
     except KafkaClientError:
         with suppress(KafkaClientError):
             await producer.abort_transaction()
@@ -158,7 +161,7 @@ async def _commit(producer: KafkaProducer, sending: asyncio.Future[RecordMetadat
 
 
 def _partition(traffic: TrafficSpec, number: int, world: Surroundings) -> int | None:
-    """None: the producer chooses."""
+    """Return the partition; None: the producer chooses."""
     if traffic.queue == "{n}":
         count = next(topic.queues for topic in world.scenario.topics if topic.name == traffic.topic)
         return number % count

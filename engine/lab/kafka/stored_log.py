@@ -1,6 +1,7 @@
-"""What lies on the disk of a broker of Kafka, read beside the broker: nothing of it is touched, nothing takes time.
+"""The files on the disk of a Kafka broker, read without the broker: nothing of it is changed, and no virtual time
+passes.
 
-So it can be looked at while no process runs, and a reader in the page cache does not notice that somebody looks on.
+So they can be read while no process runs, and the page cache is not affected.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _INDEX_ENTRY = Struct(">ii")
 
 
 class StoredBatch(NamedTuple):
-    """``is_flushed``: it survives a power cut. ``data``: all its bytes."""
+    """A batch in a file. ``is_flushed``: it survives a power cut. ``data``: all its bytes."""
 
     position: int
     header: BatchHeader
@@ -30,11 +31,11 @@ class StoredBatch(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Position behind it."""
+        """Return the position after it."""
         return self.position + len(self.data)
 
     def record_keys(self) -> list[tuple[int, str]]:
-        """Offset and key of each record, see :data:`KEY_HEADER`; a marker of a transaction is none."""
+        """Return offset and key of each record, see :data:`KEY_HEADER`; transaction markers are left out."""
         if self.header.is_control:
             return []
         return [(record.offset, key_of(record.headers)) for record in decode_batch(self.data)]
@@ -44,7 +45,7 @@ class StoredSegment(NamedTuple):
     """One file of a partition's log.
 
     :ivar index_entries: offset, less the base offset, and position of each entry of the sparse index.
-    :ivar torn_bytes: behind the last batch that is whole.
+    :ivar torn_bytes: bytes after the last whole batch.
     """
 
     topic: str
@@ -58,30 +59,30 @@ class StoredSegment(NamedTuple):
 
     @property
     def next_offset(self) -> int:
-        """Behind its last record."""
+        """Return the offset after its last record."""
         return self.batches[-1].header.next_offset if self.batches else self.base_offset
 
 
-#: The header of a record by which checkers and pictures follow it: keys of records have another purpose, and may be
-#: the same for many.
+#: Header of a record by which checkers and pictures identify it: keys of records have another purpose, and may be the
+#: same for many.
 KEY_HEADER = "id"
 
 
-#: What Kafka keeps for itself, such as the offsets of groups.
+#: Prefix of Kafka's internal topics, such as that for the offsets of groups.
 _INTERNAL = "__"
 
 
 def key_of(headers: tuple[tuple[str, bytes | None], ...]) -> str:
-    """What the record with these headers is called; empty: nobody gave it a name."""
+    """Return the name of the record with these headers; empty if it has none."""
     return next((value.decode("utf-8", "replace") for name, value in headers if name == KEY_HEADER and value), "")
 
 
-#: File, size, flushes, dirty pages: what is written changes one of them.
+#: File, size, flushes, dirty pages: each write changes one of them.
 _State = tuple[LabFileContent, int, int, int]
 
 
 class _Known(NamedTuple):
-    """What was read of a file: all its ``data``, when its pages ``dirty`` were not on the disk."""
+    """What was read from a file: all its ``data``, when its pages ``dirty`` were not on disk."""
 
     state: _State
     data: bytes
@@ -98,7 +99,9 @@ class StoredLogs:
         self._matches: dict[str, re.Match[str] | None] = {}
 
     def segments(self) -> list[StoredSegment]:
-        """In the order of topics, partitions and offsets; the same objects as long as nothing changes in them."""
+        """Return the segments by topic, partition and offset; the objects stay the same as long as nothing changes in
+        them.
+        """
         known, self._known = self._known, {}
         for path, match in self._paths():
             content = self._storage.files[path]
@@ -131,8 +134,9 @@ class StoredLogs:
 
 
 def _kept(before: _Known, data: bytes, dirty: tuple[int, ...]) -> list[StoredBatch]:
-    """The batches that need not be read again because the file has only grown behind them: else a log would be read as
-    often as it has batches. What was its last page may have been written since."""
+    """Return the batches that need not be read again because the file has only grown after them: otherwise a log would
+    be read as often as it has batches. The former last page may have been written since.
+    """
     last_page = len(before.data) // PAGE_BYTES
     if not data.startswith(before.data) or _below(last_page, dirty) != _below(last_page, before.dirty):
         return []
@@ -147,7 +151,7 @@ def _below(page: int, dirty: tuple[int, ...]) -> list[int]:
 
 
 def _read_on(batches: list[StoredBatch], data: bytes, content: LabFileContent) -> int:
-    """Add the batches behind those that are known; how many bytes follow that are none."""
+    """Add the batches after the known ones; return how many bytes follow that are not a batch."""
     position = batches[-1].end if batches else 0
     while position < len(data):
         try:
@@ -163,7 +167,7 @@ def _read_on(batches: list[StoredBatch], data: bytes, content: LabFileContent) -
 
 
 def _index(content: LabFileContent | None) -> Iterator[tuple[int, int]]:
-    """A file of which more is reserved than used has zeros at its end."""
+    """Yield the index entries. A file with reserved space has zeros at its end."""
     data = b"" if content is None else content.read(0, content.size_bytes)
     for entry in _INDEX_ENTRY.iter_unpack(data[: len(data) - len(data) % _INDEX_ENTRY.size]):
         if entry == (0, 0):

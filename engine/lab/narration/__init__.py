@@ -1,1 +1,1 @@
-"""A world in words, moment by moment: what has just happened, and which happenings matter to somebody who looks on."""
+"""A world in words, moment by moment: what has just happened, and which events matter to a viewer."""

@@ -1,6 +1,6 @@
 """A frame in words, with what only the world knows: whether it is lost, and who holds a lock that is refused.
 
-What is only housekeeping has none.
+Housekeeping frames have no words.
 """
 
 from __future__ import annotations
@@ -26,24 +26,27 @@ from engine.texts import Text, plain
 if TYPE_CHECKING:
     from engine.lab.world.world import ScenarioWorld
 
-#: Stands in the body of every reply about locks.
+#: Part of the body of every reply about locks.
 _LOCK_REPLY = b'"lockOKMQSet"'
 
 
 class FrameWords:
-    """Says what the frames of ``world`` are about, from now on. :ivar frames: those."""
+    """Describe the frames of ``world`` from now on.
+
+    :ivar frames: the sent frames.
+    """
 
     def __init__(self, world: ScenarioWorld) -> None:
         self._world = world
         self.frames = SentFrames(world, self._note_at_once)
 
     def _note_at_once(self, frame: SentFrame) -> None:
-        """Who holds a lock is known only now: what a reply about locks means must not wait until somebody asks."""
+        """Describe a reply about locks immediately: the holder of a lock is known only now."""
         if _LOCK_REPLY in frame.parcel.data:
             frame.words = self._of(frame)
 
     def of(self, frame: SentFrame) -> Words | None:
-        """What ``frame`` is about; None when that is nothing to tell."""
+        """Return the words for ``frame``; None if there is nothing to report."""
         if frame.words is None:
             frame.words = self._of(frame) or NOTHING
         return None if frame.words is NOTHING else frame.words
@@ -108,7 +111,7 @@ class FrameWords:
         return client_id or "-"
 
     def _consumer_with(self, group: str, queues: Iterable[MessageQueue], but: str) -> str:
-        """Another member of the group that has one of the queues."""
+        """Return another member of the group that has one of the queues."""
         wanted = {(queue.topic, queue.queue_id): None for queue in queues}
         for role in self._world.consumers():
             if role.name == but or role.spec.group != group or role.consumer is None:
@@ -119,7 +122,7 @@ class FrameWords:
 
 
 def _copying(name: str, data: bytes, ends: Ends) -> Words | None:
-    """What slave and master say of their logs."""
+    """Return the words for the replication frames of slave and master."""
     if name == "HA_REPORT":
         return Words(Text("moment.ha_report", **ends.said, end=ha_frames.decode_report(data)))
     offset, piece = ha_frames.decode_piece(data)

@@ -24,19 +24,19 @@ from engine.kafka.wire.replication import (
 from engine.lab.kafka.stored_log import key_of
 from engine.texts import Text, joined, plain
 
-#: Partitions of one frame that are told.
+#: Most partitions of one frame that are mentioned.
 _PLACES_TOLD = 3
 
 
 def kafka_words(frame: bytes, request: bytes, ends: Ends) -> Words | None:
-    """What a request (then ``frame`` is ``request``), or the response to it, is about; None: small talk."""
+    """Return the words for a request (then ``frame`` is ``request``) or its response; None for housekeeping."""
     try:
         header, asked = decode_request(request[4:])
         if frame is request:
             return _request_words(asked, ends)
         answer = decode_response(frame[4:], ApiKey(header.api_key))
     except KafkaRefusal:
-        return None  # somebody has changed its bytes
+        return None  # its bytes were changed
     code = next((code for code in _error_codes(answer) if code), 0)
     if code:
         name = ApiKey(header.api_key).name
@@ -49,7 +49,7 @@ def _request_words(asked: KafkaMessage, ends: Ends) -> Words | None:
         case ProduceRequest():
             return _sends(asked, ends)
         case FetchRequest() if asked.topics and asked.topics[0].topic == METADATA.topic:
-            return None  # brokers ask again and again
+            return None  # brokers ask repeatedly
         case FetchRequest():
             wanted = [
                 (topic.topic, one.partition, one.fetch_offset) for topic in asked.topics for one in topic.partitions
@@ -107,7 +107,7 @@ def _response_words(asked: KafkaMessage, answer: KafkaMessage, ends: Ends) -> Wo
 
 
 def _decided(data: bytes, ends: Ends) -> Words | None:
-    """What the controller has decided last; None: nothing about partitions of topics."""
+    """Return the words for the controller's last decision; None if it is not about partitions of topics."""
     image, position, last = ClusterImage(), 0, None
     while position < len(data):
         for record in decode_batch(data, position):
@@ -136,7 +136,7 @@ def _sends(asked: ProduceRequest, ends: Ends) -> Words:
 
 
 def _content(parts: Iterable[bytes | None]) -> tuple[list[BatchHeader], tuple[str, ...]]:
-    """The batches of a frame, and what the records in them are called.
+    """Return the batches of a frame, and the names of their records.
 
     Raises :class:`KafkaRefusal`.
     """
@@ -162,7 +162,7 @@ def _places(key: str, found: list[tuple[str, int, int]]) -> Texts:
 
 
 def _error_codes(part: Any) -> Iterator[int]:
-    """All that a response says."""
+    """Yield all error codes of a response."""
     if isinstance(part, tuple):
         for item in part:
             yield from _error_codes(item)

@@ -1,7 +1,8 @@
-"""The caption of the moment: one sentence about what has just happened in a world, for those who look on.
+"""The caption of the moment: one sentence for viewers about what has just happened in a world.
 
-Not every event has one. The caption stays until something else that matters happens; of several things that one event
-has done the one that matters most is told. A caption is a function of the events up to the moment, whenever one asks.
+Not every event has one. The caption stays until something else that matters happens; if one event has done several
+things, the most important one is shown. A caption depends only on the events up to the moment, not on when it is
+requested.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 Texts = Mapping[str, str]
 
-#: (doing, outcome) of a bank's deed -> what to say about it.
+#: (doing, outcome) of a bank's action -> its caption.
 BANK_DEEDS: Mapping[tuple[str, str], str] = {
     ("debit", "committed"): "caption.debited",
     ("credit", "committed"): "caption.credited",
@@ -44,20 +45,20 @@ BANK_DEEDS: Mapping[tuple[str, str], str] = {
     ("check", "commit"): "caption.answers_commit",
     ("check", "rollback"): "caption.answers_rollback",
 }
-#: Steps that say by themselves what happens.
+#: Steps whose captions need no further explanation.
 MILESTONES: Mapping[str, str] = {
     "marks the process queue dropped": "caption.gives_up",
     "unlocks the queue at the broker": "caption.unlocks",
     "adds the process queue": "caption.takes_over",
 }
-#: From so many times on something was done again.
+#: From this count on, something was done again.
 _AGAIN = 2
-#: Calls of listeners that are looked at to find the one before.
+#: Listener calls that are searched for the previous one.
 _CALLS_BACK = 400
-#: Further back than so many events nobody looks for a step that is worth a caption.
+#: Most events that are searched backwards for a step worth a caption.
 _STEPS_BACK = 200
 
-#: What a caption is about, from what matters least to what matters most.
+#: Weights of captions, from the least to the most important.
 LIGHT, PLAIN, HEAVY, GRAVE = range(4)
 
 
@@ -74,11 +75,11 @@ _Entry = TypeVar("_Entry", bound=_Happened)
 class Caption(NamedTuple):
     """One sentence.
 
-    :ivar event: after which event it is true.
+    :ivar event: the event after which it is true.
     :ivar kind: ``violation``, ``command``, ``node``, ``listener``, ``lock``, ``transaction``, ``lost``, ``frame`` or
         ``step``.
-    :ivar weight: 0 to 3: what is heavier stays longer before the eyes when time passes quickly.
-    :ivar keys: of messages in the text, to be marked there.
+    :ivar weight: 0 to 3: heavier captions stay on screen longer when time passes quickly.
+    :ivar keys: keys of messages in the text, to be marked there.
     """
 
     event: int
@@ -89,9 +90,9 @@ class Caption(NamedTuple):
 
 
 class Narrator:
-    """Tells about one run, from the moment on in which it is made: best before the first event.
+    """Narrate one run, from its creation on: best before the first event.
 
-    :ivar frames: those that were sent last.
+    :ivar frames: the frames that were sent last.
     """
 
     def __init__(self, run: LabRun) -> None:
@@ -104,7 +105,7 @@ class Narrator:
 
     @property
     def caption(self) -> Caption | None:
-        """Of the moment; None: nothing that matters has happened yet."""
+        """Return the caption of the moment; None if nothing that matters has happened yet."""
         run = self._run
         seen = (run.event_number, len(run.violations), len(run.world.history.commands))
         if seen != self._seen:
@@ -113,7 +114,7 @@ class Narrator:
         return self._caption
 
     def _newest(self, after: int) -> Caption | None:
-        """The last caption since event ``after``; of several at the same event the first of the sources."""
+        """Return the last caption since event ``after``; of several at the same event that of the first source."""
         found: Caption | None = None
         for source in (
             self._violation,
@@ -143,7 +144,7 @@ class Narrator:
         if again is not None and again.event == last.event:
             return again._replace(kind="violation", keys=again.keys + tuple(last.messages))
         message = last.messages[:1]
-        # Two listeners that have the same message at once: said shortly, for it is what the locks are there for.
+        # Two listeners have the same message at the same time: this is the case that the locks prevent.
         began = [began for began in self._began_at(last.event) if began.key in message]
         text = self._said_of_two(began) if began else None
         if text is None or text.key != "moment.calls_twice":
@@ -151,7 +152,7 @@ class Narrator:
         return Caption(last.event, text, "violation", GRAVE, tuple(last.messages))
 
     def _command(self, least: int) -> Caption | None:
-        """A command is given after all that its event has done."""
+        """Return the caption of a command, which is given after everything that its event has done."""
         commands = self._run.world.history.commands
         last = _last(commands, least)
         if last is None or len(commands) == self._seen[2]:
@@ -219,7 +220,7 @@ class Narrator:
         return Caption(last.event, Text("moment.told", what=Text(key, entry=last)), "transaction", HEAVY, (last.key,))
 
     def _work(self, least: int) -> Caption | None:
-        """Work that was done before: the first time is told by the verdict."""
+        """Return the caption of repeated work: the first time is covered by the verdict."""
         done = self._run.world.history.work_done
         last: WorkDone | None = _last(done, least)
         if last is None:
@@ -286,7 +287,7 @@ class Narrator:
         return _at(self._run.world.history.consumes_began, event)
 
     def _said_of_two(self, began: Sequence[ConsumeBegan]) -> Text | None:
-        """Another member of the group has the message that is given to a listener now, or has consumed it."""
+        """Return the text if another member of the group has, or has consumed, the message that a listener gets now."""
         nodes = self._run.world.nodes
         for entry in began:
             if nodes[entry.node].spec.model == "broadcasting":
@@ -311,7 +312,9 @@ class Narrator:
         return None
 
     def _end_of(self, call: ConsumeBegan, before: int) -> str:
-        """How a listener's call has ended before event ``before``; empty: not yet; ``died``: with its process."""
+        """Return how a listener's call has ended before event ``before``; empty: not yet; ``died``: with its
+        process.
+        """
         history, place = self._run.world.history, _place(call)
         for ended in reversed(history.consumes_ended[-_CALLS_BACK:]):
             if call.event < ended.event < before and ended.node == call.node and _place(ended) == place:
@@ -322,7 +325,7 @@ class Narrator:
         return "died" if died else ""
 
 
-#: Ends of a call after which the message does not come again.
+#: Results of a call after which the message is not delivered again.
 _WELL = ("success", "commit")
 
 
@@ -347,12 +350,12 @@ def _said_of_command(done: CommandApplied) -> Texts:
 
 
 def _last(entries: Sequence[_Entry], least: int) -> _Entry | None:
-    """The last of them, if it happened at event ``least`` or later."""
+    """Return the last entry, if it happened at event ``least`` or later."""
     return entries[-1] if entries and entries[-1].event >= least else None
 
 
 def _at(entries: Sequence[_Entry], event: int) -> list[_Entry]:
-    """Those of one event, in order."""
+    """Return the entries of one event, in order."""
     found: list[_Entry] = []
     for entry in reversed(entries):
         if entry.event < event:

@@ -1,4 +1,4 @@
-"""The frames that a world has sent last, with the events that sent them: decoded when somebody asks."""
+"""The last frames that a world has sent, with the events that sent them; decoded on demand."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 if TYPE_CHECKING:
     from engine.lab.world.world import ScenarioWorld
 
-#: How many are remembered; the request of a pull that waits at the broker may be that far back.
+#: Number of frames remembered; the request of a pull that waits at the broker may be that far back.
 REMEMBERED = 512
 
 
-#: There is nothing to say.
+#: There is nothing to report.
 NOTHING = Words({})
 
 
 class SentFrame:
-    """One frame. ``request``: for a reply, what it answers, if that is remembered.
+    """One frame. ``request``: for a reply, the request that it answers, if that is remembered.
 
-    :ivar number: among all frames of the world.
+    :ivar number: number among all frames of the world.
     :ivar event: the number of the event that sent it.
-    :ivar is_lost: the link did not take it. One that is lost on its way was told of already: it only does not arrive.
-    :ivar arrives_us: when its first copy does; when it was sent, if it does not.
+    :ivar is_lost: the link did not accept it. A frame that is lost later was already reported: it only does not arrive.
+    :ivar arrives_us: when its first copy arrives; when it was sent, if it does not.
     """
 
     __slots__ = (
@@ -55,7 +55,7 @@ class SentFrame:
         self.is_lost = not delays_us
         self.arrives_us = sent_us + min(delays_us, default=0)
         self.request: SentFrame | None = None
-        #: What was said about it; None: nobody has asked.
+        #: Its words; None if they were not requested yet.
         self.words: Words | None = None
         self._reader = reader
         self._reading: FrameReading | None = None
@@ -63,7 +63,7 @@ class SentFrame:
 
     @property
     def reading(self) -> FrameReading | None:
-        """What it says; None when nobody can read it."""
+        """Return its content; None if it cannot be decoded."""
         if not self._is_read:
             self._is_read = True
             self._reading = self._reader.read(*self.parcel[1:])
@@ -71,16 +71,16 @@ class SentFrame:
 
 
 class SentFrames:
-    """See the module. Watches the world from now on.
+    """Watch the frames of a world from now on.
 
-    :param on_frame: is told of each, while its event runs.
+    :param on_frame: called with each frame, while its event runs.
     """
 
     def __init__(self, world: ScenarioWorld, on_frame: Callable[[SentFrame], None]) -> None:
         self._world = world
         self._on_frame = on_frame
         self._frames: deque[SentFrame] = deque(maxlen=REMEMBERED)
-        #: How many were sent so far.
+        #: Number of frames sent so far.
         self.count = 0
         world.watch_parcels(self._note)
         world.watch_cuts(self._cut)
@@ -100,11 +100,11 @@ class SentFrames:
                 return
 
     def newest(self) -> list[SentFrame]:
-        """The last first."""
+        """Return the frames, the last first."""
         return list(reversed(self._frames))
 
     def name_of(self, frame: SentFrame) -> str:
-        """What it asks, or what the request asked that it answers; empty when that is not known."""
+        """Return the name of the request, or of the request that it answers; empty if that is unknown."""
         said = frame.reading
         if said is None or said.name:
             return "" if said is None else said.name
@@ -112,7 +112,7 @@ class SentFrames:
         return "" if request is None or request.reading is None else request.reading.name
 
     def request_of(self, reply: SentFrame) -> SentFrame | None:
-        """The remembered request that ``reply`` answers."""
+        """Return the remembered request that ``reply`` answers."""
         if reply.request is None and reply.reading is not None:
             number, back = reply.reading.number, (reply.parcel.target, reply.parcel.source)
             reply.request = next(
@@ -130,15 +130,15 @@ class SentFrames:
         return reply.request
 
     def matters(self, frame: SentFrame) -> bool:
-        """Whether somebody who looks on wants to see it."""
+        """Return whether a viewer wants to see it."""
         name = self.name_of(frame)
         return bool(name) and frame_matters(name)
 
     def is_light(self, frame: SentFrame) -> bool:
-        """Whether it matters less than what it leads to."""
+        """Return whether it matters less than its effect."""
         return self.name_of(frame) in LIGHT_REQUESTS
 
     def under_way(self, now_us: int) -> list[SentFrame]:
-        """Those that matter and are on their way, the next to arrive first."""
+        """Return the frames that matter and are in flight, the next to arrive first."""
         found = [frame for frame in self._frames if frame.arrives_us > now_us]
         return sorted((frame for frame in found if self.matters(frame)), key=lambda frame: frame.arrives_us)

@@ -1,4 +1,4 @@
-"""Why a run stands still, in a sentence: which breakpoint of the scenario it has reached, and by what."""
+"""Why a run has stopped, in a sentence: which breakpoint of the scenario it has reached, and by what."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.texts import Text, catalogue, plain
 if TYPE_CHECKING:
     from engine.lab.narration.narrator import Caption
 
-#: Who it is where a condition names no node.
+#: The subject if a condition names no node.
 _ANYBODY = {
     ConditionKind.LABEL: "stop.some_node",
     ConditionKind.SENT: "stop.some_producer",
@@ -21,7 +21,9 @@ _ANYBODY = {
 
 
 def said_of_breakpoint(condition: Condition, caption: Caption | None, event: int) -> Mapping[str, str]:
-    """What ``condition`` waits for; or the caption of the moment, where that is about the same event and says it."""
+    """Return what ``condition`` waits for; or the caption of the moment, if that is about the same event and says
+    it.
+    """
     if caption is None or caption.event != event:
         return _awaited(condition)
     says_it = condition.contains and condition.contains.lower() in caption.text["en"].lower()
@@ -43,7 +45,7 @@ def _awaited(condition: Condition) -> Mapping[str, str]:
 
 
 def _quoted(condition: Condition) -> Mapping[str, str]:
-    """What a condition looks for, in brackets; a task's step by its name in each language."""
+    """Return what a condition looks for, in brackets; a task's step by its name in each language."""
     if not condition.contains:
         return plain("")
     label = f"label.{condition.contains}"

@@ -1,6 +1,6 @@
-"""The frames between an application and its stores in words: what is asked of a database, a Redis, a service.
+"""The frames between an application and its stores in words: requests to a database, a Redis, a service.
 
-Single statements are small talk: what they lead to is told. That one is refused is not.
+Single statements are housekeeping, whose effect is reported; a refused one is not.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ from engine.protocol.response_code import ResponseCode
 from engine.remoting.errors import RequestRefused
 from engine.texts import Text
 
-#: Words of a command of Redis that are told.
+#: Most words of a Redis command that are shown.
 _WORDS_TOLD = 4
 _WORD_MAX = 40
 
 
 def deed_of(command: RemotingCommand) -> str:
-    """What a request asks of a store, in a word: ``INSERT``, ``SET``, ``lock-stock``; empty: its name says it."""
+    """Return a store request in one word: ``INSERT``, ``SET``, ``lock-stock``; empty if its name says it."""
     try:
         match command.code:
             case StoreRequestCode.SQL_EXECUTE:
@@ -28,17 +28,17 @@ def deed_of(command: RemotingCommand) -> str:
             case StoreRequestCode.SERVICE_CALL:
                 return str(decode_body(command.body)["operation"])
     except (RequestRefused, LookupError, TypeError):
-        pass  # somebody has changed its bytes
+        pass  # its bytes were changed
     return ""
 
 
 def refusal_name(code: int) -> str | None:
-    """``UNIQUE_VIOLATION``; None: it is no refusal of a store."""
+    """Return ``UNIQUE_VIOLATION`` or another name; None if it is not a refusal of a store."""
     return StoreRefusalCode(code).name if code in tuple(StoreRefusalCode) else None
 
 
 def store_words(command: RemotingCommand, request: RemotingCommand, ends: Ends) -> Words | None:
-    """What a request (then ``command`` is ``request``), or the reply to it, is about; None: small talk."""
+    """Return the words for a request (then ``command`` is ``request``) or its reply; None for housekeeping."""
     if command is not request:
         if command.code == ResponseCode.SUCCESS:
             return None
@@ -56,7 +56,7 @@ def store_words(command: RemotingCommand, request: RemotingCommand, ends: Ends) 
 
 
 def _command_told(request: RemotingCommand) -> str:
-    """``SET order-0 ... NX PX 60000``: without the prefix of keys, and without scripts and values."""
+    """Return ``SET order-0 ... NX PX 60000``: without the prefix of keys, and without scripts and values."""
     try:
         words = [str(word) for word in decode_body(request.body)]
     except (RequestRefused, TypeError):

@@ -1,15 +1,15 @@
-"""What matters to somebody who looks at a world, and what is only its housekeeping: one table for all who choose.
+"""Relevance to a viewer of a world: what matters and what is housekeeping, in one table for all parts that choose.
 
-The event log and the sequence diagram leave housekeeping out at first, time that follows the eye does not slow down for
-it, and the caption of the moment says nothing about it. Tasks and labels are those of the journal (``B1/hold service``,
-``frame arrives``), requests are called as in :mod:`engine.lab.scenario.frame_names`.
+The event log and the sequence diagram hide housekeeping at first, time that adapts to what is shown does not slow down
+for it, and the caption of the moment does not mention it. Tasks and labels are those of the journal
+(``B1/hold service``, ``frame arrives``), requests have the names of :mod:`engine.lab.scenario.frame_names`.
 """
 
 from __future__ import annotations
 
 from engine.faults.frame_subject import REPLY
 
-#: Tasks that look after things from time to time. Where they do something, a frame or a named step says so.
+#: Housekeeping tasks that run from time to time. If they do something, a frame or a named step shows it.
 QUIET_TASKS = (
     "boot",
     "clean-files",
@@ -46,7 +46,7 @@ QUIET_TASKS = (
     "trace worker",
     "write ",
 )
-#: What an event is called that says nothing by itself: a task wakes up, or goes on where it was.
+#: Labels of events that mean nothing by themselves: a task wakes up, or continues.
 QUIET_LABELS = (
     "connection closes",
     "connection opens",
@@ -56,7 +56,7 @@ QUIET_LABELS = (
     "timer",
     "takes a pull request",
 )
-#: What is asked again and again, whether or not anything goes on; and single statements, until they are committed.
+#: Requests that are repeated regularly; and single statements, until they are committed.
 QUIET_REQUESTS = (
     "BROKER_HEARTBEAT",
     "BROKER_REGISTRATION",
@@ -75,7 +75,7 @@ QUIET_REQUESTS = (
     "UNREGISTER_BROKER",
     "UNREGISTER_CLIENT",
 )
-#: Frames that matter, but less than what they lead to.
+#: Frames that matter, but less than their effect.
 LIGHT_REQUESTS = (
     "HA_PIECE",
     "HA_REPORT",
@@ -88,16 +88,16 @@ LIGHT_REQUESTS = (
 
 
 def event_matters(actor: str, label: str) -> bool:
-    """Whether an entry of the journal says something about what the world is there for."""
+    """Return whether an entry of the journal concerns the purpose of the world."""
     return label not in QUIET_LABELS and task_matters(actor)
 
 
 def task_matters(actor: str) -> bool:
-    """Whether ``actor`` is a link, or a task that does more than look after things."""
+    """Return whether ``actor`` is a link, or a task other than housekeeping."""
     _, _, task = actor.partition("/")
     return not any(task == quiet or (quiet.endswith(" ") and task.startswith(quiet)) for quiet in QUIET_TASKS)
 
 
 def frame_matters(name: str) -> bool:
-    """Whether a frame of this name does; ``reply to X`` matters as X does."""
+    """Return whether a frame with this name matters; ``reply to X`` matters as X does."""
     return name.removeprefix(f"{REPLY} to ") not in QUIET_REQUESTS

@@ -1,1 +1,1 @@
-"""The nodes of a world, role by role: what runs on each, and what the clients on them saw."""
+"""The nodes of a world by role: what runs on each, and what its clients saw."""

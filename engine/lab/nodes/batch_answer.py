@@ -1,14 +1,14 @@
-"""What a listener answers for a batch of which some messages could not be consumed.
+"""Answers of a listener for a batch of which some messages could not be consumed.
 
     way              works on                 answer                    comes again
     whole            all                      one, the worst            all, if one failed
-    per-message      up to the first failure  SUCCESS with ack_index    the failed one and those behind it, each alone
+    per-message      up to the first failure  SUCCESS with ack_index    the failed one and those after it, each alone
     all-or-nothing   up to the first failure  failure                   all, also those that were done
     drop-failed      all                      SUCCESS                   none: what failed is lost
 
 ``per-message`` is RocketMQ's (``ConsumeConcurrentlyContext.ackIndex``). The last two are what a Kafka consumer can
 choose from, which has one offset per partition and no retry topic: not to commit, and to be given the batch again; or
-to commit, and to go on without what failed. An orderly listener models Kafka's waiting too: nothing behind the batch is
+to commit, and to go on without what failed. An orderly listener models Kafka's waiting too: nothing after the batch is
 delivered before it succeeds.
 """
 
@@ -24,11 +24,11 @@ _WORST_FIRST = (*_FAILURES, ListenerResult.COMMIT)
 
 
 class BatchAnswer(NamedTuple):
-    """How a call of a listener ends.
+    """Result of a call of a listener.
 
-    ``result``: of the call. ``results``: of each message; ``later`` for one that was not worked on. ``worked_on``: so
-    many messages, the first ones. ``ack_index``: index of the last acknowledged message; None: the listener does not
-    say.
+    ``result``: that of the call. ``results``: those of the messages; ``later`` for one that was not worked on.
+    ``worked_on``: how many messages were worked on, from the first. ``ack_index``: index of the last acknowledged
+    message; None: the listener does not say.
     """
 
     result: ListenerResult
@@ -38,7 +38,7 @@ class BatchAnswer(NamedTuple):
 
 
 def acknowledged_up_to(answered: BatchAnswer, index: int) -> BatchAnswer:
-    """``answered`` by a listener that acknowledges no message behind ``index``, if it succeeds at all."""
+    """Return ``answered`` by a listener that acknowledges no message after ``index``, if it succeeds at all."""
     if answered.result is not ListenerResult.SUCCESS:
         return answered
     results = [result if at <= index else ListenerResult.LATER for at, result in enumerate(answered.results)]
@@ -46,7 +46,7 @@ def acknowledged_up_to(answered: BatchAnswer, index: int) -> BatchAnswer:
 
 
 def answer(way: BatchAck, results: Sequence[ListenerResult]) -> BatchAnswer:
-    """``results``: what comes of each message of the batch, at least one, if it is worked on."""
+    """Return the answer. ``results``: the result of each message of the batch, at least one, if it is worked on."""
     worst = next((result for result in _WORST_FIRST if result in results), ListenerResult.SUCCESS)
     count = len(results)
     if way is BatchAck.WHOLE or worst not in _FAILURES:

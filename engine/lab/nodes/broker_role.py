@@ -17,14 +17,15 @@ from engine.protocol.body.topic_config import TopicConfig
 from engine.replication.ha.ha_config import BrokerRole as ReplicationRole
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 
-#: Where a master serves its slaves (``haListenPort``).
+#: Port on which a master serves its slaves (``haListenPort``).
 HA_PORT = 10_912
 
 
 class BrokerRole(LabDiskNodeRole):
-    """:ivar broker: None while the process does not run.
+    """A broker's node.
 
-    :ivar gate: the rules for single frames at its door. A matter of the machine, as its settings are.
+    :ivar broker: None while the process does not run.
+    :ivar gate: rules for single incoming frames. They belong to the machine, like its settings.
     """
 
     broker: Broker | None = None
@@ -56,7 +57,9 @@ class BrokerRole(LabDiskNodeRole):
         await broker.start()
 
     def _part_in_replication(self) -> dict[str, Any]:
-        """A slave is the first, second, ... of its master; a master without slaves does not listen for any."""
+        """Return the settings of replication. A slave is the first, second, ... of its master; a master without slaves
+        does not listen for any.
+        """
         brokers = self.world.scenario.of_role(Role.BROKER)
         if self.spec.slave_of:
             siblings = [node.name for node in brokers if node.slave_of == self.spec.slave_of]
@@ -65,7 +68,7 @@ class BrokerRole(LabDiskNodeRole):
         return {"ha_listen_port": HA_PORT} if has_slaves else {}
 
     def _create_topics_and_groups(self, broker: Broker) -> None:
-        """An administrator made them before this story begins."""
+        """Create what an administrator created before the story begins."""
         scenario = self.world.scenario
         topics = [TopicConfig(topic.name, topic.queues, topic.queues) for topic in self.world.topics(of_kafka=False)]
         for config in topics:
@@ -82,7 +85,7 @@ class BrokerRole(LabDiskNodeRole):
         broker.subscription_group_manager.table.put_now({group.group_name: group for group in groups})
 
     async def change_queue_count(self, topic: str, queues: int) -> None:
-        """What an administrator's UPDATE_AND_CREATE_TOPIC does."""
+        """Change the number of queues as an administrator's UPDATE_AND_CREATE_TOPIC does."""
         if self.broker is not None:
             await self.broker.topic_config_manager.update_topic_config(TopicConfig(topic, queues, queues))
 

@@ -1,7 +1,7 @@
-"""Somebody at the cash machine of a bank: looks the balance up under the account's lock, again and again.
+"""A customer at the cash machine of a bank, who looks up the balance under the account's lock, repeatedly.
 
-It changes nothing. It is there to show who has to wait while an account is locked, and for how long: with a two-phase
-commit, for a branch in doubt; with a transactional message, for the local transaction alone.
+It changes nothing. It shows who has to wait while an account is locked, and for how long: with a two-phase commit, for
+a branch in doubt; with a transactional message, for the local transaction only.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from engine.lab.nodes.history import BalanceLookup
 from engine.lab.nodes.node_role import LabNodeRole
 from engine.lab.scenario.scenario import CashMachineSpec
 
-#: Who the locks say it is.
+#: Owner of the lock during a look-up.
 CUSTOMER = "cash machine"
-#: Ended look-ups that are shown.
+#: Most finished look-ups that are shown.
 LOOKUPS_KEPT = 24
 
 
 class CashMachine:
-    """:param look_up: waits for the lock and reads the balance; None: the lock was not free in time.
-    :param holder: who has the lock now; empty: nobody.
+    """A cash machine.
 
-    :ivar waits: who had the lock when it began to wait, and since when it waits; None: it does not wait.
+    :param look_up: waits for the lock and reads the balance; None: the lock was not free in time.
+    :param holder: returns who has the lock now; empty if it is free.
+    :ivar waits: who had the lock when the wait began, and since when it waits; None: it does not wait.
     :ivar ended: the newest look-ups, oldest first.
     """
 
@@ -43,7 +44,7 @@ class CashMachine:
         self.ended: deque[BalanceLookup] = deque(maxlen=LOOKUPS_KEPT)
 
     async def run(self) -> None:
-        """Until all have been made. A new process goes on with the next."""
+        """Run until all look-ups have been made. A new process continues with the next."""
         role, spec = self._role, self._spec
         world = role.world
         while self._next < spec.count:
@@ -54,10 +55,10 @@ class CashMachine:
             ended = BalanceLookup(*role.here_and_now, began_us, holder, balance)
             self.ended.append(ended)
             world.history.balance_lookups.append(ended)
-            # Whoever had to wait does not hurry afterwards: what would have been asked meanwhile is left out.
+            # A customer who had to wait does not hurry afterwards: look-ups that were due meanwhile are left out.
             gone_ms = world.now_us // 1_000 - spec.start_ms
             self._next = max(self._next, gone_ms // spec.every_ms) + 1
 
     def forget(self) -> None:
-        """The process is gone."""
+        """Reset what ends with the process."""
         self.waits = None

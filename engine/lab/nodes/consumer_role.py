@@ -50,7 +50,7 @@ JUDGED_KEPT = 6
 
 
 class ListenerFailed(Exception):
-    """What a listener raises that the scenario lets fail."""
+    """Raised by a listener that the scenario lets fail."""
 
 
 class ListenerCall(NamedTuple):
@@ -65,18 +65,19 @@ class ListenerCall(NamedTuple):
 
 
 class ConsumerRole(LabNodeRole):
-    """:ivar consumer: None while the process does not run.
+    """A push consumer's node.
 
+    :ivar consumer: None while the process does not run.
     :ivar listener: how the listener behaves from the next call on.
-    :ivar listener_calls: those under way, by a number of their own.
+    :ivar listener_calls: calls in progress, by a number of their own.
     :ivar hand_over: None for a listener that consumes its messages itself, as it should.
     :ivar move_aside: None for one that consumes them all.
     :ivar replier: None for one that answers no requests.
-    :ivar node_bank: None for one that is no bank.
+    :ivar node_bank: None for a node without a bank.
     :ivar loss_watch: None for one that does not look for losses.
-    :ivar guard: None for one that does no work twice, having none; and while the process does not run.
-    :ivar hop: None for one whose work does not go on elsewhere.
-    :ivar alarm: why it has suspended itself; None: it has not, or somebody has resumed it.
+    :ivar guard: None for a node without work, and while the process does not run.
+    :ivar hop: None for one whose work does not continue elsewhere.
+    :ivar alarm: why it has suspended itself; None: it has not, or it was resumed.
     :ivar idempotence_counters: what the guards of all its processes have counted.
     :ivar judged: their newest verdicts.
     :ivar given_up_count: broadcasting: how many messages it dropped, over all its processes.
@@ -145,7 +146,7 @@ class ConsumerRole(LabNodeRole):
         await consumer.start()
 
     async def _start_helpers(self) -> None:
-        """What the application has besides its consumer, before the first message comes."""
+        """Start what the application has besides its consumer, before the first message comes."""
         if self.hand_over is not None:
             do = self._take_time if self.guard is None else self.guard.work_off
             self.spawn(self.hand_over.work(do), "works off the list")
@@ -155,7 +156,7 @@ class ConsumerRole(LabNodeRole):
     async def _hand_over(
         self, hand_over: HandOver, began: Sequence[ConsumeBegan], messages: Sequence[MessageExt]
     ) -> ListenerResult:
-        """All that such a listener does."""
+        """Hand the messages over; such a listener does nothing else."""
         await asyncio.sleep(self.listener.duration_ms / 1_000)
         if self.guard is not None:
             self.guard.hand_over(messages)
@@ -163,11 +164,11 @@ class ConsumerRole(LabNodeRole):
         return ListenerResult.SUCCESS
 
     async def _take_time(self, message: MessageExt) -> None:
-        """Work that is nothing else."""
+        """Let the work take its time."""
         await asyncio.sleep(self.spec.listener.hand_over_ms / 1_000)
 
     def change_listener(self, duration_ms: int, result: ListenerResult, delay_level: int = 0) -> None:
-        """From the next call on all messages are treated alike."""
+        """Treat all messages alike from the next call on."""
         self.listener = dataclasses.replace(
             self.spec.listener,
             duration_ms=duration_ms,
@@ -178,13 +179,12 @@ class ConsumerRole(LabNodeRole):
         )
 
     def resume_consumer(self) -> None:
-        """Somebody has looked: it pulls again."""
+        """Resume the suspended consumer, as an operator does."""
         if self.consumer is not None:
             self.consumer.resume()
         self.alarm = None
 
     def sends_in_transactions(self, topic: str) -> bool:
-        """See :class:`LabNodeRole`."""
         return self.hop is not None and topic == self.hop.topic
 
     async def _listen_concurrently(
@@ -216,7 +216,7 @@ class ConsumerRole(LabNodeRole):
     async def _listen(
         self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext | ConsumeOrderlyContext
     ) -> ListenerResult:
-        """What both kinds have in common. Raises :class:`ListenerFailed` where the scenario says so."""
+        """Handle a call of either kind of listener. Raises :class:`ListenerFailed` where the scenario says so."""
         self._call_count += 1
         number, queue, world = self._call_count, context.message_queue, self.world
         keys = tuple([_key_of(message) for message in messages])
@@ -224,7 +224,7 @@ class ConsumerRole(LabNodeRole):
         call = ListenerCall(queue.topic, queue.broker_name, queue.queue_id, offsets, keys, world.now_us)
         self.listener_calls[number] = call
         began = [ConsumeBegan(*self._seen(context, message, key)) for message, key in zip(messages, keys, strict=True)]
-        # One by one: the explorer's lists notice what is appended only.
+        # One by one: the explorer's lists notice only what is appended.
         for entry in began:
             world.history.consumes_began.append(entry)
         listener = self.listener
@@ -243,10 +243,10 @@ class ConsumerRole(LabNodeRole):
                 if self.alarm is None:
                     results = await self.guard.listen(messages, context, results)
                 else:
-                    # Pulled before it was suspended: what half-done work is about must not go on.
+                    # Pulled before it was suspended: half-done work must not continue.
                     results = [ListenerResult.LATER] * len(messages)
                 await self._reply_to_done(messages, results)
-                # Live as here: when the first has to come again, the call has failed.
+                # As live: if the first message must be delivered again, the call has failed.
                 is_whole = self.spec.orderly or results[0] is ListenerResult.LATER
                 answered = answer(BatchAck.WHOLE if is_whole else BatchAck.PER_MESSAGE, results)
             else:
@@ -274,7 +274,9 @@ class ConsumerRole(LabNodeRole):
     async def _work(
         self, messages: Sequence[MessageExt], listener: ListenerSpec
     ) -> BankError | MovingAsideFailed | None:
-        """What a listener is there for; why it failed. The scenario's own failures come after it: the work is done."""
+        """Do the work of a listener; return why it failed. The scenario's own failures come after it: the work is
+        done.
+        """
         if self.move_aside is not None:
             try:
                 messages = await self.move_aside.sort_out(messages)
@@ -355,7 +357,7 @@ def _key_of(message: MessageExt) -> str:
 
 
 def _fill_in(context: ConsumeConcurrentlyContext, listener: ListenerSpec, answered: BatchAnswer) -> BatchAnswer:
-    """What the listener says besides its status; how the call ends by that."""
+    """Set what the listener reports besides its status; return how the call ends."""
     context.delay_level_when_next_consume = listener.delay_level
     if listener.ack_index is not None:
         answered = acknowledged_up_to(answered, listener.ack_index)
@@ -364,5 +366,5 @@ def _fill_in(context: ConsumeConcurrentlyContext, listener: ListenerSpec, answer
     return answered
 
 
-#: Mean SUCCESS to everybody else.
+#: These mean SUCCESS in every other case.
 _NEED_AUTO_COMMIT_OFF = (ListenerResult.COMMIT, ListenerResult.ROLLBACK)

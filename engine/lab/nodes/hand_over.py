@@ -1,10 +1,9 @@
 """The forbidden pattern: acknowledge first, work later.
 
-A listener that only puts its messages into a list of its own process, and returns at once, is very fast. A worker then
-takes them out of the list one after the other. RocketMQ has been told that all of them are consumed: it stores the
-offset behind them, and whoever takes the queue over begins there. What is in the list when the process ends is lost,
-however it ends. Nothing protects the memory either: flow control counts what waits in the ProcessQueue, and nothing
-waits there.
+A listener that only puts its messages into a list of its own process, and returns immediately, is very fast. A worker
+then takes them out of the list one after the other. For RocketMQ all of them are consumed: it stores the offset after
+them, and the next owner of the queue begins there. What is in the list when the process ends is lost, however it ends.
+Memory is not protected either: flow control counts what waits in the ProcessQueue, and nothing waits there.
 
 In the world's history such a message begins to be consumed when the listener gets it, and is consumed when the worker
 is done with it.
@@ -21,16 +20,16 @@ from engine.lab.nodes.node_role import Surroundings
 from engine.lab.scenario.listener_spec import ListenerResult, ListenerSpec
 from engine.protocol.message.message import MessageExt
 
-#: Keys of the last processes' lists that are remembered.
+#: Most keys of earlier processes' lists that are remembered.
 GONE_KEPT = 200
 
 
 class HandOver:
-    """The list of one application, and its worker.
+    """The in-memory list of one application, and its worker.
 
-    :ivar waiting: messages that were acknowledged and not looked at yet.
-    :ivar working_on: the one that the worker has in hand.
-    :ivar gone: keys of what was in the list when a process ended, the newest last.
+    :ivar waiting: messages that were acknowledged and not yet processed.
+    :ivar working_on: the message in progress.
+    :ivar gone: keys of messages in the list when a process ended, the newest last.
     """
 
     def __init__(self, world: Surroundings, spec: ListenerSpec) -> None:
@@ -44,11 +43,11 @@ class HandOver:
 
     @property
     def unfinished(self) -> list[ConsumeBegan]:
-        """What was acknowledged and is not done, the oldest first."""
+        """Return what was acknowledged and is not finished, the oldest first."""
         return ([] if self.working_on is None else [self.working_on]) + list(self.waiting)
 
     async def take(self, began: Sequence[ConsumeBegan], messages: Sequence[MessageExt]) -> None:
-        """Put them into the list; a full list makes the listener wait."""
+        """Put messages into the list; a full list makes the listener wait."""
         for entry, message in zip(began, messages, strict=True):
             while len(self.waiting) >= self._max:
                 self._changed.clear()
@@ -58,7 +57,7 @@ class HandOver:
             self._changed.set()
 
     async def work(self, do: Callable[[MessageExt], Awaitable[object]]) -> None:
-        """What the worker does as long as the process lives: ``do``, with each message."""
+        """Run the worker as long as the process lives: call ``do`` with each message."""
         history = self._world.history
         while True:
             while not self.waiting:
@@ -72,7 +71,7 @@ class HandOver:
             self.working_on = None
 
     def forget(self) -> None:
-        """The process has ended, and the list with it."""
+        """Reset the list, as the process has ended."""
         self.gone.extend(message.key for message in self.unfinished)
         self.waiting.clear()
         self._messages.clear()

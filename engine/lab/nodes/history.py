@@ -1,7 +1,7 @@
-"""What the clients of a world saw: the material of checkers, breakpoints and pictures.
+"""What the clients of a world saw: the data for checkers, breakpoints and pictures.
 
-Clients see less than the world does: whether a send whose answer was lost is stored, its producer does not know. What
-a checker may demand follows from what a client was told, so it starts here.
+Clients see less than the world does: if the answer to a send was lost, its producer does not know whether the message
+is stored. What a checker may demand follows from what a client knows, so it starts here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class SendInvoked(NamedTuple):
 
 
 class SendReturned(NamedTuple):
-    """A producer learns how that ended.
+    """A producer receives the result of a send.
 
     ``status``: ``ok``: the broker has it; ``refused``: it certainly has not; ``unknown``: it may have it. ``detail`` is
     the send status (``SEND_OK``, ``FLUSH_DISK_TIMEOUT``: stored, but perhaps not on the disk yet), or the error.
@@ -48,10 +48,10 @@ class SendReturned(NamedTuple):
 
 
 class RequestReturned(NamedTuple):
-    """A producer learns what became of a request.
+    """A producer receives the result of a request.
 
-    ``status``: ``replied``: ``detail`` is the reply; ``no-reply``: it was sent, but nobody answered in time;
-    ``failed``: it was not sent, or may not have been.
+    ``status``: ``replied``: ``detail`` is the reply; ``no-reply``: it was sent, but no reply came in time; ``failed``:
+    it was not sent, or may not have been.
     """
 
     event: int
@@ -105,7 +105,7 @@ class ConsumeEnded(NamedTuple):
 
 
 class MessageDropped(ConsumeBegan):
-    """A broadcasting consumer gives a message up that its listener failed to consume: it will not get it again."""
+    """A broadcasting consumer drops a message that its listener failed to consume: it will not be delivered again."""
 
     __slots__ = ()
 
@@ -127,7 +127,7 @@ class LocalTransactionEnded(NamedTuple):
 
 
 class BankEntry(NamedTuple):
-    """A bank has done something, or could not: see :class:`~engine.bank.bank_deed.BankDeed`.
+    """A bank has done something, or could not, as in :class:`~engine.bank.bank_deed.BankDeed`.
 
     ``doing``: ``debit``, ``credit`` or ``check``. ``outcome``: ``committed`` (this is the moment of the commit);
     ``duplicate``: a credit that had been made before; else why nothing was done, or what a check was answered.
@@ -193,9 +193,9 @@ class TransferEnded(NamedTuple):
 
 
 class BalanceLookup(NamedTuple):
-    """A cash machine got its answer; ``balance`` is None when the account was locked for too long.
+    """A cash machine got its answer; ``balance``: None if the account was locked for too long.
 
-    ``holder``: who had the lock when it began to wait: an xid, or the key of a local transaction; empty: nobody.
+    ``holder``: who had the lock when it began to wait: an xid, or the key of a local transaction; empty: it was free.
     """
 
     event: int
@@ -223,7 +223,7 @@ class WorkDone(NamedTuple):
 
 
 class DeliveryJudged(NamedTuple):
-    """An idempotent listener is done with a delivery.
+    """An idempotent listener has finished a delivery.
 
     ``order``: what the message is about; ``business_key``: the key under which its work is done once. ``verdict``: see
     :class:`~engine.idempotence.strategies.strategy.Verdict`, or ``failed``: it comes again, or ``handed-over``: it is
@@ -253,7 +253,7 @@ class AlarmRaised(NamedTuple):
 
 
 class NodeChanged(NamedTuple):
-    """A process ended without order (``crashed``) or was started again (``restarted``)."""
+    """A process ended abruptly (``crashed``) or was started again (``restarted``)."""
 
     event: int
     time_us: int
@@ -262,7 +262,7 @@ class NodeChanged(NamedTuple):
 
 
 class PagesFetched(NamedTuple):
-    """A node needed pages of a file that were on its disk only, and stands still until they are there."""
+    """A node needed pages of a file that were only on its disk, and pauses until they are read."""
 
     event: int
     time_us: int
@@ -272,7 +272,7 @@ class PagesFetched(NamedTuple):
 
 
 class CommandApplied(NamedTuple):
-    """Somebody outside the world did something to it, right after event ``event``."""
+    """A command from outside changed the world, directly after event ``event``."""
 
     event: int
     time_us: int

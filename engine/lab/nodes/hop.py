@@ -1,4 +1,4 @@
-"""A hop: work goes on elsewhere, and the message that says so is sent in one transaction with what is done here.
+"""A hop: work continues elsewhere, and the message for it is sent in one transaction with the work done here.
 
 ::
 
@@ -34,7 +34,7 @@ from engine.protocol.message.message import Message, MessageExt
 from engine.protocol.message.message_properties import PROPERTY_TRANSACTION_CHECK_TIMES, PROPERTY_UNIQUE_KEY
 from engine.runtime.step import step
 
-#: The user property that names the order that a message is about; without it the message's key does.
+#: User property with the order of a message; without it the message's key is used.
 ORDER_PROPERTY = "order"
 
 _INSERT = "INSERT INTO hop (half_id, is_committed) VALUES (:half_id, :is_committed)"
@@ -57,7 +57,7 @@ class Hop(SecondProducer):
     :ivar sent: order -> how many half messages this node has sent for it, over all its processes.
     """
 
-    #: Of the process that runs.
+    #: Database of the running process.
     database: SqlDatabase
 
     def __init__(self, role: LabNodeRole, topic: str) -> None:
@@ -72,12 +72,11 @@ class Hop(SecondProducer):
         return TransactionMQProducer(self._role.runtime, self._group, name_servers, self, **settings)
 
     def forget(self) -> None:
-        """See :class:`SecondProducer`."""
         super().forget()
         self._half_ids.clear()
 
     async def consume(self, message: MessageExt, consume: _CONSUME) -> bool:
-        """Have ``message`` consumed as the local transaction of the one that comes next; as ``consume`` returns."""
+        """Consume ``message`` as the local transaction of the next message; return what ``consume`` returns."""
         role, order = self._role, order_of(message)
         self.sent[order] = number = self.sent.get(order, 0) + 1
         key = f"{order}-{role.name}" if number == 1 else f"{order}-{role.name}-{number}"
@@ -98,7 +97,6 @@ class Hop(SecondProducer):
         return attempt.is_done
 
     async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
-        """See :class:`~engine.client.callbacks.transaction_listener.TransactionListener`."""
         assert isinstance(argument, _Attempt), "it is sent along"
         half_id, attempt = message.properties[PROPERTY_UNIQUE_KEY], argument
         self._half_ids[attempt.message] = half_id
@@ -109,16 +107,17 @@ class Hop(SecondProducer):
         return await self._outcome(half_id, message.keys[0], 0)
 
     async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
-        """See :class:`~engine.client.callbacks.transaction_listener.TransactionListener`."""
         return await self._outcome(message.message_id, message.keys[0], _check_of(message))
 
     async def note(self, message: MessageExt, session: SqlSession) -> None:
-        """The work of ``message`` is done: in the transaction of ``session``. Raises ``UniqueViolation``: too late."""
+        """Note that the work of ``message`` is done, in the transaction of ``session``. Raises ``UniqueViolation``: too
+        late.
+        """
         await step("notes the next message")
         await session.execute(_INSERT, {"half_id": self._half_ids[message], "is_committed": 1})
 
     async def _outcome(self, half_id: str, key: str, check: int) -> LocalTransactionState:
-        """Raises where the database does not tell: it will be asked again."""
+        """Return the outcome. Raises if the database does not answer: it will be asked again."""
         await step("looks for the next message")
         await self.database.execute(
             f"{_INSERT} ON CONFLICT (half_id) DO NOTHING", {"half_id": half_id, "is_committed": 0}
@@ -139,7 +138,6 @@ class HoppingListener(IdempotentListener):
         self._hop = hop
 
     async def consume(self, message: MessageExt) -> bool:
-        """See :class:`IdempotentListener`."""
         return await self._hop.consume(message, super().consume)
 
 
@@ -148,5 +146,5 @@ def _check_of(half: MessageExt) -> int:
 
 
 def order_of(message: MessageExt) -> str:
-    """What the message is about."""
+    """Return the order of the message."""
     return message.properties.get(ORDER_PROPERTY) or (message.keys[0] if message.keys else "")

@@ -1,8 +1,8 @@
-"""The local transactions of a lab producer, and the database that they leave their traces in.
+"""The local transactions of a lab producer, and the database with their outcomes.
 
-A check-back must be answered by looking up what became of the local transaction, by any member of the group and after
-any crash. So the outcome is kept where a crash of the process does not reach it: with the role, not with the engine
-objects; and all members of a group look into the rows of all. A producer that is a bank has a database of its own.
+A check-back must be answered by looking up the outcome of the local transaction, by any member of the group and after
+any crash. So the outcome is stored where a crash of the process does not reach it: with the role, not with the engine
+objects; and all members of a group read the rows of all. A producer that is a bank has a database of its own.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ _STATES = {
     TransactionWord.UNKNOWN: LocalTransactionState.UNKNOW,
 }
 _WORDS = {state: word for word, state in _STATES.items()}
-#: What a database can say afterwards; of the others it has no row.
+#: Outcomes that a database has a row for.
 _OUTCOMES = (TransactionWord.COMMIT, TransactionWord.ROLLBACK)
 
 
 class LocalTransactionFailed(Exception):
-    """What a transaction listener raises that the scenario lets fail."""
+    """Raised by a transaction listener that the scenario lets fail."""
 
 
 class RunningCall(NamedTuple):
@@ -48,8 +48,8 @@ class RunningCall(NamedTuple):
 class LocalTransactions:
     """The transaction listener of one lab producer.
 
-    :param members: those of all producers of the group, this one too.
-    :param half_message_stored: told the key of each message of which the half message is stored.
+    :param members: local transactions of all producers of the group, including this one.
+    :param half_message_stored: called with the key of each message whose half message is stored.
     :ivar running: calls under way, by a number of their own; a crash ends them without a trace.
     :ivar ended: the newest ones that ended, oldest first.
     :ivar outcomes: the database: key -> ``COMMIT`` or ``ROLLBACK``. Survives crashes.
@@ -74,7 +74,9 @@ class LocalTransactions:
         self.checks: dict[str, int] = {}
 
     async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
-        """The half message is stored. ``argument``: the number of the message, from 0."""
+        """Execute the local transaction; the half message is stored. ``argument``: the number of the message, from
+        0.
+        """
         key = message.keys[0]
         self._half_message_stored(key)
         return await self._call(key, 0, self._execute(message, argument))
@@ -89,7 +91,7 @@ class LocalTransactions:
         return word
 
     async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
-        """The broker asks what became of it."""
+        """Answer a check-back of the broker."""
         key = message.keys[0]
         self.checks[key] = self.checks.get(key, 0) + 1
         check = sum(member.checks.get(key, 0) for member in self._members())
@@ -118,7 +120,9 @@ class LocalTransactions:
         return _STATES[word]
 
     def _look_up(self, key: str) -> TransactionWord:
-        """What the database of the group says. A transaction without a row that nobody works on never happened."""
+        """Return the outcome in the database of the group. A transaction without a row that is not in progress never
+        happened.
+        """
         members = self._members()
         for member in members:
             if key in member.outcomes:
@@ -127,12 +131,12 @@ class LocalTransactions:
         return TransactionWord.UNKNOWN if works_on_it else TransactionWord.ROLLBACK
 
     def forget_running(self) -> None:
-        """The process is gone."""
+        """Reset what ends with the process."""
         self.running.clear()
 
 
 class BankTransactions(LocalTransactions):
-    """That of a bank: its own database says how a local transaction ended, and ``outcomes`` stays empty."""
+    """The local transactions of a bank: its own database has their outcomes, and ``outcomes`` stays empty."""
 
     def __init__(self, node_bank: NodePayingBank, *listener: Any) -> None:
         super().__init__(*listener)

@@ -1,6 +1,6 @@
-"""A consumer of the lab that looks for losses: at the door of its listener, and where the work is done.
+"""Loss detection of a lab consumer: when messages reach its listener, and when the work is done.
 
-The two differ where a listener acknowledges first and works later (:mod:`engine.lab.nodes.hand_over`). Both reports are
+The two differ if a listener acknowledges first and works later (:mod:`engine.lab.nodes.hand_over`). Both reports are
 kept as by an application that writes them to its disk: they outlive the process.
 """
 
@@ -16,14 +16,14 @@ from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message import MessageExt
 from engine.runtime.lab.lab_clock import WORLD_BEGIN_MS
 
-#: A higher number must have been stored so long ago before one is missed.
+#: A number counts as missing only this long after a higher one was stored.
 SETTLING_MS = 2_000
 
 
 class LossWatch:
-    """A ``ConsumeMessageHook``.
+    """A ``ConsumeMessageHook`` that detects losses.
 
-    :ivar at_the_door: what was handed to the listener.
+    :ivar at_the_door: report of what was handed to the listener.
     """
 
     hook_name = "loss detection"
@@ -33,12 +33,11 @@ class LossWatch:
         self._node = node
         self.at_the_door = LossDetector()
         self._done = LossDetector(when=NotedWhen.CONSUMED)
-        #: (queue, offset, key) -> what was handed out; a broker that lost its end gives places away once more.
+        #: (queue, offset, key) -> what was delivered; a broker that lost the end of its log assigns places again.
         self._handed_out: dict[tuple[MessageQueue, int, str], tuple[MessageExt, MessageQueue]] = {}
         self._looked_at = 0
 
     def consume_message_before(self, context: ConsumeMessageContext) -> None:
-        """The listener is about to be called."""
         self.at_the_door.consume_message_before(context)
         self._done.consume_message_before(context)
         queue = context.message_queue
@@ -46,14 +45,14 @@ class LossWatch:
             self._handed_out[queue, message.queue_offset, "".join(message.keys[:1])] = (message, queue)
 
     def consume_message_after(self, context: ConsumeMessageContext) -> None:
-        """Nothing: a listener may have ended before its work."""
+        """Do nothing: a listener may have ended before its work."""
 
     def done(self) -> ReaderReport:
-        """What was consumed, as the history tells."""
+        """Return the report of what was consumed, from the history."""
         ended = self._world.history.consumes_ended
         for entry in ended[self._looked_at :]:
             if entry.node == self._node and entry.result == ListenerResult.SUCCESS.value:
-                # None: a person had it consumed directly, past all hooks.
+                # None: a person had it consumed directly, bypassing all hooks.
                 queue = MessageQueue(entry.topic, entry.broker, entry.queue_id)
                 handed = self._handed_out.get((queue, entry.queue_offset, entry.key))
                 if handed is not None:
@@ -63,7 +62,7 @@ class LossWatch:
 
 
 def group_verdict(watches: list[LossWatch], now_us: int, *, at_the_door: bool) -> TopicVerdict | None:
-    """What all members of a group have met together; None: no numbers yet."""
+    """Return the verdict for all members of a group together; None if there are no numbers yet."""
     reports = [watch.at_the_door.report if at_the_door else watch.done() for watch in watches]
     verdicts = judge(reports, WORLD_BEGIN_MS + now_us // 1_000 - SETTLING_MS)
     return verdicts[0] if verdicts else None

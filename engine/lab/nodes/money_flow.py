@@ -1,4 +1,4 @@
-"""Which money has left one bank and arrived at the other, transfer by transfer, as the banks' commits say."""
+"""Flow of money between two banks, transfer by transfer, according to the banks' commits."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class TransferFlow:
 
     :ivar reserved: what a bank has promised to take, and can take whatever happens: a prepared branch of two-phase
         commit.
-    :ivar debited_us, credited_us: when the first commit on either side was; None: there was none.
+    :ivar debited_us, credited_us: when the first commit on either side was; None: no commit yet.
     """
 
     key: str
@@ -29,17 +29,17 @@ class TransferFlow:
 
     @property
     def in_flight(self) -> int:
-        """What was debited and not credited yet."""
+        """Return what was debited and not credited yet."""
         return max(0, self.debited - self.credited)
 
     @property
     def from_nowhere(self) -> int:
-        """What was credited and not debited."""
+        """Return what was credited and not debited."""
         return max(0, self.credited - self.debited)
 
     @property
     def window_us(self) -> int | None:
-        """How long one bank had done its part and the other had not; None: it still lasts, or nothing was done."""
+        """Return how long only one bank had done its part; None if this is still so, or nothing was done."""
         if self.debited_us is None or self.credited_us is None:
             return None
         return abs(self.credited_us - self.debited_us)
@@ -49,9 +49,9 @@ class MoneyFlow:
     """All transfers of a world.
 
     :ivar transfers: by key, in the order of the first commit or promise.
-    :ivar debited, credited: of all of them.
-    :ivar in_flight, from_nowhere: likewise, summed transfer by transfer: one transfer's debit does not make good for
-        another's credit. ``debited - credited`` is ``in_flight - from_nowhere``.
+    :ivar debited, credited: sums over all of them.
+    :ivar in_flight, from_nowhere: likewise, summed transfer by transfer: one transfer's debit does not offset another's
+        credit. ``debited - credited`` is ``in_flight - from_nowhere``.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class MoneyFlow:
         self.from_nowhere = 0
 
     def take(self, entry: BankEntry) -> TransferFlow | None:
-        """A bank has done something; the transfer whose amounts that has changed, if any."""
+        """Add an action of a bank; return the transfer whose amounts it has changed, if any."""
         if entry.outcome not in (COMMITTED, PREPARED) or entry.doing == Doing.CHECK:
             return None
         flow = self.transfers.setdefault(entry.key, TransferFlow(entry.key))

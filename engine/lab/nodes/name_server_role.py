@@ -11,13 +11,16 @@ NAME_SERVER_PORT = 9876
 
 
 class NameServerRole(LabNodeRole):
-    """:ivar name_server: None while the process does not run."""
+    """A name server's node.
+
+    :ivar name_server: None while the process does not run.
+    """
 
     name_server: NameServer | None = None
 
     @property
     def address(self) -> str:
-        """Where the others find it."""
+        """Return the address for the other nodes."""
         return f"{self.runtime.identity.host_ip}:{NAME_SERVER_PORT}"
 
     async def _start(self) -> None:

@@ -1,6 +1,6 @@
-"""The bank on a lab node, across the lives of its process.
+"""The bank on a lab node, across the lifetimes of its process.
 
-Each process of the node makes a new bank on the database that lies on the node's disk; what the pictures count goes on.
+Each process of the node opens a new bank on the database on the node's disk; the counters for the pictures continue.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from engine.lab.scenario.switches import IDEMPOTENT_CONSUMER
 
 _Bank = TypeVar("_Bank", bound=Bank)
 
-#: Where the database lies on the node's disk.
+#: Path of the database on the node's disk.
 DATABASE_PATH = "bank/bank.db"
-#: What a bank did not do, so many of the newest, for the pictures.
+#: Most refused actions of a bank that are kept, for the pictures.
 REFUSED_KEPT = 12
 
 
 class NodeBank(Generic[_Bank]):
-    """See the module.
+    """A node's bank.
 
     :ivar bank: None while the process does not run.
     :ivar refused: debits and credits that failed, oldest first.
@@ -45,7 +45,7 @@ class NodeBank(Generic[_Bank]):
         self.duplicates_ignored = 0
 
     def start(self) -> _Bank:
-        """A process begins, on what the last one committed. Raises :class:`~engine.bank.errors.BankError`."""
+        """Start a process, on what the last one committed. Raises :class:`~engine.bank.errors.BankError`."""
         accounts = Accounts(BankDatabase(self._role.runtime.disk, DATABASE_PATH))
         accounts.open_account(self.spec.account, self.spec.opening)
         self.bank = self._make(accounts)
@@ -55,13 +55,13 @@ class NodeBank(Generic[_Bank]):
         raise NotImplementedError
 
     def forget(self) -> None:
-        """The process is gone."""
+        """Reset what ends with the process."""
         if self.bank is not None:
             self.bank.close()
             self.bank = None
 
     def at_rest(self) -> BankDatabase | None:
-        """What lies on the disk; None: nothing yet. To be closed by the caller."""
+        """Return the database on the disk, to be closed by the caller; None if it does not exist yet."""
         disk = self._role.runtime.disk
         return BankDatabase(disk, DATABASE_PATH) if disk.exists(DATABASE_PATH) else None
 
@@ -76,7 +76,7 @@ class NodeBank(Generic[_Bank]):
 
 
 class NodePayingBank(NodeBank[PayingBank]):
-    """That of a producer."""
+    """The paying bank of a producer."""
 
     def _make(self, accounts: Accounts) -> PayingBank:
         spec = self.spec
@@ -84,18 +84,18 @@ class NodePayingBank(NodeBank[PayingBank]):
         return PayingBank(runtime, accounts, spec.way, spec.duration_ms, spec.check_duration_ms, self._ended)
 
     def transfer(self, key: str) -> Transfer:
-        """The one of that key: all move the same amount."""
+        """Return the transfer with this key: all move the same amount."""
         return Transfer(key, self.spec.account, self.spec.to, self.spec.amount)
 
 
 class NodeReceivingBank(NodeBank[ReceivingBank]):
-    """That of a consumer."""
+    """The receiving bank of a consumer."""
 
     def _make(self, accounts: Accounts) -> ReceivingBank:
         return ReceivingBank(self._role.runtime, accounts, watcher=self._ended)
 
     def ready(self, listener: ListenerSpec) -> ReceivingBank:
-        """The bank, set as the node's switches and its listener are now."""
+        """Return the bank, configured by the present switches and listener of the node."""
         bank = self.bank
         assert bank is not None, "a listener is called while its process runs"
         bank.idempotent = IDEMPOTENT_CONSUMER not in self._role.switched_off

@@ -1,6 +1,6 @@
 """The idempotent listener on a consumer's node: its stores over the lab's network, its strategy by the node's settings.
 
-Settings count from the next message on; a strategy that remembers in the process forgets then.
+Settings take effect with the next message; a strategy with state in memory loses it then.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from engine.protocol.message.message import MessageExt
 
 #: :attr:`~engine.lab.nodes.history.DeliveryJudged.verdict` of a delivery whose work, or whose store, has failed.
 FAILED = "failed"
-#: The same of one that was acknowledged before anybody has worked on it, see :mod:`engine.lab.nodes.hand_over`.
+#: The verdict of a delivery that was acknowledged before its work, see :mod:`engine.lab.nodes.hand_over`.
 HANDED_OVER = "handed-over"
 
 
 class NodeGuard:
-    """What a consumer's process works with.
+    """Guard the work of a consumer's process.
 
-    :param behaviour: how the consumer's listener behaves now.
-    :param hop: sends the next message with each piece of work; None: there is none.
-    :param watcher: is told what became of each delivery.
+    :param behaviour: returns how the consumer's listener behaves now.
+    :param hop: sends the next message with each piece of work; None: no next message.
+    :param watcher: called with the outcome of each delivery.
     :param counters: over all processes of the node.
     :param judged: where the newest verdicts go.
     :ivar listener: the idempotent listener of the settings as they are.
@@ -74,9 +74,9 @@ class NodeGuard:
             hop.database = self.database
         self._config = self._config_now()
         self.listener = self._make_listener()
-        #: Deliveries that the scenario lets fail; a message is equal to itself only.
+        #: Deliveries that the scenario lets fail; a message is equal only to itself.
         self._failing: dict[MessageExt, None] = {}
-        #: What became of the messages of a call.
+        #: Verdicts on the messages of a call.
         self._verdicts: dict[MessageExt, Verdict | None] = {}
 
     def _services(self) -> dict[str, LabService]:
@@ -88,7 +88,7 @@ class NodeGuard:
 
     @property
     def config(self) -> IdempotenceConfig:
-        """As it counts."""
+        """Return the present configuration."""
         return self._config
 
     def _make_listener(self) -> IdempotentListener:
@@ -120,9 +120,9 @@ class NodeGuard:
         context: ConsumeConcurrentlyContext | ConsumeOrderlyContext,
         wanted: Sequence[ListenerResult],
     ) -> list[ListenerResult]:
-        """A call of the listener; how it ends for each message.
+        """Handle a call of the listener; return the result for each message.
 
-        :param wanted: how the scenario lets the work of each end.
+        :param wanted: the result that the scenario wants for each.
         """
         self._follow_settings()
         for message, result in zip(messages, wanted, strict=True):
@@ -142,12 +142,12 @@ class NodeGuard:
         ]
 
     def hand_over(self, messages: Sequence[MessageExt]) -> None:
-        """They are acknowledged now; :meth:`work_off` comes later, or never."""
+        """Acknowledge messages now; :meth:`work_off` comes later, or never."""
         for message in messages:
             self._tell(message, order_of(message), HANDED_OVER, is_acknowledged=True)
 
     async def work_off(self, message: MessageExt) -> None:
-        """The work of one that was handed over. When it fails, nobody comes again."""
+        """Do the work of a message that was handed over. If it fails, there is no retry."""
         self._follow_settings()
         await self.listener.consume(message)
         self._verdicts.pop(message, None)
@@ -184,7 +184,7 @@ class NodeGuard:
         self._judged.append(judged)
 
     async def shutdown(self) -> None:
-        """The process ends in order."""
+        """Stop cleanly."""
         await self._client.shutdown()
 
 

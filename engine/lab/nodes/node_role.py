@@ -1,6 +1,6 @@
-"""One node of a scenario: a machine with one process of the engine on it; and what such nodes find around them.
+"""One node of a scenario: a machine with one process of the engine on it; and the environment of such nodes.
 
-The role outlives crashes, as a machine does; the engine objects below it live from one start of the process to its end.
+The role outlives crashes, as a machine does; its engine objects live from one start of the process to its end.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _log = logging.getLogger("glassmq.lab")
 
 
 class Surroundings:
-    """What the nodes of one world have in common; :class:`engine.lab.world.world.ScenarioWorld` puts them there.
+    """What the nodes of one world have in common; :class:`engine.lab.world.world.ScenarioWorld` provides it.
 
     :ivar lab: network, disks, journal, and the ``loop`` that runs all events.
     :ivar history: what the clients saw.
@@ -32,7 +32,7 @@ class Surroundings:
     :ivar nodes: by name, in the order of the scenario, then those that joined.
     """
 
-    #: Where every broker and client asks.
+    #: Address of the name server for every broker and client.
     name_server_address: str
 
     def __init__(self, scenario: Scenario, lab: LabMachines) -> None:
@@ -44,11 +44,13 @@ class Surroundings:
         self.nodes: dict[str, LabNodeRole] = {}
 
     def roles(self, kind: type[_Role]) -> list[_Role]:
-        """All nodes of one kind, in the order of ``nodes``."""
+        """Return all nodes of one kind, in the order of ``nodes``."""
         return [role for role in self.nodes.values() if isinstance(role, kind)]
 
     def topics(self, *, of_kafka: bool) -> list[TopicSpec]:
-        """Those on brokers of Kafka: its clients name them; or on those of RocketMQ: not only clients of Kafka do."""
+        """Return the topics on Kafka brokers, which Kafka clients name, or those on RocketMQ brokers, which others
+        do.
+        """
 
         def is_named(topic: TopicSpec, *, by_kafka: bool) -> bool:
             nodes = [spec for spec in self.scenario.nodes if (spec.role in KAFKA_ROLES) == by_kafka]
@@ -61,16 +63,16 @@ class Surroundings:
 
     @property
     def event_number(self) -> int:
-        """Number of the event that runs, or ran last."""
+        """Return the number of the event that is running, or ran last."""
         return self.loop.event_number
 
     @property
     def now_us(self) -> int:
-        """Virtual time in microseconds."""
+        """Return the virtual time in microseconds."""
         return self.loop.now_us
 
     def disk_of(self, node: str) -> LabStorage:
-        """The machine's disk; it outlives the process."""
+        """Return the machine's disk, which outlives the process."""
         return self.lab.storages[node]
 
     def spawn(self, work: Coroutine[Any, Any, None], name: str, node: LabNode) -> None:
@@ -79,12 +81,12 @@ class Surroundings:
 
 
 class LabNodeRole:
-    """What all roles share. A subclass says how its process starts and shuts down.
+    """What all roles have in common. A subclass defines how its process starts and stops.
 
     :ivar runtime: the current incarnation.
-    :ivar settings: what the scenario and commands set; counts from the next start of the process.
-    :ivar switched_off: names of :data:`engine.lab.scenario.switches.SWITCHES`; counts at once.
-    :ivar failure: why the last start failed; empty when it did not.
+    :ivar settings: settings of the scenario and of commands; they take effect at the next start of the process.
+    :ivar switched_off: names of :data:`engine.lab.scenario.switches.SWITCHES`; they take effect immediately.
+    :ivar failure: why the last start failed; empty if it did not.
     """
 
     def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
@@ -95,26 +97,26 @@ class LabNodeRole:
         self.runtime: LabRuntime = world.lab.node(spec.name)
         self.failure = ""
         self._is_running = False
-        #: Whether its process has ever run: one that is off was shut down then, or has not started yet.
+        #: Whether its process has ever run: one that is off was then stopped, or has not started yet.
         self.has_run = False
-        #: Whether it was started anew and its process does not run yet: that is an event of its own.
+        #: Whether it was started again and its process does not run yet, which is an event of its own.
         self.is_starting = False
 
-    # --- what it is now --------------------------------------------------------------------------------------------
+    # --- what it is now ----------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
-        """The node's name."""
+        """Return the node's name."""
         return self.spec.name
 
     @property
     def role(self) -> Role:
-        """What the node is."""
+        """Return the node's role."""
         return self.spec.role
 
     @property
     def status(self) -> str:
-        """``off`` (not started yet, or shut down), ``running``, ``paused`` or ``crashed``."""
+        """Return ``off`` (not started yet, or stopped), ``running``, ``paused`` or ``crashed``."""
         if self.failure or not self.runtime.node.alive:
             return "crashed"
         if self.runtime.node.paused:
@@ -123,25 +125,25 @@ class LabNodeRole:
 
     @property
     def incarnation(self) -> int:
-        """How often the process was started anew."""
+        """Return how often the process was started again."""
         return self.runtime.node.incarnation
 
     def is_moving(self, key: str) -> bool:
-        """Whether this node is at the transfer of that key, so that nobody can say yet what will become of it."""
+        """Return whether this node is working on the transfer with this key, so that its outcome is undecided."""
         return False
 
     def sends_in_transactions(self, topic: str) -> bool:
-        """Whether what this node sends to ``topic`` are half messages first."""
+        """Return whether this node sends half messages to ``topic``."""
         return False
 
-    # --- life ------------------------------------------------------------------------------------------------------
+    # --- life --------------------------------------------------------------------------------------------------------
 
     def boot(self) -> None:
-        """Begin with the world: the process starts at the time that the scenario says."""
+        """Begin with the world: the process starts at the time that the scenario sets."""
         self.spawn(self._live(self.spec.start_ms), "boot")
 
     def restart(self) -> None:
-        """Start the process again, on the files that its predecessor left."""
+        """Start the process again, on the files of its predecessor."""
         skew_ms = self.runtime.clock.skew_ms
         self.runtime = self.world.lab.restart(self.name)
         # The clock belongs to the machine, not to the process.
@@ -153,18 +155,18 @@ class LabNodeRole:
         self.spawn(self._live(0), "boot")
 
     def stop(self) -> None:
-        """Shut the process down in order."""
+        """Stop the process cleanly."""
         self.spawn(self._shut_down(), "shutdown")
 
     def crashed(self) -> None:
-        """The process is gone: nothing of it may be looked at any more."""
+        """Handle a crash: nothing of the process may be used any more."""
         self._is_running = self.is_starting = False
         self._note("crashed")
         self._forget()
 
     @property
     def here_and_now(self) -> tuple[int, int, str]:
-        """What an entry of the history begins with: event, virtual time, node."""
+        """Return the first fields of a history entry: event, virtual time, node."""
         return self.world.event_number, self.world.now_us, self.name
 
     def _note(self, status: str) -> None:
@@ -181,7 +183,7 @@ class LabNodeRole:
         try:
             await self._start()
         except Exception as error:
-            # A disk that is full, a port in use: the process ends and says why.
+            # A full disk, a port in use: the process ends and logs why.
             _log.warning("%s could not start: %s", self.name, error)
             self.failure = f"{type(error).__name__}: {error}"
             self._is_running = False
@@ -202,7 +204,7 @@ class LabNodeRole:
             self._forget()
 
     async def until(self, time_ms: int) -> None:
-        """Wait until that time of the world."""
+        """Wait until this time of the world."""
         remaining_us = time_ms * 1_000 - self.world.now_us
         if remaining_us > 0:
             await asyncio.sleep(remaining_us / 1_000_000)
@@ -222,11 +224,10 @@ class LabDiskNodeRole(LabNodeRole):
 
     @property
     def storage(self) -> LabStorage:
-        """See :meth:`Surroundings.disk_of`."""
+        """Return the disk, as :meth:`Surroundings.disk_of` does."""
         return self.world.disk_of(self.name)
 
     def boot(self) -> None:
-        """See :class:`LabNodeRole`."""
         storage, disk = self.storage, self.spec.disk
         storage.flush_us = disk.fsync_ms * 1_000
         if disk.page_cache is not None:

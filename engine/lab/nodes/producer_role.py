@@ -1,4 +1,4 @@
-"""A node that is a producer: an application that sends the traffic of the scenario."""
+"""A node that is a producer: an application that sends the scenario's traffic."""
 
 from __future__ import annotations
 
@@ -22,12 +22,13 @@ from engine.runtime.future_waits import all_ended
 
 
 class ProducerRole(LabNodeRole):
-    """:ivar producer: None while the process does not run.
+    """A producer's node.
 
-    :ivar sender: what was sent and what became of it.
-    :ivar node_bank: None for one that is no bank.
+    :ivar producer: None while the process does not run.
+    :ivar sender: what was sent, and the outcomes.
+    :ivar node_bank: None for a node without a bank.
     :ivar local_transactions: None for a producer of ordinary messages.
-    :ivar cash_machine: None where nobody looks up the balance of its bank.
+    :ivar cash_machine: None if its bank has no cash machine.
     """
 
     producer: DefaultMQProducer | None = None
@@ -45,7 +46,7 @@ class ProducerRole(LabNodeRole):
 
     @property
     def is_done(self) -> bool:
-        """Whether all traffic was sent and every send has ended."""
+        """Return whether all traffic was sent and every send has ended."""
         if self.local_transactions is not None and self.local_transactions.running:
             return False
         return self.sender.is_done
@@ -62,17 +63,15 @@ class ProducerRole(LabNodeRole):
         return [role.local_transactions for role in producers if role.local_transactions is not None]
 
     def is_moving(self, key: str) -> bool:
-        """See :class:`LabNodeRole`."""
         bank = self.node_bank.bank if self.node_bank is not None else None
         return bank is not None and key in bank.paying
 
     def sends_in_transactions(self, topic: str) -> bool:
-        """See :class:`LabNodeRole`."""
         return self.local_transactions is not None
 
     @property
     def numbers_messages(self) -> bool:
-        """Whether its client numbers what it sends: as the setting says, else as the traffic does."""
+        """Return whether its client numbers its messages: by the setting, else by the traffic."""
         is_numbered = any(traffic.numbered for traffic in self.spec.traffic)
         return bool(self.settings.get("number_messages", is_numbered))
 
@@ -88,13 +87,13 @@ class ProducerRole(LabNodeRole):
             self._traffic_tasks.append(asyncio.create_task(self.cash_machine.run(), name=CUSTOMER))
 
     def _who_debits(self) -> str:
-        """The key of the open local transaction; empty: there is none."""
+        """Return the key of the open local transaction; empty if no transaction is open."""
         bank = self.node_bank.bank if self.node_bank is not None else None
         deeds = bank.open.values() if bank is not None else ()
         return next((deed.key for deed in deeds if deed.doing is Doing.DEBIT), "")
 
     async def _look_up_balance(self) -> int | None:
-        """As a withdrawal would: after whatever local transaction has the database now."""
+        """Return the balance as a withdrawal would: after the local transaction that has the database now."""
         node_bank = self.node_bank
         assert node_bank is not None and node_bank.bank is not None, "a cash machine is part of a bank's process"
         accounts = node_bank.bank.accounts

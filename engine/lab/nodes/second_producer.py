@@ -1,14 +1,14 @@
-"""What a consumer's application has beside its consumer: a producer that lives and dies with the same process.
+"""What a consumer's application has besides its consumer: a producer with the same lifetime as the process.
 
-:class:`MoveAside` is degradation under backlog: what matters less is moved to another topic, so that the rest gets
-through. The listener knows how far behind it is: the client writes the queue's greatest offset into each message that
-it pulls (property ``MAX_OFFSET``). If more lies between than it bears, a message of low priority is sent to another
-topic and counts as consumed here; a group of its own works that topic off when there is time. If the send fails, the
-message is consumed later, as any other that fails: nothing is dropped. A process that dies between send and
-acknowledgement sends it once more.
+:class:`MoveAside` is degradation under backlog: less important messages are moved to another topic, so that the rest
+gets through. The listener knows its lag: the client writes the queue's greatest offset into each message that it pulls
+(property ``MAX_OFFSET``). If the lag exceeds its limit, a message of low priority is sent to another topic and counts
+as consumed here; a separate group consumes that topic when there is time. If the send fails, the message is consumed
+later, like any other that fails: nothing is dropped. A process that dies between send and acknowledgement sends it once
+more.
 
-:class:`Replier` answers requests. A reply that does not get through (the requester is gone, say) is noted and
-forgotten: the request is consumed all the same, for nobody waits for its reply any more.
+:class:`Replier` answers requests. A reply that does not get through (the requester is gone, say) is only noted: the
+request is consumed nevertheless, because no requester waits for its reply any more.
 
 A third stands in :mod:`engine.lab.nodes.hop`.
 """
@@ -29,7 +29,10 @@ from engine.protocol.message.message_properties import PROPERTY_MAX_OFFSET
 
 
 class SecondProducer:
-    """:param purpose: makes the producer's group: the consumer's, ``-`` and this."""
+    """A producer within a consumer's process.
+
+    :param purpose: makes the producer's group: the consumer's, ``-`` and this.
+    """
 
     def __init__(self, role: LabNodeRole, purpose: str) -> None:
         self._role = role
@@ -37,7 +40,7 @@ class SecondProducer:
         self._started: DefaultMQProducer | None = None
 
     async def start(self, settings: dict[str, Any]) -> None:
-        """The process starts."""
+        """Start with the process."""
         producer = self._make_producer(self._role.world.name_server_address, settings)
         await producer.start()
         self._started = producer
@@ -46,12 +49,12 @@ class SecondProducer:
         return DefaultMQProducer(self._role.runtime, self._group, name_servers, **settings)
 
     async def stop(self) -> None:
-        """The process ends in order."""
+        """Stop cleanly with the process."""
         if self._started is not None:
             await self._started.shutdown()
 
     def forget(self) -> None:
-        """The process has ended."""
+        """Reset what ends with the process."""
         self._started = None
 
     @property
@@ -65,7 +68,10 @@ class MovingAsideFailed(Exception):
 
 
 class MoveAside(SecondProducer):
-    """:ivar moved: how many messages were sent to the other topic."""
+    """Move less important messages to another topic under backlog.
+
+    :ivar moved: how many messages were sent to the other topic.
+    """
 
     def __init__(self, role: LabNodeRole, spec: MoveAsideSpec) -> None:
         super().__init__(role, "aside")
@@ -73,7 +79,9 @@ class MoveAside(SecondProducer):
         self.moved = 0
 
     async def sort_out(self, messages: Sequence[MessageExt]) -> list[MessageExt]:
-        """Move what is to be moved; the others. Raises :class:`MovingAsideFailed` when a broker did not take it."""
+        """Move the messages that are to be moved; return the others. Raises :class:`MovingAsideFailed` if a broker did
+        not accept one.
+        """
         kept = []
         for message in messages:
             if self._is_wanted(message):
@@ -83,7 +91,7 @@ class MoveAside(SecondProducer):
         return kept
 
     def _is_wanted(self, message: MessageExt) -> bool:
-        """Whether it matters less, and the backlog is too great."""
+        """Return whether it has low priority and the backlog is too large."""
         if message.tags not in self.spec.only_tags:
             return False
         end = message.properties.get(PROPERTY_MAX_OFFSET)
@@ -109,10 +117,11 @@ class MoveAside(SecondProducer):
 
 
 class Replier(SecondProducer):
-    """:param pattern: the reply to a request, with ``{key}`` for its key and ``{node}`` for the consumer.
+    """Reply to requests.
 
+    :param pattern: the reply to a request, with ``{key}`` for its key and ``{node}`` for the consumer.
     :ivar replied: how many replies reached their requesters; ``failed``: how many did not.
-    :ivar expired: how many requests were dropped without work, as nobody waited any more.
+    :ivar expired: how many requests were dropped without work, as their timeout was over.
     """
 
     def __init__(self, role: LabNodeRole, pattern: str) -> None:
@@ -121,7 +130,7 @@ class Replier(SecondProducer):
         self.replied = self.failed = self.expired = 0
 
     def awaited(self, messages: Sequence[MessageExt]) -> list[MessageExt]:
-        """Without the requests whose timeout is over."""
+        """Return the messages without the requests whose timeout is over."""
         now_ms = self._role.runtime.clock.now_ms()
         kept = [message for message in messages if not is_expired(message, now_ms)]
         self.expired += len(messages) - len(kept)

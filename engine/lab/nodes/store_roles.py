@@ -1,4 +1,4 @@
-"""Nodes that listeners work with: a database, a Redis, a service behind calls; see :mod:`engine.lab.work`."""
+"""Nodes of the stores that listeners use: a database, a Redis, a remote service; see :mod:`engine.lab.work`."""
 
 from __future__ import annotations
 
@@ -21,18 +21,21 @@ from engine.lab.work.sql_server import SqlServer
 from engine.lab.work.store_frames import STORE_PORT
 from engine.lab.work.work_spec import DatabaseConfig, ServiceConfig
 
-#: Where the database lies on the node's disk.
+#: Path of the database on the node's disk.
 DATABASE_PATH = "database/shop.db"
 
 
 class DatabaseRole(LabDiskNodeRole):
-    """:ivar server: None while the process does not run."""
+    """A database's node.
+
+    :ivar server: None while the process does not run.
+    """
 
     server: SqlServer | None = None
 
     def __init__(self, world: Surroundings, spec: NodeSpec) -> None:
         super().__init__(world, spec)
-        #: Table -> the last of its rows that was told.
+        #: Table -> the last of its rows that was reported.
         self._told = {"stock_move": 0, "order_event": 0}
 
     async def _start(self) -> None:
@@ -51,32 +54,34 @@ class DatabaseRole(LabDiskNodeRole):
         await self.server.start(self.runtime.identity.host_ip, STORE_PORT)
 
     def at_rest(self) -> BankDatabase | None:
-        """What lies on the disk while no process runs; None: nothing yet. To be closed by the caller."""
+        """Return the database on the disk while no process runs, to be closed by the caller; None if it does not exist
+        yet.
+        """
         if not self.runtime.disk.exists(DATABASE_PATH):
             return None
         return BankDatabase(self.runtime.disk, DATABASE_PATH)
 
     def paid_orders(self) -> list[str]:
-        """Numbers of the orders that are paid, committed; empty while no process runs."""
+        """Return the numbers of committed paid orders; empty while no process runs."""
         if self.server is None or self.server.database.is_closed:
             return []
         rows = self.server.database.committed().query("SELECT order_no FROM orders WHERE status = 'PAID'", ())
         return [str(row["order_no"]) for row in rows]
 
     def has_record(self, key: RecordKey) -> bool:
-        """Whether there is a record of idempotence for ``key``, committed."""
+        """Return whether there is a committed record of idempotence for ``key``."""
         where = "scope = :scope AND business_key = :business_key"
         if self.server is None or self.server.database.is_closed:
             return False
         return self.server.database.committed()["idempotence_record"].count_where(where, key._asdict()) > 0
 
     def free_record(self, key: RecordKey) -> None:
-        """Delete it by hand, as soon as one may write."""
+        """Delete the record by hand, as soon as the database may be written."""
         assert self.server is not None, "it has the record"
         self.spawn(self.server.free_record(key), "administrator")
 
     def _tell(self) -> None:
-        """What was done since it was told last."""
+        """Report what was done since the last report."""
         assert self.server is not None, "it has just committed"
         for table, effect in (("stock_move", "'take'"), ("order_event", "effect")):
             rows = self.server.database.committed().query(
@@ -106,8 +111,9 @@ class ForgottenKey(NamedTuple):
 
 
 class RedisRole(LabNodeRole):
-    """:ivar server: None while the process does not run.
+    """A Redis node.
 
+    :ivar server: None while the process does not run.
     :ivar forgotten: what the last failover has lost.
     """
 
@@ -124,26 +130,24 @@ class RedisRole(LabNodeRole):
 
     async def _stop(self) -> None:
         if self.server is not None:
-            # In order: what is in memory is saved first.
+            # Cleanly: what is in memory is saved first.
             self._values = dict(self.server.model.values())
             self.forgotten = []
             await self.server.shutdown()
 
     def at_rest(self) -> dict[str, RedisValue]:
-        """What the next process begins with, by key."""
+        """Return the data with which the next process begins, by key."""
         return self._values
 
     def has_record(self, key: RecordKey) -> bool:
-        """See :class:`DatabaseRole`."""
         return self.server is not None and name_of(key) in self.server.model.values()
 
     def free_record(self, key: RecordKey) -> None:
-        """See :class:`DatabaseRole`."""
         assert self.server is not None, "it has the record"
         self.server.model.command(["DEL", name_of(key)])
 
     def crashed(self) -> None:
-        """A replica takes its place, with what had reached it."""
+        """Replace it by a replica, with what had reached it."""
         if self.server is not None:
             model = self.server.model
             known_until_us = self.world.now_us - self.spec.replica_lag_ms * 1_000
@@ -162,7 +166,10 @@ class RedisRole(LabNodeRole):
 
 
 class ServiceRole(LabNodeRole):
-    """:ivar calls: (operation, key) -> how often it was done."""
+    """A service's node.
+
+    :ivar calls: (operation, key) -> how often it was done.
+    """
 
     server: ServiceServer | None = None
 

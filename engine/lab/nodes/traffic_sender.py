@@ -1,4 +1,4 @@
-"""Sends the traffic of a scenario's producer, and keeps count of what became of it."""
+"""The sender of a producer's traffic in a scenario, with counts of the outcomes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from engine.protocol.message.message_properties import PROPERTY_KEYS
 
 
 class _Choice(TypedDict, total=False):
-    """Arguments that all ways to send have in common."""
+    """Arguments that all forms of sending have in common."""
 
     selector: MessageQueueSelector
     selector_argument: object
@@ -37,13 +37,13 @@ class TrafficSender:
     """The application of a producer's node: outlives its crashes, as its database would.
 
     :ivar sent: how many messages it began to send; each ends in one of ``acknowledged``, ``refused`` (certainly not
-        stored) and ``unknown`` (nobody can tell), unless the process crashes before.
+        stored) and ``unknown`` (possibly stored), unless the process crashes before.
     :ivar in_flight: key -> virtual time in us at which the send began; a request stays here until its reply has come.
     :ivar replied: requests that were answered; ``not_replied``: those that were not in time.
     """
 
     hook_name = "lab"
-    #: Of the process that runs.
+    #: Maker of the running process.
     identifiers: IdentifierMaker
 
     def __init__(self, role: LabNodeRole, node_bank: NodePayingBank | None) -> None:
@@ -53,21 +53,21 @@ class TrafficSender:
         self.sent = self.acknowledged = self.refused = self.unknown = 0
         self.replied = self.not_replied = 0
         self.in_flight: dict[str, int] = {}
-        #: Requests that no broker has answered yet: their keys.
+        #: Keys of requests that no broker has answered yet.
         self._requests_sent: dict[str, None] = {}
-        #: Next message of each traffic: after a crash the application goes on with the one after.
+        #: Next message of each traffic: after a crash the application continues with the following one.
         self._next_numbers = [0] * len(self._traffic)
         self._consistent_hash = SelectMessageQueueByConsistentHash()
 
     @property
     def is_done(self) -> bool:
-        """Whether all traffic was sent and every send has ended."""
+        """Return whether all traffic was sent and every send has ended."""
         if self.in_flight:
             return False
         return all(done >= traffic.count for done, traffic in zip(self._next_numbers, self._traffic, strict=True))
 
     def start(self, producer: DefaultMQProducer) -> list[asyncio.Task[None]]:
-        """One task per traffic; whoever stops the process cancels them."""
+        """Start one task per traffic; the caller that stops the process cancels them."""
         if any(traffic.mode is SendMode.REQUEST for traffic in self._traffic):
             producer.register_send_message_hook(self)
         return [
@@ -76,11 +76,11 @@ class TrafficSender:
         ]
 
     def half_message_stored(self, key: str) -> None:
-        """The send has ended; the local transaction begins."""
+        """Note the end of the send; the local transaction begins."""
         self.in_flight.pop(key, None)
 
     def forget(self) -> None:
-        """The process is gone."""
+        """Reset what ends with the process."""
         self.in_flight.clear()
         self._requests_sent.clear()
 
@@ -111,7 +111,7 @@ class TrafficSender:
     async def _send(
         self, producer: DefaultMQProducer, traffic: TrafficSpec, number: int, key: str, body: bytes
     ) -> SendResult | None:
-        """The result; None where it was not acknowledged."""
+        """Send; return the result, or None if it was not acknowledged."""
         message = await self._message(traffic, number, key, body)
         self._begin((key,), traffic.topic)
         match traffic.mode:
@@ -133,7 +133,9 @@ class TrafficSender:
     async def _send_async(
         self, producer: DefaultMQProducer, traffic: TrafficSpec, message: Message, number: int
     ) -> None:
-        """The callback notes how it ended. A well-behaved application waits until there is room for the next one."""
+        """Send asynchronously; the callback notes the outcome. A well-behaved application waits until there is room for
+        the next one.
+        """
         (key,) = message.keys
 
         def ended(result: SendResult | None, error: Exception | None) -> None:
@@ -151,7 +153,7 @@ class TrafficSender:
     async def _send_oneway(
         self, producer: DefaultMQProducer, traffic: TrafficSpec, message: Message, number: int
     ) -> None:
-        """Once it has left nobody can tell what became of it."""
+        """Send one-way: the outcome is never known."""
         (key,) = message.keys
         error: MQClientError = RequestFailed("oneway: nobody answers", outcome_is_known=False)
         try:
@@ -161,7 +163,9 @@ class TrafficSender:
         self._returned((key,), traffic.topic, None, error)
 
     async def _request(self, producer: DefaultMQProducer, traffic: TrafficSpec, message: Message, number: int) -> None:
-        """The broker's answer to the send is noted by the hook, what came of the request here."""
+        """Send a request: the hook notes the broker's answer to the send, and the outcome of the request is noted
+        here.
+        """
         (key,) = message.keys
         self._requests_sent[key] = None
         status, detail = "replied", ""
@@ -186,11 +190,10 @@ class TrafficSender:
             del self._requests_sent[key]
             self._returned((key,), topic, None, error)
 
-    def send_message_before(self, context: SendMessageContext) -> None:
-        """See :class:`~engine.client.callbacks.send_message_hook.SendMessageHook`."""
+    def send_message_before(self, context: SendMessageContext) -> None: ...
 
     def send_message_after(self, context: SendMessageContext) -> None:
-        """A broker has taken a request; its reply comes later, or never."""
+        """Note that a broker has accepted a request; its reply comes later, or never."""
         key = context.properties.get(PROPERTY_KEYS, "")
         if context.result is not None and key in self._requests_sent:
             del self._requests_sent[key]
@@ -218,7 +221,7 @@ class TrafficSender:
         return Message(traffic.topic, body, tags=tag, keys=key, properties=properties, delay_level=traffic.delay_level)
 
     def _begin(self, keys: tuple[str, ...], topic: str) -> None:
-        """Messages with these keys set out, in one request."""
+        """Note that messages with these keys are being sent, in one request."""
         world, batch = self._role.world, _batch_of(keys)
         for key in keys:
             begun = SendInvoked(*self._role.here_and_now, key, topic, batch)
@@ -227,7 +230,7 @@ class TrafficSender:
         self.sent += len(keys)
 
     async def _outcome(self, keys: tuple[str, ...], topic: str, sending: Awaitable[SendResult]) -> SendResult | None:
-        """What came of one request; None where it was not acknowledged."""
+        """Note the outcome of one request; return None if it was not acknowledged."""
         result, failure = None, None
         try:
             result = await sending
@@ -239,7 +242,7 @@ class TrafficSender:
     def _returned(
         self, keys: tuple[str, ...], topic: str, result: SendResult | None, error: MQClientError | None
     ) -> None:
-        """One request has ended: with a ``result``, or with an ``error``."""
+        """Note the end of one request: with a ``result``, or with an ``error``."""
         if error is None:
             assert result is not None, "a send ends in one of two ways"
             status, detail = "ok", result.status.value
@@ -264,7 +267,7 @@ class TrafficSender:
         return await producer.send(message, **self._choice(traffic, number))
 
     def _choice(self, traffic: TrafficSpec, number: int) -> _Choice:
-        """How the producer is to choose the queue."""
+        """Return how the producer is to choose the queue."""
         if traffic.queue is None:
             return {}
         selector, argument = self._selector(traffic, traffic.queue, number)
@@ -297,12 +300,12 @@ def _nth_queue(queues: Sequence[MessageQueue], message: Message, argument: objec
 
 
 def _batch_of(keys: tuple[str, ...]) -> tuple[str, ...]:
-    """As the history has it."""
+    """Return the batch as the history stores it."""
     return keys if len(keys) > 1 else ()
 
 
 def _places(result: SendResult | None, count: int) -> Iterator[tuple[int, int, str, str]]:
-    """Queue, offset, id and broker of each message of a request: one behind the other in one queue."""
+    """Yield queue, offset, id and broker of each message of a request: one after the other in one queue."""
     if result is None:
         yield from [(-1, -1, "", "")] * count
         return

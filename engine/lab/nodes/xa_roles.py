@@ -1,4 +1,4 @@
-"""Nodes that play a part in a two-phase commit, see :mod:`engine.xa`."""
+"""Nodes that take part in a two-phase commit, see :mod:`engine.xa`."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from engine.xa.states import BranchState
 from engine.xa.transaction_coordinator import TransactionCoordinator
 from engine.xa.transaction_manager import Outcome, TransactionManager
 
-#: Where they listen.
+#: Port on which they listen.
 COORDINATOR_PORT = 9870
 RESOURCE_MANAGER_PORT = 9880
 #: Ended transfers that a manager's picture shows.
@@ -34,7 +34,10 @@ FORGOTTEN = "forgotten"
 
 
 class CoordinatorRole(LabDiskNodeRole):
-    """:ivar coordinator: None while the process does not run."""
+    """A coordinator's node.
+
+    :ivar coordinator: None while the process does not run.
+    """
 
     coordinator: TransactionCoordinator | None = None
 
@@ -57,7 +60,7 @@ class CoordinatorRole(LabDiskNodeRole):
 
 
 class TransferUnderWay(NamedTuple):
-    """A transfer whose end the manager does not know. ``phase`` is what it does next, or waits for."""
+    """A transfer whose outcome the manager does not know. ``phase``: its next step, or what it waits for."""
 
     key: str
     xid: str
@@ -66,11 +69,12 @@ class TransferUnderWay(NamedTuple):
 
 
 class ManagerRole(LabNodeRole):
-    """:ivar manager: None while the process does not run.
+    """A transaction manager's node.
 
-    :ivar under_way: the transfer that it is at.
+    :ivar manager: None while the process does not run.
+    :ivar under_way: the transfer in progress.
     :ivar ended: the newest ones that ended, oldest first.
-    :ivar counts: outcome -> how many ended so.
+    :ivar counts: outcome -> number of transfers.
     """
 
     manager: TransactionManager | None = None
@@ -80,13 +84,13 @@ class ManagerRole(LabNodeRole):
         self.under_way: TransferUnderWay | None = None
         self.ended: deque[TransferEnded] = deque(maxlen=ENDED_KEPT)
         self.counts: dict[Outcome, int] = dict.fromkeys(Outcome, 0)
-        #: After a crash the application goes on with the next one.
+        #: After a crash the application continues with the next one.
         self.next_number = 0
         self._task: asyncio.Task[None] | None = None
 
     @property
     def is_done(self) -> bool:
-        """Whether all transfers have ended."""
+        """Return whether all transfers have ended."""
         transfers = self.spec.transfers
         return self.under_way is None and (transfers is None or self.next_number >= transfers.count)
 
@@ -136,18 +140,19 @@ class ManagerRole(LabNodeRole):
 
 
 class NodeBranchBank(NodeBank[BranchBank]):
-    """That of a resource manager."""
+    """The bank of a resource manager."""
 
     def _make(self, accounts: Accounts) -> BranchBank:
         return BranchBank(self._role.runtime, accounts, self._ended)
 
 
 class ResourceManagerRole(LabNodeRole):
-    """:ivar resource_manager: None while the process does not run.
+    """A resource manager's node.
 
+    :ivar resource_manager: None while the process does not run.
     :ivar node_bank: its bank.
     :ivar cash_machine: None where the scenario has none.
-    :ivar past_waits: for locks, in earlier processes.
+    :ivar past_waits: waits for locks in earlier processes.
     """
 
     resource_manager: ResourceManager | None = None
@@ -179,7 +184,7 @@ class ResourceManagerRole(LabNodeRole):
             self._customer = asyncio.create_task(self.cash_machine.run(), name=CUSTOMER)
 
     def is_moving(self, key: str) -> bool:
-        """See :class:`LabNodeRole`. A promise counts while nobody runs to keep it, too."""
+        """Return whether it is working on the transfer. A promise also counts while the process does not run."""
         database = self.node_bank.at_rest()
         if database is None:
             return False
@@ -224,7 +229,7 @@ class ResourceManagerRole(LabNodeRole):
 
 
 def coordinator_address(world: Surroundings) -> str:
-    """Where the one coordinator of the scenario listens."""
+    """Return the address of the scenario's only coordinator."""
     (spec,) = world.scenario.of_role(Role.TRANSACTION_COORDINATOR)
     return _address(world, spec.name, COORDINATOR_PORT)
 

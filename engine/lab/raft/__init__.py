@@ -1,1 +1,1 @@
-"""Nodes of a group that keeps a majority log, and their clients, see :mod:`engine.replication.raft`."""
+"""Nodes of a Raft group and their clients, see :mod:`engine.replication.raft`."""

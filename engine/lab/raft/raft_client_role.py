@@ -1,4 +1,4 @@
-"""A node that is a client of a Raft group: it has commands committed, one after the other, and follows the leader."""
+"""A node that is a client of a Raft group: it sends commands one after the other, and follows the leader."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ from engine.runtime.port import ConnectFailed, Connection
 
 
 class RaftClientRole(LabNodeRole):
-    """:ivar sent: how many commands it began; each ends in one of ``acknowledged``, ``refused`` (certainly in no log)
-        and ``unknown``, unless the process crashes before.
+    """A Raft client's node.
     :ivar asked: the peer that it asks: the leader, as far as it knows.
     :ivar pending: the command that it waits for, or empty.
     """
@@ -36,7 +35,7 @@ class RaftClientRole(LabNodeRole):
         self.asked = ""
         self.pending = ""
         self.pending_since_us = 0
-        #: Next command of each traffic: after a crash the application goes on with the one after.
+        #: Next command of each traffic: after a crash the application continues with the following one.
         self._next_numbers = [0] * len(spec.traffic)
         self._attempts = 0
         self._tasks: list[asyncio.Task[None]] = []
@@ -101,7 +100,7 @@ class RaftClientRole(LabNodeRole):
         )
 
     async def _ask(self, key: str, timeout_ms: int) -> CommandAnswer | None:
-        """What the peer says to the command; None: nobody knows whether it was taken."""
+        """Return the peer's answer to the command; None if it is unknown whether it was accepted."""
         name = self.asked
         self._attempts += 1
         line = self._lines.get(name)
@@ -140,7 +139,7 @@ class _Line:
         self._number = 0
 
     async def ask(self, command: RaftCommand) -> CommandAnswer | None:
-        """Its answer; None when the connection is lost first."""
+        """Return its answer; None if the connection is lost first."""
         if self._connection is None:
             return None
         self._number = command.number
@@ -149,19 +148,17 @@ class _Line:
         return await self._answer
 
     def close(self) -> None:
-        """Nobody waits for an answer any more."""
+        """Close the connection and stop waiting."""
         self.is_closed = True
         if self._connection is not None:
             self._connection.close()
 
     def connection_made(self, connection: Connection) -> None:
-        """See the port."""
         self._connection = connection
         if self.is_closed:
             connection.close()
 
     def frame_received(self, frame: bytes) -> None:
-        """See the port."""
         try:
             answer = decode_command_frame(frame)
         except RaftFrameRefused:
@@ -171,7 +168,6 @@ class _Line:
             self._end(answer)
 
     def connection_lost(self, reason: str) -> None:
-        """See the port."""
         self.is_closed = True
         self._connection = None
         self._end(None)

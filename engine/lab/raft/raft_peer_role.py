@@ -1,4 +1,4 @@
-"""A node that is a peer of a Raft group, with its disk; it takes commands of clients."""
+"""A node that is a peer of a Raft group, with its disk; it accepts commands of clients."""
 
 from __future__ import annotations
 
@@ -23,19 +23,20 @@ from engine.replication.raft.raft_store import LOG_PATH, entries_in
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import Connection
 
-#: For peers (DLedger's default), and for clients.
+#: Ports for peers (DLedger's default), and for clients.
 PEER_PORT = 40_911
 CLIENT_PORT = 40_912
-#: Commands of one client that wait at a peer; one that has more is disconnected.
+#: Most commands of one client that wait at a peer; a client with more is disconnected.
 COMMANDS_WAITING_MAX = 100
 
 _log = logging.getLogger("glassmq.lab")
 
 
 class RaftPeerRole(LabDiskNodeRole):
-    """:ivar peer: None while the process does not run.
+    """A Raft peer's node.
 
-    :ivar applied: what it has applied since it was started, in this order.
+    :ivar peer: None while the process does not run.
+    :ivar applied: what it has applied since it was started, in order.
     """
 
     peer: RaftPeer | None = None
@@ -47,22 +48,22 @@ class RaftPeerRole(LabDiskNodeRole):
 
     @property
     def client_address(self) -> str:
-        """Where clients find it."""
+        """Return the address for clients."""
         return f"{self.runtime.identity.host_ip}:{CLIENT_PORT}"
 
     def stored_entries(self) -> list[RaftEntry]:
-        """What its disk holds of the log."""
+        """Return the entries of the log on its disk."""
         content = self.storage.files.get(LOG_PATH)
         return [] if content is None else entries_in(content.read(0, content.size_bytes))
 
     @property
     def is_leader(self) -> bool:
-        """Whether it believes to lead."""
+        """Return whether it believes that it leads."""
         return self.peer is not None and not self.peer.failure and self.peer.core.role is RaftRole.LEADER
 
     @property
     def term(self) -> int:
-        """Of the leader or not; 0 while the process does not run."""
+        """Return its term; 0 while the process does not run."""
         return self.peer.core.term if self.peer is not None else 0
 
     async def change_membership(self, name: str) -> None:
@@ -87,7 +88,7 @@ class RaftPeerRole(LabDiskNodeRole):
             self.applied.append,
             RaftConfig(**of_class(RaftConfig, self.settings)),
             RaftRules(**of_class(RaftRules, self.settings)),
-            # A disk that is empty later has been lost.
+            # A disk that is empty later has lost its data.
             is_first_start=self.incarnation == 0,
         )
         await self.peer.start(host, PEER_PORT)
@@ -115,11 +116,9 @@ class _ClientHandler:
         self._waiting = 0
 
     def connection_made(self, connection: Connection) -> None:
-        """See the port."""
         self._connection = connection
 
     def frame_received(self, frame: bytes) -> None:
-        """See the port."""
         assert self._connection is not None, "it was made first"
         try:
             command = decode_command_frame(frame)
@@ -132,7 +131,6 @@ class _ClientHandler:
         self._tasks.spawn(self._answer(command), f"proposes {command.key}")
 
     def connection_lost(self, reason: str) -> None:
-        """See the port."""
         self._connection = None
 
     async def _answer(self, command: RaftCommand) -> None:
@@ -155,7 +153,7 @@ class _ClientHandler:
 
 
 def key_of(entry: RaftEntry) -> str:
-    """The command that an entry holds; or, for people, what else it is."""
+    """Return the command in an entry, or a description of any other entry."""
     if entry.kind is EntryKind.DATA:
         return entry.data.decode(errors="replace")
     return "no-op" if entry.kind is EntryKind.NO_OP else "{" + entry.data.decode().replace("\n", ",") + "}"

@@ -1,4 +1,4 @@
-"""Sees whether a :class:`~engine.lab.scenario.condition.Condition` has come true."""
+"""Watches whether a :class:`~engine.lab.scenario.condition.Condition` has come true."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 
 
 class ConditionWatch:
-    """Looks at what is new since it was made, or since it was last asked. ``close`` it when it is needed no more."""
+    """Check what is new since its creation, or since the last check. ``close`` it when it is no longer needed."""
 
     def __init__(self, world: ScenarioWorld, condition: Condition) -> None:
         self.condition = condition
@@ -27,7 +27,7 @@ class ConditionWatch:
             world.watch_parcels(self._parcel_sent)
 
     def begin(self) -> None:
-        """Only what happens from now on counts."""
+        """Ignore what happened so far."""
         history = self._world.history
         self._frame_seen = False
         self._time_is_past = self._world.now_us >= self.condition.time_us
@@ -37,11 +37,11 @@ class ConditionWatch:
         self._commands = len(history.commands)
 
     def is_met(self) -> bool:
-        """Whether it happened during the events since this was last asked (``LABEL``: during the last one)."""
+        """Return whether it happened during the events since the last check (``LABEL``: during the last one)."""
         return self._is_met()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         self._world.stop_watching_parcels(self._parcel_sent)
 
     def _parcel_sent(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
@@ -56,7 +56,7 @@ class ConditionWatch:
     def _label(self) -> bool:
         event = self._world.journal.entries[-1]
         actor = event.actor
-        # Actors are called node/task, links source->target.
+        # Actors are named node/task, links source->target.
         node = actor.partition("/")[0] if "/" in actor else actor.partition("#")[0].rpartition("->")[2]
         return self.condition.fits(node, actor, event.label)
 

@@ -1,4 +1,6 @@
-"""Goes to the moment of a scenario that its picture shows, see :class:`engine.lab.scenario.scenario.KeyMoment`."""
+"""Positioning at the moment of a scenario that its picture shows, see
+:class:`engine.lab.scenario.scenario.KeyMoment`.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,11 @@ from engine.lab.scenario.scenario import Scenario
 
 
 class NoKeyMoment(Exception):
-    """The scenario names none, or it does not come; the text says so."""
+    """The scenario names no key moment, or it does not come; the text says which."""
 
 
 def key_moment_of(scenario: Scenario) -> Recording:
-    """The run of ``scenario`` as it stands at its key moment. Raises :class:`NoKeyMoment`."""
+    """Return the run of ``scenario`` at its key moment. Raises :class:`NoKeyMoment`."""
     moment = scenario.key_moment
     if moment is None:
         raise NoKeyMoment(f"the scenario {scenario.name} names no key_moment")

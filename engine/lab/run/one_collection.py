@@ -1,8 +1,8 @@
-"""When Python looks for the garbage of worlds that are made by the thousand.
+"""Garbage collection for worlds that are made by the thousand.
 
 A world makes hardly any garbage in cycles while it runs, and is one large cycle when it is over. So collecting
-meanwhile finds nothing, and moves the world among the old objects, which Python looks at seldom: memory that the next
-world could use again grows cold.
+meanwhile finds nothing, and moves the world to the old generation, which Python collects rarely, so that its memory is
+not reused for the next world.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _Result = TypeVar("_Result")
 
 
 def with_one_collection(function: Callable[_Parameters, _Result]) -> Callable[_Parameters, _Result]:
-    """Let Python look for garbage only when ``function`` has returned, at what was made in it. At what an exception
-    left it looks before the next one: while the exception travels, it holds all of that.
+    """Let Python collect garbage only when ``function`` has returned, among the objects made in it. What an exception
+    left is collected before the next call: the exception keeps it alive until then.
     """
 
     @wraps(function)

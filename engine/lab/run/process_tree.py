@@ -1,4 +1,4 @@
-"""A computation that forks: it goes on in several processes from the same moment, each with the state it had there.
+"""A computation that forks: it continues in several processes from the same moment, each with the state at that point.
 
     for result in tree.grow(work):        # work(branch) runs in the first process of the tree
         ...
@@ -19,15 +19,16 @@ from typing import Protocol
 
 
 class TreeBranch(Protocol):
-    """What one process of the tree can do."""
+    """Operations of one process of the tree."""
 
     def fork(self) -> bool:
-        """Make a child that goes on from here. True: this is the child. In the parent it returns when the child and
-        all that it forked have ended, or at once where another process may run."""
+        """Fork a child that continues from here. Return True in the child. In the parent it returns when the child and
+        all its forks have ended, or immediately if another process may run.
+        """
         ...
 
     def report(self, result: object) -> None:
-        """Send ``result`` to whoever grew the tree. Waits while it has not read the results before."""
+        """Send ``result`` to the caller of ``grow``. Waits until the results before it have been read."""
         ...
 
 
@@ -35,10 +36,11 @@ class ProcessTree(Protocol):
     """Grows a tree of processes; a bounded number of them runs, the others wait for their children."""
 
     def grow(self, work: Callable[[TreeBranch], None]) -> Generator[object, None, None]:
-        """Yield what the processes report, as it comes. Closing the generator ends them all; a process that fails
-        raises :class:`TreeFailed` here."""
+        """Yield the results of the processes as they come. Closing the generator ends them all; a process that fails
+        raises :class:`TreeFailed` here.
+        """
         ...
 
 
 class TreeFailed(Exception):
-    """A process of a tree ended before its work was done; the text says why, where that is known."""
+    """A process of a tree ended before its work was done; the text says why, if that is known."""

@@ -1,7 +1,7 @@
 """A run as data: an exported file, or a link that fits into a message.
 
-A run is a function of scenario, seed and commands, so that is all a recording holds, and how far the run had come.
-Both come from anybody: everything in them is checked and bounded.
+A run is a function of scenario, seed and commands, so a recording holds only these, and how far the run had come. Both
+forms come from untrusted sources: everything in them is checked and bounded.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ VERSION = 1
 EVENTS_MAX = 500_000
 COMMANDS_MAX = 500
 
-#: Bounds of a link: as long as browsers and chat programs take it, and what it may unpack to.
+#: Bounds of a link: as long as browsers and chat programs accept it, and its decompressed size.
 LINK_MAX_CHARACTERS = 60_000
 LINK_UNPACKED_MAX_BYTES = 500_000
 
 
 class TimedCommand(NamedTuple):
-    """A command right after event ``event`` (so before ``event + 1``), at virtual time ``time_us``."""
+    """A command directly after event ``event`` (so before ``event + 1``), at virtual time ``time_us``."""
 
     event: int
     time_us: int
@@ -47,10 +47,10 @@ class TimedCommand(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """See the module.
+    """A recording of a run.
 
     :ivar event: number of the last event that had run, and the virtual time then.
-    :ivar journal_hash: of the recorded run at that point; empty when it came in a link.
+    :ivar journal_hash: hash of the recorded run at that point; empty if it came in a link.
     :ivar is_changed: the scenario of this name has another text now than when the link was made: events may differ.
     """
 
@@ -64,7 +64,7 @@ class Recording:
     is_changed: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """As a JSON object; :func:`parse_export` reads it back."""
+        """Return it as a JSON object; :func:`parse_export` reads it back."""
         commands = [
             {"event": timed.event, "time_us": timed.time_us, "command": timed.command.to_dict()}
             for timed in self.commands
@@ -83,9 +83,10 @@ class Recording:
         }
 
     def link(self) -> str:
-        """The part of an address behind ``#``: letters, digits, ``-`` and ``_``. :func:`parse_link` reads it back.
+        """Return the part of an address after ``#``: letters, digits, ``-`` and ``_``. :func:`parse_link` reads it
+        back.
 
-        A scenario that comes with GlassMQ is named, any other one travels along.
+        A scenario that comes with GlassMQ is included by name, any other one by its text.
         """
         scenario = self.scenario
         content: dict[str, Any] = {"s": scenario.name, "n": self.seed, "e": self.event, "t": self.time_us}
@@ -99,15 +100,17 @@ class Recording:
 
 
 def python_version() -> str:
-    """``3.11``: another version of asyncio may need another number of events for the same."""
+    """Return ``3.11``: another version of asyncio may need another number of events for the same run."""
     return f"{sys.version_info.major}.{sys.version_info.minor}"
 
 
-# --- file ----------------------------------------------------------------------------------------------------------
+# --- file ------------------------------------------------------------------------------------------------------------
 
 
 def parse_export(data: object) -> Recording:
-    """Raises :class:`RecordingRefused` and, for its text, :class:`~engine.lab.scenario.errors.ScenarioError`."""
+    """Parse an exported run. Raises :class:`RecordingRefused` and, for its text,
+    :class:`~engine.lab.scenario.errors.ScenarioError`.
+    """
     fields = _object(data, Text("refusal.an_export"))
     if fields.get("format") != FORMAT or fields.get("version") != VERSION:
         raise RecordingRefused("refusal.no_export", format=FORMAT, version=VERSION)
@@ -130,11 +133,11 @@ def parse_export(data: object) -> Recording:
     )
 
 
-# --- link ----------------------------------------------------------------------------------------------------------
+# --- link ------------------------------------------------------------------------------------------------------------
 
 
 def parse_link(fragment: str) -> Recording:
-    """Raises :class:`RecordingRefused`, ``UnknownScenario``, ``ScenarioError``."""
+    """Parse a link. Raises :class:`RecordingRefused`, ``UnknownScenario``, ``ScenarioError``."""
     fields = _object(_unpack(fragment), Text("refusal.link_content"))
     name = check_scenario_name(_text(fields, "s", NAME_MAX_LENGTH))
     if "x" in fields:
@@ -176,7 +179,9 @@ def _unpack(fragment: str) -> object:
 
 @lru_cache(maxsize=64)
 def _is_shipped(name: str, text: str) -> bool:
-    """Whether ``text`` is the scenario that comes with GlassMQ. Kept: a playing world makes a link each second."""
+    """Return whether ``text`` is the scenario that comes with GlassMQ. Cached: a playing world makes a link each
+    second.
+    """
     try:
         return scenario_text(name) == text
     except UnknownScenario:
@@ -187,7 +192,7 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-# --- checks --------------------------------------------------------------------------------------------------------
+# --- checks ----------------------------------------------------------------------------------------------------------
 
 
 def _timed_commands(entries: Sequence[tuple[object, object, object]]) -> tuple[TimedCommand, ...]:

@@ -31,10 +31,10 @@ STEP_ACTOR_MAX_EVENTS = 20_000
 
 
 class LabRun:
-    """See the module. Not yet stepped: event 1 is the next.
+    """A run, not yet stepped: event 1 is the next.
 
     :param commands: applied again where they were recorded, as the run gets there.
-    :param check: whether the checkers look after each event.
+    :param check: whether the checkers run after each event.
     :ivar commands: what was applied so far.
     :ivar violations: what the checkers found so far.
     :ivar on_event: each is called with the number of every event, after it.
@@ -61,7 +61,7 @@ class LabRun:
         self.stops_at_breakpoints = False
         self.stopped_by: Condition | Violation | None = None
         self.checkers = CheckerSet(self.world) if check else None
-        #: False when this is a repetition of a recorded run and something went otherwise than recorded.
+        #: False if this is a repetition of a recorded run and something differed from the recording.
         self.is_faithful = True
         self._pending = deque(commands)
         self._breakpoints = [ConditionWatch(self.world, condition) for condition in scenario.breakpoints]
@@ -69,60 +69,60 @@ class LabRun:
         self._is_stopped = False
         self._has_ended = False
 
-    # --- looking ---------------------------------------------------------------------------------------------------
+    # --- looking -----------------------------------------------------------------------------------------------------
 
     @property
     def event_number(self) -> int:
-        """Number of the event that ran last."""
+        """Return the number of the event that ran last."""
         return self.world.event_number
 
     @property
     def now_us(self) -> int:
-        """Virtual time in microseconds."""
+        """Return the virtual time in microseconds."""
         return self.world.now_us
 
     @property
     def is_over(self) -> bool:
-        """Whether the scenario's time is up."""
+        """Return whether the scenario's time is up."""
         return self.world.is_over
 
     @property
     def is_replaying(self) -> bool:
-        """Whether recorded commands are still to come."""
+        """Return whether recorded commands are still to come."""
         return bool(self._pending)
 
     @property
     def journal_hash(self) -> str:
-        """Equal for two runs that did the same."""
+        """Return a hash that is equal for two runs that did the same."""
         return self.world.journal.hash
 
-    # --- going on --------------------------------------------------------------------------------------------------
+    # --- going on ----------------------------------------------------------------------------------------------------
 
     def step(self) -> bool:
-        """Run one event. False: the story is over."""
+        """Run one event. Return False if the story is over."""
         return self._run(1) == 1
 
     def step_actor(self, name: str) -> bool:
-        """Run until the task or link called ``name`` has run one event; others run before it is its turn.
+        """Run until the task or link named ``name`` has run one event; others run before its turn.
 
-        False when it did not come to that within :data:`STEP_ACTOR_MAX_EVENTS` events.
+        Return False if its turn did not come within :data:`STEP_ACTOR_MAX_EVENTS` events.
         """
         entries = self.world.journal.entries
         return self._run_until(lambda: entries[-1].actor == name, STEP_ACTOR_MAX_EVENTS)
 
     def run_events(self, count: int) -> int:
-        """Run up to ``count`` events; how many ran."""
+        """Run up to ``count`` events; return how many ran."""
         return self._run(count, stop=self._stop_asked_for())
 
     def run_to_time(self, time_us: int, max_events: int = EVENTS_MAX) -> int:
-        """Run everything that is due by then, at most ``max_events``; how many ran."""
+        """Run everything that is due by then, at most ``max_events``; return how many ran."""
         return self._run(max_events, time_us, self._stop_asked_for())
 
     def run_until(self, condition: Condition, max_events: int) -> bool:
-        """Run until ``condition`` is met; whether it was, before the story or ``max_events`` ended."""
+        """Run until ``condition`` is met; return whether it was, before the story or ``max_events`` ended."""
         if condition.on is ConditionKind.TIME:
             ran = self.run_to_time(condition.time_us, max_events)
-            # Cut off by max_events, there may be more events at that very time.
+            # If max_events ended the run, there may be more events at that very time.
             return ran < max_events and self.now_us >= condition.time_us
         watch = ConditionWatch(self.world, condition)
         try:
@@ -143,7 +143,7 @@ class LabRun:
         return met
 
     def _run(self, limit: int, until_us: int | None = None, stop: Callable[[], bool] | None = None) -> int:
-        """Run up to ``limit`` events due by ``until_us``, or until ``stop()`` after one of them; how many ran.
+        """Run up to ``limit`` events due by ``until_us``, or until ``stop()`` after one of them; return how many ran.
 
         Recorded commands are applied where they belong.
         """
@@ -170,7 +170,7 @@ class LabRun:
                 self.violations.extend(self.checkers.at_end())
 
     def stand_at(self, event: int, time_us: int) -> None:
-        """Run up to event ``event``; then let the clock, but no further event, go on to ``time_us``.
+        """Run up to event ``event``; then advance the clock, but run no further event, to ``time_us``.
 
         A recorded run stood there: events that are due may not have run yet, which ``run_to_time`` would run.
         """
@@ -193,7 +193,7 @@ class LabRun:
         return self._is_stopped
 
     def _stop_asked_for(self) -> Callable[[], bool] | None:
-        """What ends a run at a breakpoint or violation, if somebody asked for that."""
+        """Return the function that ends a run at a breakpoint or violation, if requested."""
         if not (self.stops_at_violations or (self.stops_at_breakpoints and self._breakpoints)):
             return None
         known = len(self.violations)
@@ -202,7 +202,7 @@ class LabRun:
 
         def stop() -> bool:
             if self.stops_at_breakpoints:
-                # All are asked: each has to see every event.
+                # All are evaluated: each has to see every event.
                 met = [watch.condition for watch in self._breakpoints if watch.is_met()]
                 if met:
                     self.stopped_by = met[0]
@@ -212,28 +212,28 @@ class LabRun:
 
         return stop
 
-    # --- commands --------------------------------------------------------------------------------------------------
+    # --- commands ----------------------------------------------------------------------------------------------------
 
     def apply(self, command: Command) -> None:
-        """Do ``command`` now, before the next event. What was recorded for later is forgotten: the past forks here.
+        """Apply ``command`` now, before the next event. Recorded later commands are dropped: the past forks here.
 
-        Raises :class:`CommandRefused`: then nothing has happened.
+        Raises :class:`CommandRefused`, in which case nothing has happened.
         """
         if len(self.commands) >= COMMANDS_MAX:
             raise RunLimitReached("refusal.too_many_commands", limit=COMMANDS_MAX)
-        # A repetition gets here by another way (in one go, not in slices); this makes the two states the same.
+        # A repetition gets here in another way (in one run, not in slices); this makes the two states the same.
         self.world.let_time_pass(self.now_us)
         apply_command(self.world, command)
         self._pending.clear()
         self.commands.append(TimedCommand(self.event_number, self.now_us, command))
 
     def _events_until_next_command(self, end_us: int) -> int:
-        """Apply the recorded commands whose place this is; how many events may run before the next one."""
+        """Apply the recorded commands that belong here; return how many events may run before the next one."""
         while self._pending:
             timed = self._pending[0]
             if timed.event > self.event_number or timed.time_us > end_us:
                 return max(1, timed.event - self.event_number)
-            # Nothing ran in between when this was recorded; the clock may have gone on all the same.
+            # Nothing ran in between when this was recorded; the clock may have advanced nevertheless.
             self.world.let_time_pass(timed.time_us)
             self._pending.popleft()
             try:
@@ -243,10 +243,10 @@ class LabRun:
             self.commands.append(timed)
         return EVENTS_MAX
 
-    # --- past and elsewhere ----------------------------------------------------------------------------------------
+    # --- past and elsewhere ------------------------------------------------------------------------------------------
 
     def fork_at(self, event: int) -> LabRun:
-        """A run of its own that stands right after event ``event``, with the commands up to there applied."""
+        """Return a separate run directly after event ``event``, with the commands up to there applied."""
         commands = tuple(timed for timed in self.commands if timed.event <= event)
         event = min(event, self.event_number)
         fork = LabRun(self.scenario, self.seed, commands, check=self.checkers is not None)
@@ -254,28 +254,28 @@ class LabRun:
         return fork
 
     def forget_after(self, event: int) -> None:
-        """Recorded commands that would come after event ``event`` do not come any more."""
+        """Drop recorded commands after event ``event``."""
         self._pending = deque(timed for timed in self._pending if timed.event <= event)
 
     def recording(self, later: Sequence[TimedCommand] = ()) -> Recording:
-        """All that is needed to repeat it, but for the journal's hash: that costs time.
+        """Return everything needed to repeat it, except for the journal's hash, which takes time.
 
-        :param later: commands that the run comes to when it is played on.
+        :param later: commands that the run reaches when it is played on.
         """
         commands = (*self.commands, *later)
         return Recording(self.scenario, self.seed, commands, self.event_number, self.now_us, python=python_version())
 
     def export(self) -> dict[str, Any]:
-        """This run as a small JSON object; :meth:`load` reads it back."""
+        """Return this run as a small JSON object; :meth:`load` reads it back."""
         return dataclasses.replace(self.recording(), journal_hash=self.journal_hash).to_dict()
 
     def link(self, later: Sequence[TimedCommand] = ()) -> str:
-        """See :meth:`Recording.link`, and :meth:`recording` for ``later``."""
+        """Return :meth:`Recording.link` of :meth:`recording` with ``later``."""
         return self.recording(later).link()
 
     @classmethod
     def load(cls, data: object) -> LabRun:
-        """The run of an exported object, run up to where it was.
+        """Return the run of an exported object, run up to its recorded position.
 
         Raises :class:`RecordingRefused`, :class:`~engine.lab.scenario.errors.ScenarioError`.
         """
@@ -283,9 +283,9 @@ class LabRun:
 
     @classmethod
     def replay(cls, recording: Recording) -> LabRun:
-        """The run of a recording, run up to where it was. Raises :class:`RecordingRefused`.
+        """Return the run of a recording, run up to its recorded position. Raises :class:`RecordingRefused`.
 
-        Another version of the engine or of Python may do otherwise than recorded: ``is_faithful`` says so.
+        Another version of the engine or of Python may differ from the recording: ``is_faithful`` says so.
         """
         run = cls(recording.scenario, recording.seed, recording.commands)
         try:
@@ -297,7 +297,7 @@ class LabRun:
             run.is_faithful = recording.journal_hash == run.journal_hash
         return run
 
-    # --- end -------------------------------------------------------------------------------------------------------
+    # --- end ---------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Free the world."""

@@ -1,4 +1,4 @@
-"""The same story with one thing otherwise: a run from the beginning, brought to where the other one stands."""
+"""The same story with one change: a run from the beginning, brought to the position of the other one."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from engine.lab.scenario.scenario import Command
 
 
 class StoryVariant:
-    """A run to which something else is done than in ``original``.
+    """A run with a change from ``original``.
 
-    :param before: commands that stand where they are recorded.
-    :param first: done before anything else.
-    :param later: these follow at the same virtual times as before: their events may have other numbers by now. One that
-        cannot be applied any more is left out.
-    :ivar run: complete as soon as :meth:`advance` says so.
+    :param before: commands at their recorded positions.
+    :param first: commands before everything else.
+    :param later: commands at their recorded virtual times: their events may have other numbers now. One that can no
+        longer be applied is left out.
+    :ivar run: complete when :meth:`advance` returns True.
     """
 
     def __init__(
@@ -41,7 +41,9 @@ class StoryVariant:
                 raise
 
     def advance(self, max_events: int) -> bool:
-        """Run up to ``max_events`` events, or a few more; True: it has come to where the original stands."""
+        """Run up to ``max_events`` events, or a few more; return True when it has reached the position of the
+        original.
+        """
         while True:
             until_us = self._commands[0].time_us if self._commands else self._end_us
             if self.run.run_to_time(until_us, max_events) == max_events:
@@ -67,7 +69,7 @@ class SettingFork(StoryVariant):
 
 
 class StoryWithMore(StoryVariant):
-    """A run that stands where ``original`` stands, with one command more."""
+    """A run at the position of ``original``, with one more command."""
 
     def __init__(self, original: Recording, command: Command) -> None:
         super().__init__(original, before=original.commands)
@@ -75,7 +77,7 @@ class StoryWithMore(StoryVariant):
         self._command = command
 
     def advance(self, max_events: int) -> bool:
-        """See the base. Raises :class:`CommandRefused`: only the world as it stands there can tell."""
+        """Continue as the base does. Raises :class:`CommandRefused`: only the world at that position can tell."""
         event, time_us = self._place
         if event - self.run.event_number > max_events and self.run.run_events(max_events):
             return False
@@ -85,7 +87,7 @@ class StoryWithMore(StoryVariant):
 
 
 def with_command(original: Recording, command: Command, *, from_start: bool) -> StoryVariant:
-    """``original`` with one command more: before everything else, or where it stands.
+    """Return ``original`` with one more command: before everything else, or at its position.
 
     Raises :class:`CommandRefused`.
     """
@@ -95,7 +97,7 @@ def with_command(original: Recording, command: Command, *, from_start: bool) -> 
 
 
 def without_last_command(original: Recording) -> StoryVariant | Recording:
-    """``original`` as it would be without the last thing that was done to it; a recording if nothing needs to run."""
+    """Return ``original`` without its last command; a recording if nothing needs to run."""
     before, last = original.commands[:-1], original.commands[-1]
     if last.event == original.event:
         return Recording(original.scenario, original.seed, before, original.event, original.time_us)
@@ -103,5 +105,5 @@ def without_last_command(original: Recording) -> StoryVariant | Recording:
 
 
 def _is_same_setting(first: Command, second: Command) -> bool:
-    """Whether both set the same setting of the same node."""
+    """Return whether both set the same setting of the same node."""
     return first.kind == second.kind and first.target == second.target and first.value["name"] == second.value["name"]

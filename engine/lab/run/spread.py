@@ -1,9 +1,9 @@
-"""Independent pieces of work, and who does them: this process, several processes, or a cluster.
+"""Independent pieces of work, spread over this process, several processes, or a cluster.
 
     for index, result in spread(function, items): ...
 
-Whoever has much to compute (seeds, schedules) takes a :data:`Spread` and knows nothing of processes. Worlds that are
-computed so are watched by nobody, and :func:`be_quiet`.
+A caller with much to compute (seeds, schedules) takes a :data:`Spread` and knows nothing about processes. Worlds
+computed in this way have no viewers, and call :func:`be_quiet`.
 """
 
 from __future__ import annotations
@@ -17,29 +17,27 @@ _Result = TypeVar("_Result")
 
 
 class Spread(Protocol):
-    """Calls ``function`` with every item, wherever; yields (index of the item, result) as results come.
+    """Call ``function`` with every item, anywhere; yield (index of the item, result) as results come.
 
-    ``function`` is one of a module, or a ``functools.partial`` of one: it travels by name. An error ends it all.
-    Closing the iterator gives up what is not done. It may end early, when somebody asked for that.
+    ``function`` is a function of a module, or a ``functools.partial`` of one: it is pickled by name. An error ends
+    everything. Closing the iterator discards unfinished work. It may end early, if a stop was requested.
     """
 
     def __call__(
         self, function: Callable[[_Item], _Result], items: Sequence[_Item]
-    ) -> Generator[tuple[int, _Result], None, None]:
-        """See the class."""
-        ...
+    ) -> Generator[tuple[int, _Result], None, None]: ...
 
 
 def spread_here(
     function: Callable[[_Item], _Result], items: Sequence[_Item]
 ) -> Generator[tuple[int, _Result], None, None]:
-    """One after the other, in this process."""
+    """Process the items one after the other, in this process."""
     for index, item in enumerate(items):
         yield index, function(item)
 
 
 def in_order(results: Iterator[tuple[int, _Result]]) -> Iterator[_Result]:
-    """The results in the order of their items: each as soon as all before it are there."""
+    """Yield the results in the order of their items: each as soon as all before it are there."""
     waiting: dict[int, _Result] = {}
     wanted = 0
     for index, result in results:
@@ -50,7 +48,7 @@ def in_order(results: Iterator[tuple[int, _Result]]) -> Iterator[_Result]:
 
 
 def be_quiet() -> None:
-    """What the engine warns of in a lab was done to it on purpose; the checkers say what went wrong."""
+    """Silence the engine's warnings: faults in a lab are made on purpose, and the checkers report what went wrong."""
     for name in ("glassmq", "asyncio"):
         logger = logging.getLogger(name)
         logger.addHandler(logging.NullHandler())

@@ -1,1 +1,1 @@
-"""What a scenario says, as data, and how its text is read: nodes, traffic, script, commands, settings."""
+"""Scenarios as data, and the parsing of their text: nodes, traffic, script, commands, settings."""

@@ -1,6 +1,6 @@
-"""All that a person can do to a world: a table of the kinds of commands, by which they are parsed.
+"""All commands that a user can give to a world: a table of their kinds, by which they are parsed.
 
-:func:`parse_command` makes a :class:`~engine.lab.scenario.scenario.Command` of what a browser or a file says;
+:func:`parse_command` makes a :class:`~engine.lab.scenario.scenario.Command` from data of a browser or a file;
 :mod:`engine.lab.world.faults` carries it out.
 """
 
@@ -32,7 +32,7 @@ from engine.xa.request_codes import XaRequestCode
 MS_MAX = 86_400_000
 TEXT_MAX_LENGTH = 200
 
-#: What ``drop-next`` and its like can wait for.
+#: Requests for which ``drop-next`` and similar commands can wait.
 _REQUESTS = (
     *(code.name for codes in (RequestCode, XaRequestCode, StoreRequestCode, ApiKey) for code in codes),
     COMMAND_NAME,
@@ -46,9 +46,9 @@ class Target(StrEnum):
     NODE = "node"
     BROKER = "broker"
     CONSUMER = "consumer"
-    #: One that has something on a disk: a broker, a bank.
+    #: A node with data on a disk: a broker, a bank.
     DISK = "broker or bank"
-    #: Of a Raft group.
+    #: A peer of a Raft group.
     PEER = "raft peer"
     #: A name that no node has yet.
     NEW_NODE = "new node"
@@ -56,7 +56,7 @@ class Target(StrEnum):
     LINK = "link"
     #: A link, or nothing for any.
     ANY_LINK = "link or nothing"
-    #: A node, or nothing for all that it concerns.
+    #: A node, or nothing for all nodes concerned.
     ANY_NODE = "node or nothing"
     ACTOR = "actor"
     TOPIC = "topic"
@@ -81,7 +81,7 @@ class CommandField:
 
 @dataclass(frozen=True, slots=True)
 class CommandKind:
-    """One line of the table. ``name`` and ``what`` are for people."""
+    """One line of the table. ``name`` and ``what`` are for users."""
 
     target: Target
     fields: tuple[CommandField, ...]
@@ -91,16 +91,17 @@ class CommandKind:
 
 _FRAME = CommandField("frame", "choice", "", allowed=FRAME_NAMES)
 _RATIO = CommandField("ratio", "number", low=0, high=1)
-#: Virtual time at which a frame arrives or a timer fires, in microseconds: with the link or the task it says which one.
+#: Virtual time at which a frame arrives or a timer fires, in microseconds: together with the link or the task it
+#: identifies the event.
 _DUE = CommandField("due_us", "integer", high=MS_MAX * 1_000)
-#: Of those that are due at the very same time: 0 is the one that was sent or set first.
+#: Index among those that are due at the very same time: 0 is the one that was sent or set first.
 _INDEX = CommandField("index", "integer", 0, high=10_000)
-#: Which one, from the file's end, of the bytes that are not zero; a file that has fewer is counted round.
+#: Number of the bit, counted from the file's end over the bytes that are not zero; it wraps around in a smaller file.
 _BIT = CommandField("bit", "integer", 0, high=1 << 40)
-#: Unique id or key: what a half message keeps when it is stored again.
+#: Unique id or key, which a half message keeps when it is stored again.
 _MESSAGE = CommandField("message", "text")
 
-#: Of a rule that stays: which frames, what happens to them, how often; see :mod:`engine.faults.fault_rule`.
+#: Fields of a permanent rule: which frames, what happens to them, how often; see :mod:`engine.faults.fault_rule`.
 RULE_FIELDS = (
     CommandField("what", "choice", allowed=tuple(deed.value for deed in Deed)),
     _FRAME,
@@ -115,7 +116,7 @@ RULE_FIELDS = (
     CommandField("for_ms", "integer", 0),
 )
 
-#: Kind -> what it acts on, and its fields.
+#: Kind -> its target and its fields.
 _KINDS: Mapping[str, tuple[Target, *tuple[CommandField, ...]]] = {
     "crash": (Target.NODE,),
     "crash-power": (Target.NODE, CommandField("torn", "switch", False)),
@@ -202,10 +203,10 @@ COMMANDS: Mapping[str, CommandKind] = {
 
 
 def parse_command(data: object, commands: Mapping[str, CommandKind] = COMMANDS) -> Command:
-    """The command that a browser or a file describes: ``{"kind": ..., "target": ..., <fields>}``, one of ``commands``.
+    """Parse a command from a browser or a file: ``{"kind": ..., "target": ..., <fields>}``, one of ``commands``.
 
-    Raises :class:`CommandRefused`, which names the field and what is allowed. Whether its target exists only the world
-    can tell.
+    Raises :class:`CommandRefused`, which names the field and what is allowed. Only the world can say whether its target
+    exists.
     """
     if not isinstance(data, Mapping):
         raise CommandRefused("refusal.no_command_object", data=data)
@@ -229,7 +230,7 @@ def parse_command(data: object, commands: Mapping[str, CommandKind] = COMMANDS) 
 
 
 def _value(kind: str, field: CommandField, value: object) -> CommandValue:
-    """``value`` checked, or the default. Raises :class:`CommandRefused`."""
+    """Return ``value`` checked, or the default. Raises :class:`CommandRefused`."""
     if value is None:
         if field.default is None:
             raise CommandRefused("refusal.value_missing", kind=kind, field=field.name)

@@ -1,6 +1,6 @@
-"""What "run until" and the breakpoints of a scenario wait for.
+"""Conditions for "run until" and for the breakpoints of a scenario.
 
-A condition is looked at after each event; it is met by something that happened during that event.
+A condition is evaluated after each event; it is met by something that happened during that event.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ class ConditionKind(StrEnum):
     LABEL = "label"
     #: A frame is sent whose name contains the text: ``PULL_MESSAGE``, ``reply to SEND_MESSAGE_V2``.
     FRAME = "frame"
-    #: A producer learns how a send ended.
+    #: A producer receives the result of a send.
     SENT = "sent"
     #: A listener is called.
     CONSUME_BEGINS = "consume-begins"
-    #: A listener's call ends; the text is looked for in the key and in the result.
+    #: A listener's call ends; the text is searched for in the key and in the result.
     CONSUMED = "consumed"
     #: A node crashes, stops or starts, or any other command is applied.
     COMMAND = "command"
@@ -30,10 +30,10 @@ class ConditionKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Stop after the first event that fits.
+    """Stop after the first event that matches.
 
-    :ivar node: only what happens on this node; empty: on any.
-    :ivar contains: only where the text occurs; see the kinds. Upper and lower case count the same.
+    :ivar node: only events on this node; empty: on any.
+    :ivar contains: only where the text occurs, as the kinds describe. Case is ignored.
     :ivar time_us: for ``TIME``: the virtual time to stop at.
     """
 
@@ -43,7 +43,7 @@ class Condition:
     time_us: int = 0
 
     def fits(self, node: str, *texts: str) -> bool:
-        """Whether something that happened on ``node`` and is described by ``texts`` is what is waited for."""
+        """Return whether an event on ``node`` that is described by ``texts`` meets the condition."""
         if self.node and node != self.node:
             return False
         wanted = self.contains.lower()

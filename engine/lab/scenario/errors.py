@@ -1,7 +1,7 @@
-"""What a person can do wrong in the lab. Every message names what was wrong and what is allowed.
+"""User errors in the lab. Every message names what was wrong and what is allowed.
 
-People read these messages on the page, in their language: an error carries a :class:`~engine.texts.Text`.
-``str(error)`` is the English one.
+Users read these messages on the page, in their language: an error carries a :class:`~engine.texts.Text`. ``str(error)``
+is the English one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from engine.texts import Text
 class LabError(Exception):
     """Base of the lab's errors.
 
-    :param text: what is wrong, or the key of it; then ``arguments`` are what its placeholders stand for.
+    :param text: what is wrong, or its key; ``arguments`` are then the values of its placeholders.
     """
 
     def __init__(self, text: Text | str, /, **arguments: object) -> None:
@@ -22,7 +22,7 @@ class LabError(Exception):
         super().__init__(str(self.text))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """As it is: an exception's own way would take the sentence for a key, where another process raised it."""
+        """Pickle the error as it is: by default, the sentence would be taken for a key where it is unpickled."""
         return type(self)._empty, self.args, self.__dict__
 
     @classmethod
@@ -31,9 +31,9 @@ class LabError(Exception):
 
 
 class ScenarioError(LabError):
-    """A scenario cannot be read.
+    """A scenario cannot be parsed.
 
-    Scenarios are written by authors, with English field names: what is wrong with a field is said in English only.
+    Scenarios are written by authors, with English field names: errors of fields are in English only.
 
     :ivar line: line of the text, from 1; 0 when no line can be named.
     :ivar field: the field's full name, such as ``nodes.C1.listener.result``; empty for the whole text.
@@ -49,7 +49,7 @@ class ScenarioError(LabError):
 
 
 class UnknownScenario(LabError):
-    """There is no scenario of that name."""
+    """There is no scenario with this name."""
 
 
 class CommandRefused(LabError):
@@ -57,12 +57,12 @@ class CommandRefused(LabError):
 
 
 class SettingRefused(LabError):
-    """A node has no such setting, or it may not have that value."""
+    """A node has no such setting, or the value is not allowed."""
 
 
 class RecordingRefused(LabError):
-    """An exported run or a link cannot be read."""
+    """An exported run or a link cannot be parsed."""
 
 
 class RunLimitReached(LabError):
-    """A run has as many events or commands as one run may have."""
+    """A run has reached the limit of events or commands."""

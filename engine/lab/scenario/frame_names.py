@@ -1,10 +1,10 @@
-"""What a frame is called: ``PULL_MESSAGE`` for a request, ``reply to PULL_MESSAGE`` for its answer.
+"""Names of frames: ``PULL_MESSAGE`` for a request, ``reply to PULL_MESSAGE`` for its answer.
 
-A reply does not say what it answers, only the number of the request. So the last frames are remembered, unread; only
-when somebody asks for the name of a reply they are searched for its request.
+A reply does not contain the name of its request, only its number. So the last frames are remembered, undecoded; only
+when the name of a reply is needed are they searched for its request.
 
-Frames to and from a broker of Kafka speak another language than all others: nothing in their bytes says which. What
-master and slave say to each other of their logs has no length before it.
+Frames to and from a Kafka broker use another protocol than all others: nothing in their bytes says which. The
+replication frames of master and slave have no length prefix.
 """
 
 from __future__ import annotations
@@ -32,18 +32,20 @@ from engine.xa.request_codes import XaRequestCode
 FRAMES_REMEMBERED = 4_096
 
 _OWN_NAMES = {code.value: code.name for code in (*XaRequestCode, *StoreRequestCode)}
-#: Both behind the length: api key, version and correlation id of a request; a response has only the last of them.
+#: After the length: api key, version and correlation id of a request; a response has only the last of them.
 _KAFKA_REQUEST = Struct(">4xhhi")
 _KAFKA_RESPONSE = Struct(">4xi")
 
 
 def request_name(code: int) -> str:
-    """``PULL_MESSAGE``, or the number of an unknown code; two-phase commit and stores have codes of their own."""
+    """Return ``PULL_MESSAGE``, or the number of an unknown code; two-phase commit and stores have codes of their
+    own.
+    """
     return _OWN_NAMES.get(code) or frame_subject.request_name(code)
 
 
 def api_name(number: int) -> str:
-    """``FETCH``, or the number of a request of Kafka that is not known here."""
+    """Return ``FETCH``, or the number of a Kafka request that is unknown here."""
     try:
         return ApiKey(number).name
     except ValueError:
@@ -51,12 +53,12 @@ def api_name(number: int) -> str:
 
 
 class FrameReading(NamedTuple):
-    """What a frame says of itself.
+    """Decoded fields of a frame.
 
-    :ivar name: of a request; empty: it is a reply.
-    :ivar number: by it a reply finds its request (RocketMQ: ``opaque``, Kafka: ``correlation_id``).
+    :ivar name: name of a request; empty: it is a reply.
+    :ivar number: relates a reply to its request (RocketMQ: ``opaque``, Kafka: ``correlation_id``).
     :ivar code: RocketMQ's request or response code, Kafka's api key; of a reply of Kafka -1.
-    :ivar command: None: it is a frame of Kafka, of Raft, or of a slave and its master.
+    :ivar command: None: it is a frame of Kafka, of Raft, or between a slave and its master.
     """
 
     name: str
@@ -66,7 +68,7 @@ class FrameReading(NamedTuple):
 
 
 class FrameReader:
-    """Reads the frames of one world."""
+    """Decode the frames of one world."""
 
     def __init__(self, scenario: Scenario) -> None:
         self._brokers = {spec.name: None for spec in scenario.of_role(Role.BROKER)}
@@ -74,22 +76,22 @@ class FrameReader:
         self._kafka_servers = {spec.name: None for spec in servers}
 
     def is_kafka(self, source: str, target: str) -> bool:
-        """Whether what travels there is Kafka's."""
+        """Return whether frames of this link are Kafka's."""
         return source in self._kafka_servers or target in self._kafka_servers
 
     def read(self, source: str, target: str, data: bytes) -> FrameReading | None:
-        """As ``decode``; None for one that nobody can read."""
+        """Decode as ``decode`` does; return None if the frame cannot be decoded."""
         try:
             return self.decode(source, target, data)
         except ProtocolError:
             return None
 
     def decode(self, source: str, target: str, data: bytes) -> FrameReading:
-        """What the frame ``data``, with its length, says. Raises ``ProtocolError``."""
+        """Decode the frame ``data``, with its length. Raises ``ProtocolError``."""
         if data[4:8] in (RAFT_MAGIC, COMMAND_MAGIC):
             return _decode_raft(data[4:])
         if self.is_kafka(source, target):
-            # A reply between two servers begins with a small number, as no request that they send does.
+            # A reply between two servers begins with a small number, which no request between them does.
             is_reply = source in self._kafka_servers and (target not in self._kafka_servers or data[4:6] == b"\0\0")
             return _decode_kafka(data, is_reply=is_reply)
         if source in self._brokers and target in self._brokers and not has_length_prefix(data):
@@ -123,7 +125,7 @@ def _decode_kafka(data: bytes, *, is_reply: bool) -> FrameReading:
 
 
 class FrameNames:
-    """Put :meth:`note` on the network's ``parcel_watchers``."""
+    """Names of the frames of a world; put :meth:`note` on the network's ``parcel_watchers``."""
 
     def __init__(self, reader: FrameReader) -> None:
         self._reader = reader
@@ -136,7 +138,7 @@ class FrameNames:
             self._frames.append((parcel.source, parcel.target, parcel.data))
 
     def name_of(self, parcel: Parcel) -> str:
-        """The frame's name; ``connection request`` and the like for other parcels."""
+        """Return the frame's name; ``connection request`` and the like for other parcels."""
         if parcel.kind is not ParcelKind.FRAME:
             return str(parcel.kind.value)
         said = self._reader.read(parcel.source, parcel.target, parcel.data)

@@ -1,4 +1,4 @@
-"""How a consumer's listener behaves in a scenario."""
+"""Behaviour of a consumer's listener in a scenario."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class ListenerResult(StrEnum):
-    """How a call of a consumer's listener ends."""
+    """Result of a call of a consumer's listener."""
 
     SUCCESS = "success"
     #: RECONSUME_LATER.
@@ -15,21 +15,21 @@ class ListenerResult(StrEnum):
     THROWS = "throws"
     #: The call never ends.
     HANGS = "hangs"
-    #: SUSPEND_CURRENT_QUEUE_A_MOMENT. As LATER: each counts as the other where the listener has no such word.
+    #: SUSPEND_CURRENT_QUEUE_A_MOMENT. Like LATER: each counts as the other if the listener does not have it.
     SUSPEND = "suspend"
-    #: Orderly, with auto-commit off. Else it counts as SUCCESS.
+    #: Orderly, with auto-commit off; otherwise it counts as SUCCESS.
     COMMIT = "commit"
-    #: Orderly, with auto-commit off. Else as RocketMQ takes it: SUCCESS.
+    #: Orderly, with auto-commit off; otherwise RocketMQ takes it as SUCCESS.
     ROLLBACK = "rollback"
 
 
 @dataclass(frozen=True, slots=True)
 class MoveAsideSpec:
-    """What a listener sends elsewhere under backlog, see :class:`engine.lab.nodes.second_producer.MoveAside`.
+    """What a listener sends to another topic under backlog, see :class:`engine.lab.nodes.second_producer.MoveAside`.
 
-    :ivar topic: where to.
+    :ivar topic: the other topic.
     :ivar only_tags: tags of the messages that may be moved.
-    :ivar above: how many messages must lie behind such a one in its queue.
+    :ivar above: how many messages must come after such a one in its queue.
     """
 
     topic: str
@@ -37,12 +37,12 @@ class MoveAsideSpec:
     above: int
 
 
-#: Messages that the list of ``hand_over`` holds, unless the scenario says otherwise.
+#: Default size of the list of ``hand_over``.
 HAND_OVER_MAX = 10_000
 
 
 class BatchAck(StrEnum):
-    """What becomes of a batch of which some messages fail; see :mod:`engine.lab.nodes.batch_answer`."""
+    """Answer for a batch of which some messages fail, see :mod:`engine.lab.nodes.batch_answer`."""
 
     WHOLE = "whole"
     PER_MESSAGE = "per-message"
@@ -52,19 +52,19 @@ class BatchAck(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ListenerSpec:
-    """How a consumer's listener behaves.
+    """Behaviour of a consumer's listener.
 
     :ivar duration_ms: how long a call takes, however many messages it has.
-    :ivar each_ms: so much longer for every message that it works on.
+    :ivar each_ms: additional time for every message that it works on.
     :ivar result: how a call with a matching message ends.
-    :ivar fails_first: None: matching messages always end with ``result``. A number: so many deliveries of each
+    :ivar fails_first: None: matching messages always end with ``result``. A number N: the first N deliveries of each
         matching message fail (with ``result``, or ``later`` when that is ``success``), the next one succeeds.
     :ivar only_keys: the messages that match; empty: all.
-    :ivar commit_every: orderly: None: auto-commit. A number: auto-commit is off, and so many messages of a queue in a
-        row are committed together, with the last of them.
+    :ivar commit_every: orderly: None: auto-commit. A number N: auto-commit is off, and N messages of a queue in a row
+        are committed together, with the last of them.
     :ivar suspend_ms: orderly: how long the queue rests after a failure; None: as the consumer is configured.
     :ivar ack_index: concurrent: None: as ``batch_ack`` says. A number: the listener sets ``context.ack_index`` to it in
-        every call that succeeds: the messages behind that index come again.
+        every call that succeeds: the messages after that index are delivered again.
     :ivar delay_level: concurrent: ``context.delay_level_when_next_consume``: 0 leaves it to the broker, -1: at once to
         the dead letters.
     :ivar batch_ack: what it answers when some messages of a call fail.
@@ -95,7 +95,7 @@ class ListenerSpec:
     drops_expired: bool = False
 
     def result_of(self, key: str, reconsume_times: int) -> ListenerResult:
-        """How the delivery of a message ends that was redelivered ``reconsume_times`` times."""
+        """Return the result of a delivery of a message that was redelivered ``reconsume_times`` times."""
         if self.only_keys and key not in self.only_keys:
             return ListenerResult.SUCCESS
         if self.fails_first is None:

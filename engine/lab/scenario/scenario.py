@@ -1,7 +1,7 @@
-"""What a scenario says: a cluster, its traffic, what to stop at and what must hold.
+"""A scenario: a cluster, its traffic, breakpoints and invariants.
 
 Times are virtual milliseconds from the beginning of the world. :func:`engine.lab.scenario.scenario_text.parse_scenario`
-makes these objects from a text; docs of the single fields stand here, what values are allowed stands there.
+makes these objects from a text; the fields are documented here, and their allowed values there.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engine.runtime.lab.lab_page_cache import PageCacheLimits
 
 #: A checked setting of a node: number, switch or text.
 SettingValue = int | float | bool | str
-#: A setting that counts from the beginning: node, name, value.
+#: A setting from the beginning: node, name, value.
 NodeSetting = tuple[str, str, SettingValue]
 
 #: A checked field of a command.
@@ -32,7 +32,7 @@ LANGUAGES = ("en", "zh")
 
 
 class Role(StrEnum):
-    """What a node is; for stores and services that listeners work with see :mod:`engine.lab.work`."""
+    """Role of a node; for stores and services that listeners use see :mod:`engine.lab.work`."""
 
     NAME_SERVER = "name_server"
     BROKER = "broker"
@@ -44,50 +44,50 @@ class Role(StrEnum):
     DATABASE = "database"
     REDIS = "redis"
     SERVICE = "service"
-    #: Another system beside RocketMQ, see :mod:`engine.kafka`.
+    #: Another system than RocketMQ, see :mod:`engine.kafka`.
     KAFKA_BROKER = "kafka_broker"
     KAFKA_PRODUCER = "kafka_producer"
     KAFKA_CONSUMER = "kafka_consumer"
-    #: With one the brokers are a cluster, see :mod:`engine.kafka.replication`.
+    #: With a controller the brokers are a cluster, see :mod:`engine.kafka.replication`.
     KAFKA_CONTROLLER = "kafka_controller"
     #: A majority log alone, see :mod:`engine.replication.raft`.
     RAFT_PEER = "raft_peer"
     RAFT_CLIENT = "raft_client"
 
 
-#: They need no name server, and no broker of RocketMQ's.
+#: Roles that need neither a name server nor a RocketMQ broker.
 KAFKA_ROLES = (Role.KAFKA_BROKER, Role.KAFKA_PRODUCER, Role.KAFKA_CONSUMER, Role.KAFKA_CONTROLLER)
-#: Nor do they.
+#: The same holds for these.
 RAFT_ROLES = (Role.RAFT_PEER, Role.RAFT_CLIENT)
 _WITH_STORES = (Role.BROKER, Role.KAFKA_BROKER, Role.KAFKA_CONTROLLER, Role.DATABASE, Role.RAFT_PEER)
 
 
 class TransactionWord(StrEnum):
-    """How a call of a producer's transaction listener ends."""
+    """Result of a call of a producer's transaction listener."""
 
     COMMIT = "commit"
     ROLLBACK = "rollback"
-    #: UNKNOW: ask me later.
+    #: UNKNOW: the broker must ask later.
     UNKNOWN = "unknown"
     #: Counts as UNKNOWN.
     THROWS = "throws"
-    #: A check only: what the database of the producer group says, see :mod:`engine.lab.nodes.local_transactions`.
+    #: Checks only: the outcome in the group's database, see :mod:`engine.lab.nodes.local_transactions`.
     LOOKED_UP = "looked-up"
 
 
 class BankAnswer(StrEnum):
-    """What a paying bank's transaction listener answers when its local transaction has ended."""
+    """Answer of a paying bank's transaction listener when its local transaction has ended."""
 
     #: COMMIT when the debit is committed, else ROLLBACK.
     OUTCOME = "outcome"
-    #: UNKNOW all the same; the broker will ask.
+    #: UNKNOW in any case; the broker will ask.
     UNKNOWN = "unknown"
     #: It fails after its work is done. Counts as UNKNOWN.
     THROWS = "throws"
 
 
 class FaultKind(StrEnum):
-    """What random faults may do; see :mod:`engine.lab.sweep.sweep`."""
+    """Kinds of random faults, see :mod:`engine.lab.sweep.sweep`."""
 
     CRASH = "crash"
     CRASH_POWER = "crash-power"
@@ -99,7 +99,7 @@ class FaultKind(StrEnum):
     REORDER = "reorder"
     CLOCK_SKEW = "clock-skew"
     DISK = "disk"
-    WIPE = "wipe"  #: A peer of a Raft group has lost its disk, a bit of it, or its log's last second; no other node.
+    WIPE = "wipe"  #: A Raft peer has lost its disk, a bit of it, or its log's last second; no other node.
     FLIP = "flip"
     LAST_SECOND = "last-second"
     #: A listener is slow, fails or hangs for a while.
@@ -110,10 +110,10 @@ class FaultKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FaultModel:
-    """What may go wrong in random runs of a scenario. Within it the invariants must hold.
+    """Fault model of random runs of a scenario. Within it the invariants must hold.
 
-    :ivar kinds: what may happen, in the order of the text.
-    :ivar max_faults: how many faults one run gets at most.
+    :ivar kinds: allowed faults, in the order of the text.
+    :ivar max_faults: most faults of one run.
     """
 
     kinds: tuple[FaultKind, ...] = ()
@@ -122,9 +122,9 @@ class FaultModel:
 
 @dataclass(frozen=True, slots=True)
 class TransactionSpec:
-    """How a producer's transaction listener behaves. With it everything the producer sends is sent in a transaction.
+    """Behaviour of a producer's transaction listener. With it, everything the producer sends is sent in a transaction.
 
-    :ivar executes: how local transactions end: message n takes word n, and round again.
+    :ivar executes: how local transactions end: message n takes word n, cyclically.
     :ivar duration_ms: how long one takes.
     :ivar checks: how the check-backs of a message are answered: the nth takes word n, later ones the last word.
     :ivar check_duration_ms: how long an answer takes.
@@ -138,7 +138,7 @@ class TransactionSpec:
 
 @dataclass(frozen=True, slots=True)
 class BankSpec:
-    """The bank that a producer or a consumer is, see :mod:`engine.bank`. Its database lies on the node's disk.
+    """The bank of a producer or a consumer, see :mod:`engine.bank`. Its database is on the node's disk.
 
     :ivar account: the one account of it that this is about, with ``opening`` at the beginning.
     :ivar amount, to, way: producer: what each of its messages moves, to which account, and in which way.
@@ -162,7 +162,7 @@ class BankSpec:
 
 @dataclass(frozen=True, slots=True)
 class TransfersSpec:
-    """Transfers that a transaction manager makes, one after the other: so much from one bank to another, all alike.
+    """Transfers of a transaction manager, one after the other: the same amount from one bank to another.
 
     :ivar source, target: names of resource managers: their accounts are debited and credited.
     :ivar key: names each transfer; ``{n}`` is its number, from 0.
@@ -177,15 +177,15 @@ class TransfersSpec:
     key: str
 
     def key_of(self, number: int) -> str:
-        """The name of transfer ``number``."""
+        """Return the name of transfer ``number``."""
         return self.key.replace("{n}", str(number))
 
 
 @dataclass(frozen=True, slots=True)
 class CashMachineSpec:
-    """Somebody who looks up the balance of a bank's account, under the lock that a withdrawal needs, again and again.
+    """A customer who looks up the balance of a bank's account, under the lock that a withdrawal needs, repeatedly.
 
-    :ivar count: how often.
+    :ivar count: number of look-ups.
     """
 
     every_ms: int
@@ -195,7 +195,7 @@ class CashMachineSpec:
 
 @dataclass(frozen=True, slots=True)
 class DiskSpec:
-    """A broker's disk. ``page_cache`` None: memory without end, and reading takes no time."""
+    """A broker's disk. ``page_cache`` None: unlimited memory, and reading takes no time."""
 
     fsync_ms: int = 2
     page_cache: PageCacheLimits | None = None
@@ -203,7 +203,7 @@ class DiskSpec:
 
 @dataclass(frozen=True, slots=True)
 class NodeSpec:
-    """One node. Which fields say something depends on the role.
+    """One node. Which fields are used depends on the role.
 
     :ivar group: producer and consumer.
     :ivar traffic: producer, of Kafka too; empty for one that only exists.
@@ -212,10 +212,10 @@ class NodeSpec:
     :ivar transaction: producer; None: it sends ordinary messages.
     :ivar bank: producer, consumer and resource manager; None: it moves no money.
     :ivar work: consumer; None: its listener only takes time.
-    :ivar stock: database: what is there to be taken in the beginning.
+    :ivar stock: database: the items at the beginning.
     :ivar replica_lag_ms: redis: what it forgets when a replica takes its place.
     :ivar transfers: transaction manager; None: it makes none.
-    :ivar cash_machine: resource manager and a producer with a bank; None: nobody looks the balance up.
+    :ivar cash_machine: resource manager and a producer with a bank; None: it has none.
     :ivar topic: consumer, as are all below but ``flush``, ``disk`` and ``settings``.
     :ivar expression: which messages it wants, by tags or, as ``expression_type`` says, by an SQL92 condition.
     :ivar model: ``clustering`` or ``broadcasting``.
@@ -264,13 +264,13 @@ class NodeSpec:
 
     @property
     def has_disk(self) -> bool:
-        """Whether anything of it lies on a disk: a broker's store, a bank's database."""
+        """Return whether it has data on a disk: a broker's store, a bank's database."""
         return self.role in _WITH_STORES or self.bank is not None
 
 
 @dataclass(frozen=True, slots=True)
 class TopicSpec:
-    """A topic that exists from the beginning, on every broker; one of Kafka has a partition for each queue."""
+    """A topic that exists from the beginning, on every broker; a Kafka topic has a partition for each queue."""
 
     name: str
     queues: int = 4
@@ -287,7 +287,7 @@ class GroupSpec:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One thing that a person, or the story, does to a world: as data, to be recorded, sent as a link and repeated.
+    """One action of a user or the story on a world, as data: recorded, sent as a link and repeated.
 
     :ivar kind: one of :data:`engine.lab.scenario.command.COMMANDS`.
     :ivar value: the fields of its kind, checked and complete.
@@ -298,21 +298,21 @@ class Command:
     value: Mapping[str, CommandValue] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON; :func:`engine.lab.scenario.command.parse_command` reads it back."""
+        """Return it as JSON; :func:`engine.lab.scenario.command.parse_command` reads it back."""
         fields = {name: list(value) if isinstance(value, tuple) else value for name, value in self.value.items()}
         return {"kind": self.kind, "target": self.target, **fields}
 
 
 @dataclass(frozen=True, slots=True)
 class ScriptLine:
-    """What the story itself does to the cluster, and when. One that cannot be carried out by then is left out."""
+    """A command of the story itself, with its time. One that cannot be carried out then is left out."""
 
     at_ms: int
     command: Command
 
 
 class Difficulty(StrEnum):
-    """How much a scenario asks of a learner."""
+    """Difficulty of a scenario for a learner."""
 
     EASY = "easy"
     MEDIUM = "medium"
@@ -320,7 +320,7 @@ class Difficulty(StrEnum):
 
 
 class Breaks(StrEnum):
-    """What goes wrong in a scenario, by itself or because somebody does it: a word each, for those who look for it."""
+    """What goes wrong in a scenario, by itself or through a user: one word each, for searching."""
 
     #: A node's process ends without warning.
     PROCESS = "process"
@@ -328,23 +328,23 @@ class Breaks(StrEnum):
     DISK = "disk"
     #: Frames are lost, late or doubled, or nothing gets through.
     LINK = "link"
-    #: A node stands still for a long time, and goes on.
+    #: A node pauses for a long time, and continues.
     PAUSE = "pause"
     #: A listener fails, hangs or is slow.
     LISTENER = "listener"
     #: One of the locks of ordered consumption is off.
     LOCK = "lock"
-    #: A setting does not do what one expects, or changes at a bad moment.
+    #: A setting has an unexpected effect, or changes at a bad moment.
     SETTING = "setting"
-    #: More comes than is taken.
+    #: More messages arrive than are consumed.
     LOAD = "load"
-    #: The application uses its client wrongly.
+    #: The application uses its client incorrectly.
     PROGRAM = "program"
 
 
 @dataclass(frozen=True, slots=True)
 class Tags:
-    """By what a scenario is found in a list, besides its shelf and its length.
+    """Tags by which a scenario is found in a list, besides its shelf and its length.
 
     :ivar breaks: empty: nothing goes wrong in it.
     """
@@ -357,8 +357,8 @@ class Tags:
 class KeyMoment:
     """The moment of a scenario that its picture shows; :mod:`engine.lab.run.key_moment` goes there.
 
-    :ivar shows: what is seen then, by language.
-    :ivar actions: what somebody does on the way.
+    :ivar shows: what is visible then, by language.
+    :ivar actions: commands on the way.
     :ivar from_ms: only what happens later than this, and than the last of the actions, is waited for.
     :ivar until: what is waited for; None: the first violation of an invariant.
     :ivar plus_ms: how much later the clock stands, with nothing happening meanwhile: a frame is on its way then.
@@ -373,7 +373,7 @@ class KeyMoment:
 
 @dataclass(frozen=True, slots=True)
 class TryButton:
-    """One thing to try with a scenario: a command, a way to run, or both, in this order.
+    """One thing to try with a scenario: a command, a run, or both, in this order.
 
     :ivar label: by language.
     :ivar search: it opens the search for a bad schedule.
@@ -387,7 +387,7 @@ class TryButton:
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """See the module. ``text`` is where it came from; ``invariants`` is empty for "all that apply".
+    """A scenario. ``text`` is its source; ``invariants`` is empty for "all that apply".
 
     :ivar order: scenarios are listed by it, the lowest first: by what a learner needs.
     :ivar suggestion: what to try with it, by language; empty: nothing is suggested.
@@ -412,19 +412,19 @@ class Scenario:
     text: str
     #: Names of :data:`engine.lab.scenario.switches.SWITCHES` that are off from the beginning, on all nodes.
     switched_off: tuple[str, ...] = ()
-    #: What each direction of each link carries; None: any frame arrives all at once, after the latency.
+    #: Bandwidth of each direction of each link; None: any frame arrives completely after the latency.
     bytes_per_s: int | None = None
     order: int = 1_000
     suggestion: Mapping[str, str] = field(default_factory=dict)
     try_buttons: tuple[TryButton, ...] = ()
     focus: tuple[str, ...] = ()
-    #: One sentence, by language; empty: none was written.
+    #: One sentence, by language; empty if there is no summary.
     summary: Mapping[str, str] = field(default_factory=dict)
     tags: Tags = Tags()
     key_moment: KeyMoment | None = None
 
     def node(self, name: str) -> NodeSpec:
-        """The node of that name. Raises ``KeyError``."""
+        """Return the node with this name. Raises ``KeyError``."""
         for spec in self.nodes:
             if spec.name == name:
                 return spec
@@ -432,19 +432,19 @@ class Scenario:
 
     @property
     def has_banks(self) -> bool:
-        """Whether money is sent in it."""
+        """Return whether money is sent in it."""
         return any(spec.bank is not None for spec in self.nodes)
 
     @property
     def has_work(self) -> bool:
-        """Whether a listener changes something that it should change once."""
+        """Return whether a listener changes something that must be changed once."""
         return any(spec.work is not None for spec in self.nodes)
 
     @property
     def sends_in_transactions(self) -> bool:
-        """Whether anybody sends half messages: a producer, or a listener whose work goes on elsewhere."""
+        """Return whether half messages are sent: by a producer, or by a listener whose work continues elsewhere."""
         return any(spec.transaction is not None or (spec.work is not None and spec.work.then) for spec in self.nodes)
 
     def of_role(self, role: Role) -> tuple[NodeSpec, ...]:
-        """The nodes of one role, in the order of the text."""
+        """Return the nodes of one role, in the order of the text."""
         return tuple(spec for spec in self.nodes if spec.role is role)

@@ -1,4 +1,4 @@
-"""The banks in the text of a scenario, and who moves money between them in a two-phase commit."""
+"""Parsing of the banks in a scenario, and of the nodes that transfer money between them in a two-phase commit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from engine.lab.scenario.scenario_yaml import Section
 _NAME_MAX = 40
 _TRANSFER_NAME_MAX = 60
 _COUNT_MAX = 10_000
-#: As long as the local transaction of a paying bank takes, unless said otherwise.
+#: Default duration of a paying bank's local transaction.
 DEFAULT_WORK_MS = 20
 
 #: The roles of :mod:`engine.xa`.
@@ -28,7 +28,9 @@ XA_ROLES = (Role.TRANSACTION_COORDINATOR, Role.TRANSACTION_MANAGER, Role.RESOURC
 
 
 def parse_paying_bank(section: Section) -> BankSpec:
-    """The bank of a producer. Raises :class:`~engine.lab.scenario.errors.ScenarioError`, as all here."""
+    """Parse the bank of a producer. Raises :class:`~engine.lab.scenario.errors.ScenarioError`, as all functions
+    here.
+    """
     usual = BankSpec("", "", 0)
     way = section.word("way", Way.TRANSACTION)
     spec = BankSpec(
@@ -50,7 +52,7 @@ def parse_paying_bank(section: Section) -> BankSpec:
 
 
 def parse_receiving_bank(section: Section) -> BankSpec:
-    """The bank of a consumer."""
+    """Parse the bank of a consumer."""
     return BankSpec(
         name=_name(section, "name"),
         account=_name(section, "account"),
@@ -67,14 +69,14 @@ def _name(section: Section, field: str, default: str | None = None) -> str:
 
 
 def transaction_of(bank: BankSpec) -> TransactionSpec | None:
-    """What the bank's way means for the producer."""
+    """Return the producer's transaction settings that follow from the bank's way."""
     if bank.way is not Way.TRANSACTION:
         return None
     return TransactionSpec(duration_ms=bank.duration_ms, check_duration_ms=bank.check_duration_ms)
 
 
 def check_banks(nodes: Section, scenario: Scenario) -> None:
-    """What only the whole tells: who shares a group with a bank, and where the money goes."""
+    """Check the banks as a whole: which node shares a group with a bank, and where the money goes."""
     banks = [node for node in scenario.nodes if node.bank is not None]
     names: dict[str, str] = {}
     for node in banks:
@@ -104,7 +106,7 @@ def _check_group(nodes: Section, scenario: Scenario, bank: NodeSpec) -> None:
 
 
 def parse_transfers(section: Section, node: str) -> TransfersSpec:
-    """What a transaction manager does."""
+    """Parse the transfers of a transaction manager."""
     key = section.text("key", f"{node}-{{n}}", max_length=_TRANSFER_NAME_MAX)
     if "{n}" not in key or " " in key or not key.isprintable():
         raise section.fail(
@@ -122,7 +124,7 @@ def parse_transfers(section: Section, node: str) -> TransfersSpec:
 
 
 def parse_resource_bank(section: Section) -> BankSpec:
-    """The bank of a resource manager; ``duration_ms`` is how long the work of a branch takes."""
+    """Parse the bank of a resource manager; ``duration_ms`` is how long the work of a branch takes."""
     return BankSpec(
         name=section.text("name", max_length=_NAME_MAX),
         account=section.text("account", max_length=_NAME_MAX),
@@ -132,7 +134,7 @@ def parse_resource_bank(section: Section) -> BankSpec:
 
 
 def parse_cash_machine(section: Section) -> CashMachineSpec:
-    """Who looks up the balance."""
+    """Parse the look-ups of a cash machine."""
     return CashMachineSpec(
         every_ms=section.integer("every_ms", 1, TIME_MAX_MS, 500),
         start_ms=section.integer("start_ms", 0, TIME_MAX_MS, 500),
@@ -141,7 +143,7 @@ def parse_cash_machine(section: Section) -> CashMachineSpec:
 
 
 def check_xa(nodes: Section, scenario: Scenario) -> None:
-    """What only the whole tells: one coordinator for all; transfers go from one resource manager to another."""
+    """Check the XA nodes as a whole: one coordinator for all; transfers go from one resource manager to another."""
     coordinators = scenario.of_role(Role.TRANSACTION_COORDINATOR)
     banks = [node.name for node in scenario.of_role(Role.RESOURCE_MANAGER)]
     for node in scenario.nodes:

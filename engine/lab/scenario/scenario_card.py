@@ -1,4 +1,4 @@
-"""What a scenario says to those who choose one: a sentence, tags, and the moment that its picture shows."""
+"""Parsing of a scenario's card for those who choose one: a sentence, tags, and the moment that its picture shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from engine.lab.scenario.scenario_yaml import Section
 SUMMARY_MAX_WORDS = 12
 SUMMARY_MAX_CHARACTERS = 26
 
-#: What a key moment may wait for, besides the conditions of a breakpoint.
+#: Value of a key moment besides the conditions of a breakpoint.
 VIOLATION = "violation"
 FROM_MAX_MS = 24 * 3_600_000
 
@@ -20,7 +20,7 @@ _Texts = Callable[[Section, str, int], Mapping[str, str]]
 
 
 def parse_summary(root: Section, texts: _Texts) -> Mapping[str, str]:
-    """One sentence; empty where there is none. Raises :class:`ScenarioError`."""
+    """Parse the summary; empty if it is missing. Raises :class:`ScenarioError`."""
     if not root.has("summary"):
         return {}
     summary = texts(root, "summary", 200)
@@ -32,7 +32,7 @@ def parse_summary(root: Section, texts: _Texts) -> Mapping[str, str]:
 
 
 def parse_tags(section: Section) -> Tags:
-    """Raises :class:`ScenarioError`."""
+    """Parse the tags. Raises :class:`ScenarioError`."""
     difficulty = section.word("difficulty", Difficulty.MEDIUM)
     words = section.words("breaks", max_count=len(Breaks))
     for word in words:
@@ -47,7 +47,7 @@ def parse_key_moment(
     script: Callable[[Section, str], tuple[ScriptLine, ...]],
     condition: Callable[[Section], Condition],
 ) -> KeyMoment:
-    """``texts``, ``script``, ``condition`` read what other parts of a scenario have too.
+    """Parse the key moment. ``texts``, ``script``, ``condition`` read what other parts of a scenario have too.
 
     Raises :class:`ScenarioError`.
     """

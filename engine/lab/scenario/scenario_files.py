@@ -1,7 +1,7 @@
 """The scenarios that come with GlassMQ: ``tutorials/scenarios/SHELF/*.yaml``, and those of the lessons.
 
-The one file of the lab that reads files, and only these: a name is a word that cannot lead elsewhere. A lesson's
-scenario is ``tutorials/01-first-message/scenario.yaml``, and is called by the name of its folder.
+This is the only module of the lab that reads files, and only these: a name is a word that cannot lead elsewhere. A
+lesson's scenario is ``tutorials/01-first-message/scenario.yaml``, and has the name of its folder.
 """
 
 from __future__ import annotations
@@ -20,41 +20,43 @@ _SCENARIO_NAME = re.compile(rf"[^\W_][\w-]{{0,{NAME_MAX_LENGTH - 1}}}")
 
 _PROJECT = Path(__file__).resolve().parent.parent.parent.parent
 _PRESET = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-#: ``01-first-message``: the number says in which order lessons are read.
+#: ``01-first-message``: the number gives the order of the lessons.
 _LESSON_FOLDER = re.compile(rf"\d\d-{_PRESET.pattern}")
 
 
 def tutorials_folder() -> Path:
-    """A wheel carries the texts inside the package ``app``, a source tree beside it."""
+    """Return the folder. A wheel has the texts inside the package ``app``, a source tree next to it."""
     bundled = _PROJECT / "app" / "bundled"
     root = bundled if bundled.is_dir() else _PROJECT
     return root / "tutorials"
 
 
 def lesson_scenario_names() -> list[str]:
-    """The names of the scenarios that belong to a lesson, in the lessons' order."""
+    """Return the names of the lessons' scenarios, in the lessons' order."""
     files = tutorials_folder().glob("*/scenario.yaml")
     return sorted(path.parent.name for path in files if _LESSON_FOLDER.fullmatch(path.parent.name))
 
 
 def shelved_scenario_names() -> dict[str, list[str]]:
-    """Shelf -> the names of the scenarios on it, which stand for themselves. A shelf is a folder of ``scenarios``."""
+    """Return shelf -> the names of its scenarios, which do not belong to a lesson. A shelf is a folder of
+    ``scenarios``.
+    """
     shelves = (tutorials_folder() / "scenarios").iterdir()
     return {shelf.name: sorted(path.stem for path in shelf.glob("*.yaml")) for shelf in sorted(shelves)}
 
 
 def preset_scenario_names() -> list[str]:
-    """The names of those that stand for themselves, sorted."""
+    """Return the names of those that do not belong to a lesson, sorted."""
     return sorted(name for names in shelved_scenario_names().values() for name in names)
 
 
 def scenario_names() -> list[str]:
-    """The names of all scenarios, sorted."""
+    """Return the names of all scenarios, sorted."""
     return sorted([*preset_scenario_names(), *lesson_scenario_names()])
 
 
 def scenario_text(name: str) -> str:
-    """The text of one. Raises :class:`UnknownScenario` with the names there are."""
+    """Return the text of a scenario. Raises :class:`UnknownScenario` with the existing names."""
     try:
         if _LESSON_FOLDER.fullmatch(name):
             return (tutorials_folder() / name / "scenario.yaml").read_text(encoding="utf-8")
@@ -67,23 +69,25 @@ def scenario_text(name: str) -> str:
 
 
 def load_scenario(name: str) -> Scenario:
-    """One, parsed. Raises :class:`UnknownScenario`, :class:`~engine.lab.scenario.errors.ScenarioError`."""
+    """Return a scenario, parsed. Raises :class:`UnknownScenario`,
+    :class:`~engine.lab.scenario.errors.ScenarioError`.
+    """
     return _parsed(scenario_text(name), name)
 
 
 def check_scenario_name(name: str) -> str:
-    """``name``, which becomes a part of addresses and of files' names. Raises :class:`RecordingRefused`."""
+    """Return ``name``, which becomes part of addresses and of file names. Raises :class:`RecordingRefused`."""
     if not _SCENARIO_NAME.fullmatch(name):
         raise RecordingRefused("refusal.bad_name", name=name, limit=NAME_MAX_LENGTH)
     return name
 
 
 def read_scenario_file(path: Path) -> Scenario:
-    """The scenario of a user's file. Raises ``OSError``, ``UnicodeDecodeError``, ``LabError``."""
+    """Return the scenario of a user's file. Raises ``OSError``, ``UnicodeDecodeError``, ``LabError``."""
     return parse_scenario(path.read_text(encoding="utf-8"), check_scenario_name(path.stem))
 
 
 @lru_cache(maxsize=128)
 def _parsed(text: str, name: str) -> Scenario:
-    """Nobody changes a scenario, so a text that was read before is not read again: a list shows all there are."""
+    """Parse a text. Cached, as scenarios are immutable: a list shows all of them."""
     return parse_scenario(text, name)

@@ -1,4 +1,4 @@
-"""``listener:`` and ``work:`` of a consumer in the text of a scenario."""
+"""Parsing of ``listener:`` and ``work:`` of a consumer."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from engine.lab.scenario.scenario_yaml import Section
 from engine.lab.work.reservations import ReservationEvent
 from engine.lab.work.work_spec import CALLS, ORDER_AND_STOCK, WITH_SERVICE, StepKind, WorkSpec, WorkStep
 
-#: What only an orderly listener can return.
+#: Results that only an orderly listener can return.
 _ORDERLY_RESULTS = (ListenerResult.SUSPEND, ListenerResult.COMMIT, ListenerResult.ROLLBACK)
 
 
 def parse_listener(section: Section, *, orderly: bool) -> ListenerSpec:
-    """How a listener behaves."""
+    """Parse the behaviour of a listener."""
     results = [result.value for result in ListenerResult if orderly or result not in _ORDERLY_RESULTS]
     listener = ListenerSpec(
         duration_ms=section.integer("duration_ms", 0, TIME_MAX_MS, 10),
@@ -71,7 +71,7 @@ def _move_aside(section: Section) -> MoveAsideSpec:
 
 
 def parse_work(section: Section) -> WorkSpec:
-    """What a listener works on."""
+    """Parse the work of a listener."""
     database = section.text("database", max_length=20)
     words = section.words("steps", max_count=20)
     steps = tuple(_work_step(section, word) for word in words) or ORDER_AND_STOCK
@@ -99,7 +99,7 @@ def _work_step(section: Section, word: str) -> WorkStep:
 
 
 def _with_undo(undo: Section, steps: tuple[WorkStep, ...]) -> tuple[WorkStep, ...]:
-    """``undo``: operations that are called, and by which one each is taken back."""
+    """Add ``undo``: called operations, and the operation that takes each back."""
     known = [one.operation for one in steps if one.kind is StepKind.CALL]
     for name in undo.names():
         if name not in known:
@@ -114,7 +114,7 @@ def _with_undo(undo: Section, steps: tuple[WorkStep, ...]) -> tuple[WorkStep, ..
 
 
 def check_work(nodes: Section, scenario: Scenario) -> None:
-    """What only the whole tells: whom a listener works with."""
+    """Check the work as a whole: the nodes that a listener uses."""
     for node in scenario.nodes:
         work = node.work
         if work is None:

@@ -14,7 +14,7 @@ NODE_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,19}")
 #: A world of this size still steps fast enough to be watched.
 NODES_MAX = 60
 MESSAGES_MAX = 10_000
-#: RocketMQ has 18 levels unless configured otherwise; a broker with fewer takes a higher one for its last.
+#: RocketMQ has 18 levels unless configured differently; a broker with fewer uses its last level for higher ones.
 DELAY_LEVEL_MAX = 18
 TIME_MAX_MS = 24 * 3_600_000
 
@@ -23,7 +23,7 @@ NOT_YET = ("master", "replicas", "acl", "unit")
 
 
 def parse_topic(section: Section, field: str = "topic") -> str:
-    """The topic in ``field``, checked. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
+    """Parse the topic in ``field``. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
     topic = section.text(field, max_length=200)
     try:
         validate_topic(topic)
@@ -33,7 +33,7 @@ def parse_topic(section: Section, field: str = "topic") -> str:
 
 
 def parse_group(section: Section) -> str:
-    """``group:``, checked. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
+    """Parse ``group:``. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
     group = section.text("group", max_length=200)
     try:
         validate_group(group)

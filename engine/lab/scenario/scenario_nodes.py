@@ -1,4 +1,4 @@
-"""The nodes in the text of a scenario, role by role."""
+"""Parsing of the nodes in a scenario, role by role."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ _CACHE_FIELDS = {
 
 
 def parse_node(name: str, section: Section) -> NodeSpec:
-    """The node ``name``. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
+    """Parse the node ``name``. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
     role = Role(section.choice("role", list(Role)))
     fields = _FIELDS[role](name, section) if role in _FIELDS else {}
     node = NodeSpec(name, role, settings=_settings(section, role), **fields)
@@ -72,7 +72,7 @@ def _coordinator(name: str, section: Section) -> dict[str, Any]:
 
 
 def parse_disk(section: Section) -> DiskSpec:
-    """What a disk costs, and how much memory is before it."""
+    """Parse the costs of a disk, and the memory before it."""
     fsync_ms = section.integer("fsync_ms", 0, 60_000, DiskSpec().fsync_ms)
     cache_pages = section.optional_integer("cache_pages", 8, 1_024)
     if cache_pages is None:
@@ -114,7 +114,7 @@ def _producer(name: str, section: Section) -> dict[str, Any]:
     parts = section.sections("traffic", max_count=TRAFFIC_MAX)
     traffic = tuple(parse_traffic(part) for part in parts)
     for part, spec in zip(parts, traffic, strict=True) if transaction is not None else ():
-        # The client refuses the one, and has no method for the other.
+        # The client refuses the first, and has no method for the second.
         if spec.delay_level:
             raise part.fail("delay_level", "is not allowed: a transactional message cannot be delayed")
         if spec.batch > 1:
@@ -139,7 +139,7 @@ def _producer(name: str, section: Section) -> dict[str, Any]:
 
 def _transaction(section: Section) -> TransactionSpec:
     usual, words = TransactionSpec(), list(TransactionWord)
-    # Only a check can be answered by looking up.
+    # Only a check can be answered by a look-up.
     executes = section.words_of("executes", [word for word in words if word is not TransactionWord.LOOKED_UP])
     return TransactionSpec(
         executes=executes or usual.executes,
@@ -184,7 +184,7 @@ def _consumer(name: str, section: Section) -> dict[str, Any]:
 
 
 def _expression(section: Section, topic: str) -> tuple[str, ExpressionType]:
-    """Which messages a consumer wants: ``expression:`` of tags, or ``sql:``."""
+    """Parse the filter of a consumer: ``expression:`` of tags, or ``sql:``."""
     expression, sql = section.text("expression", "*", max_length=500), section.text("sql", "", max_length=500)
     if not sql:
         try:
@@ -227,7 +227,7 @@ def _kafka_client(section: Section) -> dict[str, Any]:
 
 
 def check_slaves(nodes: Section, scenario: Scenario) -> None:
-    """What only the whole tells: the broker that each slave follows."""
+    """Check the slaves as a whole: the broker that each slave follows."""
     masters = [node.name for node in scenario.of_role(Role.BROKER) if not node.slave_of]
     for node in scenario.of_role(Role.BROKER):
         if node.slave_of and node.slave_of not in masters:
@@ -249,7 +249,7 @@ def _raft_client(name: str, section: Section) -> dict[str, Any]:
 
 
 def check_raft(nodes: Section, scenario: Scenario) -> None:
-    """What only the whole tells: a group for the clients of one."""
+    """Check the Raft nodes as a whole: clients need a group."""
     voters = [node for node in scenario.of_role(Role.RAFT_PEER) if node.is_voter]
     for node in (*scenario.of_role(Role.RAFT_PEER), *scenario.of_role(Role.RAFT_CLIENT)):
         if not voters:
@@ -257,7 +257,7 @@ def check_raft(nodes: Section, scenario: Scenario) -> None:
 
 
 def check_kafka(nodes: Section, scenario: Scenario) -> None:
-    """What only the whole tells: the broker that each client of Kafka asks, and the topics and partitions there."""
+    """Check the Kafka nodes as a whole: the broker of each client, and the topics and partitions there."""
     brokers = [node.name for node in scenario.of_role(Role.KAFKA_BROKER)]
     controllers = scenario.of_role(Role.KAFKA_CONTROLLER)
     if controllers and (len(controllers) > 1 or not brokers):

@@ -1,4 +1,4 @@
-"""What a scenario says to those who look at it: which parts of the stage it is about, and what to try with it."""
+"""Parsing of what a scenario says to viewers: the relevant parts of the stage, and what to try."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from engine.lab.scenario.condition import Condition
 from engine.lab.scenario.scenario import Command, TryButton
 from engine.lab.scenario.scenario_yaml import Section
 
-#: Parts of the nodes' cards that a scenario can be about. Those are drawn large, the others as a line.
+#: Parts of the nodes' cards that a scenario can focus on. They are drawn large, the others as a line.
 PARTS = (
     "trees",
     "locks",
@@ -41,7 +41,7 @@ BUTTONS_MAX = 6
 
 
 def parse_focus(root: Section) -> tuple[str, ...]:
-    """Names of :data:`PARTS`, the most important first. Raises :class:`ScenarioError`."""
+    """Parse names of :data:`PARTS`, the most important first. Raises :class:`ScenarioError`."""
     words = root.words("focus", max_count=len(PARTS))
     for word in words:
         if word not in PARTS:
@@ -55,7 +55,8 @@ def parse_buttons(
     command: Callable[[Section], Command],
     condition: Callable[[Section], Condition],
 ) -> tuple[TryButton, ...]:
-    """The buttons of a suggestion. ``texts``, ``command``, ``condition`` read what other parts of a scenario have too.
+    """Parse the buttons of a suggestion. ``texts``, ``command``, ``condition`` read what other parts of a scenario have
+    too.
 
     Raises :class:`ScenarioError`.
     """

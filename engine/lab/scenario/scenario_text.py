@@ -1,5 +1,5 @@
-"""From the text of a scenario to a :class:`~engine.lab.scenario.scenario.Scenario`, with an error for whatever is not
-allowed.
+"""Parsing of a scenario's text into a :class:`~engine.lab.scenario.scenario.Scenario`, with an error for whatever is
+not allowed.
 
 The text is YAML; ``tutorials/scenarios/basics/general.yaml`` shows most of it.
 """
@@ -53,18 +53,18 @@ ORDER_MAX = 10_000
 
 _Spec = TypeVar("_Spec")
 
-#: What can only mean a node of the scenario.
+#: Targets that can only be a node of the scenario.
 _NODE_TARGETS = (Target.NODE, Target.BROKER, Target.CONSUMER, Target.DISK, Target.PEER)
 
 #: A space between two Chinese characters or their punctuation.
 _FOLD_IN_CHINESE = re.compile(r"(?<=[\u3001-\u9fff\uff01-\uffee]) (?=[\u3001-\u9fff\uff01-\uffee])")
 
-#: Words that later versions will understand.
+#: Words that later versions will support.
 _NOT_YET = ("transactions", "replication", "controllers")
 
 
 def parse_scenario(text: str, name: str) -> Scenario:
-    """The scenario in ``text``. Raises :class:`ScenarioError` with line, field and what is allowed."""
+    """Return the scenario in ``text``. Raises :class:`ScenarioError` with line, field and what is allowed."""
     root = read_yaml(text)
     latency_ms, jitter_ms, bytes_per_s = root.part("network", _network) or (2.0, 0.0, None)
     nodes = _nodes(root)
@@ -87,7 +87,7 @@ def parse_scenario(text: str, name: str) -> Scenario:
         groups=_named(root, "groups", validate_group, _group),
         script=_script(root, nodes),
         breakpoints=_breakpoints(root, nodes),
-        # Whether there are such checkers is seen by whoever runs it: checkers know scenarios, not vice versa.
+        # The runner checks whether such checkers exist: checkers know scenarios, not vice versa.
         invariants=root.words("invariants", max_count=INVARIANTS_MAX),
         fault_model=root.part("faults", _fault_model) or FaultModel(),
         switched_off=_switched_off(root),
@@ -124,19 +124,19 @@ def _key_moment(section: Section, nodes: tuple[NodeSpec, ...], known: list[str])
 
 
 def _suggestion(section: Section, known: list[str]) -> tuple[Mapping[str, str], tuple[TryButton, ...]]:
-    """What to try: a sentence, and buttons that do it."""
+    """Parse what to try: a sentence, and buttons that do it."""
     return _by_language(section, 500), parse_buttons(
         section, _texts, lambda part: _command(part, known), lambda part: _condition(part, known)
     )
 
 
 def _unfolded(text: str) -> str:
-    """YAML folds lines with a space; between two Chinese characters none belongs."""
+    """Remove the space with which YAML folds lines, between two Chinese characters."""
     return _FOLD_IN_CHINESE.sub("", text.strip())
 
 
 def _network(section: Section) -> tuple[float, float, int | None]:
-    # A link without latency would bring everything at once: nobody could act in between.
+    # Over a link without latency everything would arrive immediately, and no actor could run in between.
     latency_ms = section.number("latency_ms", 0.01, 60_000, 2.0)
     jitter_ms = section.number("jitter_ms", 0, 60_000, 0.0)
     return latency_ms, jitter_ms, section.optional_integer("bytes_per_s", 1_000, 10_000_000_000)
@@ -175,7 +175,7 @@ def _group(name: str, fields: Section | None) -> GroupSpec:
 def _named(
     root: Section, what: str, validate: Callable[[str], None], parse: Callable[[str, Section | None], _Spec]
 ) -> tuple[_Spec, ...]:
-    """Topics or groups: names, with or without fields."""
+    """Parse topics or groups: names, with or without fields."""
     section = root.section(what)
     specs: list[_Spec] = []
     for name in section.names() if section is not None else ():
@@ -203,7 +203,9 @@ def _script(root: Section, nodes: tuple[NodeSpec, ...], name: str = "script") ->
 
 
 def _command(section: Section, known: list[str]) -> Command:
-    """The command of a section. ``known``: names of nodes; those that the story itself adds are known from then on."""
+    """Parse the command of a section. ``known``: names of nodes; those that the story itself adds are known from then
+    on.
+    """
     section.choice("kind", list(COMMANDS))
     fields = {name: section.any_value(name) for name in section.names() if name != "at_ms" and section.has(name)}
     try:
@@ -255,7 +257,7 @@ def _fault_model(section: Section) -> FaultModel:
 
 
 def _check_whole(root: Section, scenario: Scenario) -> None:
-    """What only the whole tells: one name server, a broker, keys that name one message each."""
+    """Check the scenario as a whole: one name server, a broker, keys that name one message each."""
     nodes = root.section("nodes")
     assert nodes is not None
     of_others = (*KAFKA_ROLES, *RAFT_ROLES)

@@ -1,4 +1,4 @@
-"""``traffic:`` in the text of a scenario."""
+"""Parsing of ``traffic:``."""
 
 from __future__ import annotations
 
@@ -10,20 +10,22 @@ from engine.protocol.message.message_properties import RESERVED_PROPERTIES
 BATCH_MAX = 1_024
 PROPERTIES_MAX = 20
 PROPERTY_NAME_MAX = 60
-#: A little more than brokers take (``maxMessageSize``), so that one can see them refuse.
+#: A little more than brokers accept (``maxMessageSize``), so that a refusal can be shown.
 BODY_BYTES_MAX = 5_000_000
-#: What the bodies of one traffic may take together: a lab's disks lie in memory.
+#: Limit for the bodies of one traffic together: a lab's disks are in memory.
 BODIES_MAX_BYTES = 64_000_000
 
-#: Ways to choose a queue by the business key.
+#: Selectors of a queue by the business key.
 SELECTORS = ("by-hash", "by-consistent-hash")
-#: What a producer of Kafka does not have: it makes its batches itself.
+#: Fields that a Kafka producer does not have: it makes its batches itself.
 _NOT_OF_KAFKA = ("tag", "delay_level", "batch", "back_pressure", "numbered")
 _MODES_OF_KAFKA = (SendMode.ASYNC, SendMode.SYNC)
 
 
 def parse_kafka_traffic(section: Section) -> TrafficSpec:
-    """As :func:`parse_traffic`, of a producer of Kafka: ``queue`` is the partition, ``properties`` are headers."""
+    """Parse as :func:`parse_traffic` does, for a Kafka producer: ``queue`` is the partition, ``properties`` are
+    headers.
+    """
     for field in _NOT_OF_KAFKA:
         if section.has(field):
             raise section.fail(field, "is not allowed: a producer of Kafka has no such thing")
@@ -36,7 +38,7 @@ def parse_kafka_traffic(section: Section) -> TrafficSpec:
 
 
 def parse_commands(section: Section) -> TrafficSpec:
-    """The commands of a client of a Raft group: a key each, and when they are sent."""
+    """Parse the commands of a Raft client: a key each, and when they are sent."""
     traffic = TrafficSpec(
         topic="",
         count=section.integer("count", 0, MESSAGES_MAX, 10),
@@ -52,9 +54,9 @@ def parse_commands(section: Section) -> TrafficSpec:
 
 
 def parse_traffic(section: Section, usual_mode: SendMode = SendMode.SYNC) -> TrafficSpec:
-    """One section of a producer's traffic. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
+    """Parse one section of a producer's traffic. Raises :class:`~engine.lab.scenario.errors.ScenarioError`."""
     key = _key(section)
-    # Taken first: the key may name it.
+    # Read first: the key may name it.
     orders = section.integer("orders", 0, MESSAGES_MAX, 0)
     traffic = TrafficSpec(
         topic=parse_topic(section),
@@ -94,7 +96,7 @@ def _key(section: Section) -> str:
 
 
 def clash_of(traffic: TrafficSpec) -> tuple[str, str] | None:
-    """The field that does not go with ``batch`` or ``count``, and why; None when all is well."""
+    """Return the field that conflicts with ``batch`` or ``count``, and why; None if there is no conflict."""
     if traffic.batch > 1 and traffic.mode is not SendMode.SYNC:
         return "mode", f"{traffic.mode.value!r} is not allowed with batch: a batch is sent and waited for"
     if traffic.batch > 1 and traffic.queue in SELECTORS:

@@ -1,7 +1,7 @@
-"""Reads a YAML text field by field, and can say of each in which line it stands.
+"""A YAML reader that reads a text field by field and knows the line of each field.
 
-Only the safe core of YAML is allowed: mappings, lists and scalars. A word is what its field makes of it, not what
-YAML 1.1 guesses: ``on`` stays a word, ``010`` is no octal number.
+Only the safe core of YAML is allowed: mappings, lists and scalars. A field determines the meaning of a word, not YAML
+1.1's guesses: ``on`` stays a word, ``010`` is not an octal number.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from engine.lab.scenario.errors import ScenarioError
 
-#: Bounds of a text that comes from anybody. The largest scenario that comes with GlassMQ has some 4,400 characters.
+#: Bounds of a text from an untrusted source. The largest scenario that comes with GlassMQ has some 4,400 characters.
 TEXT_MAX_CHARACTERS = 40_000
 DEPTH_MAX = 12
 EVENTS_MAX = 10_000
@@ -30,12 +30,12 @@ _Word = TypeVar("_Word", bound=StrEnum)
 
 
 def line_of(node: Node) -> int:
-    """Line in which ``node`` begins, from 1."""
+    """Return the line in which ``node`` begins, from 1."""
     return int(node.start_mark.line) + 1
 
 
 def read_yaml(text: str, max_characters: int = TEXT_MAX_CHARACTERS) -> Section:
-    """The whole text as one mapping. Raises :class:`ScenarioError`."""
+    """Read the whole text as one mapping. Raises :class:`ScenarioError`."""
     if len(text) > max_characters:
         raise ScenarioError(1, "", f"the text has {len(text)} characters; allowed: {max_characters}")
     try:
@@ -53,7 +53,9 @@ def read_yaml(text: str, max_characters: int = TEXT_MAX_CHARACTERS) -> Section:
 
 
 def _check_events(text: str) -> None:
-    """No aliases (they can blow a small text up), no tags, no deep nesting, no crowd of values, one document."""
+    """Refuse aliases (they can expand a small text enormously), tags, deep nesting, too many values, and several
+    documents.
+    """
     depth = documents = 0
     for count, event in enumerate(yaml.parse(text, Loader=_LOADER), 1):
         line = event.start_mark.line + 1 if event.start_mark is not None else 1
@@ -76,7 +78,7 @@ def _check_events(text: str) -> None:
 
 
 class Section:
-    """One mapping of the text. Take every field that may stand in it, then call :meth:`finish`.
+    """One mapping of the text. Read every allowed field, then call :meth:`finish`.
 
     :param path: full name of the mapping, such as ``nodes.C1``; empty for the whole text.
     """
@@ -87,7 +89,7 @@ class Section:
         if not isinstance(node, MappingNode):
             raise ScenarioError(self.line, path, "must be a mapping (name: value)")
         self._fields: dict[str, tuple[ScalarNode, Node]] = {}
-        #: Asked for so far: what is allowed, in order.
+        #: Fields read so far, which are the allowed ones, in order.
         self._asked: dict[str, None] = {}
         for key, value in node.value:
             if not isinstance(key, ScalarNode):
@@ -97,37 +99,37 @@ class Section:
             self._fields[key.value] = (key, value)
 
     def name_of(self, field: str) -> str:
-        """The field's full name."""
+        """Return the field's full name."""
         return f"{self.path}.{field}" if self.path else field
 
     def fail(self, field: str, message: str) -> ScenarioError:
-        """An error about ``field``, in its line, to be raised."""
+        """Return an error about ``field``, in its line, to be raised."""
         entry = self._fields.get(field)
         line = line_of(entry[1]) if entry is not None else self.line
         return ScenarioError(line, self.name_of(field), message)
 
     def has(self, field: str) -> bool:
-        """Whether the field stands there with a value; ``null`` counts as absent."""
+        """Return whether the field has a value; ``null`` counts as absent."""
         return self._node(field) is not None
 
     def names(self) -> Iterator[str]:
-        """The names of all fields, in order. For mappings with free names; they count as asked for."""
+        """Yield the names of all fields, in order. For mappings with free names; they count as read."""
         for name in self._fields:
             self._asked[name] = None
             yield name
 
     def finish(self, not_yet: Sequence[str] = ()) -> None:
-        """Raise for the first field that nobody asked for. ``not_yet``: names of features that do not exist yet."""
+        """Raise for the first field that was not read. ``not_yet``: names of features that do not exist yet."""
         for name, (key, _) in self._fields.items():
             if name in self._asked:
                 continue
             what = "is not supported by this version" if name in not_yet else "is not allowed here"
             raise ScenarioError(line_of(key), self.name_of(name), f"{what}; allowed: {', '.join(self._asked)}")
 
-    # --- values ----------------------------------------------------------------------------------------------------
+    # --- values ------------------------------------------------------------------------------------------------------
 
     def text(self, field: str, default: str | None = None, *, max_length: int = 2_000) -> str:
-        """A text. Without ``default`` the field must stand there."""
+        """Return a text. Without ``default`` the field is required."""
         node = self._node(field)
         if node is None:
             return self._default(field, default)
@@ -137,7 +139,7 @@ class Section:
         return value
 
     def choice(self, field: str, allowed: Sequence[str], default: str | None = None) -> str:
-        """One of the words ``allowed``."""
+        """Return one of the words ``allowed``."""
         node = self._node(field)
         if node is None:
             return self._default(field, default)
@@ -147,11 +149,13 @@ class Section:
         return value
 
     def word(self, field: str, default: _Word) -> _Word:
-        """One of the words of the enumeration that ``default`` is of."""
+        """Return a member of the enumeration of ``default``."""
         return type(default)(self.choice(field, list(type(default)), default))
 
     def words_of(self, field: str, allowed: Sequence[_Word], default: str = "") -> tuple[_Word, ...]:
-        """Words in one text, separated by commas; empty where nothing stands, unless there is a ``default``."""
+        """Return words in one text, separated by commas; empty if the field is absent, unless there is a
+        ``default``.
+        """
         text = self.text(field, default, max_length=200)
         words = [word.strip() for word in text.split(",")] if text or default else []
         for word in words:
@@ -160,23 +164,23 @@ class Section:
         return tuple(next(one for one in allowed if one == word) for word in words)
 
     def switch(self, field: str, *, default: bool) -> bool:
-        """``true`` or ``false``."""
+        """Return ``true`` or ``false``."""
         return self.choice(field, ["true", "false"], str(default).lower()) == "true"
 
     def integer(self, field: str, low: int, high: int, default: int | None = None) -> int:
-        """A whole number from ``low`` to ``high``."""
+        """Return an integer from ``low`` to ``high``."""
         node = self._node(field)
         if node is None:
             return self._default(field, default)
         return _integer(node, self.name_of(field), low, high)
 
     def optional_integer(self, field: str, low: int, high: int) -> int | None:
-        """As ``integer``; None where nothing or ``null`` stands."""
+        """Return an integer as ``integer`` does; None if the field is absent or ``null``."""
         node = self._node(field)
         return None if node is None else _integer(node, self.name_of(field), low, high)
 
     def number(self, field: str, low: float, high: float, default: float) -> float:
-        """A number from ``low`` to ``high``, perhaps with decimals."""
+        """Return a number from ``low`` to ``high``, possibly with decimals."""
         node = self._node(field)
         if node is None:
             return default
@@ -186,18 +190,18 @@ class Section:
         return float(word)
 
     def words(self, field: str, *, max_count: int = 100) -> tuple[str, ...]:
-        """A list of words; empty where nothing stands."""
+        """Return a list of words; empty if the field is absent."""
         return tuple(_scalar(node, self.name_of(field)) for node in self._items(field, max_count))
 
     def section(self, field: str) -> Section | None:
-        """The mapping below ``field``; None where nothing stands."""
+        """Return the mapping in ``field``; None if it is absent."""
         node = self._node(field)
         return None if node is None else Section(node, self.name_of(field))
 
     def part(self, field: str, parse: Callable[[Section], _Value]) -> _Value | None:
-        """What ``parse`` makes of the mapping below ``field``; None where nothing stands.
+        """Return what ``parse`` makes of the mapping in ``field``; None if it is absent.
 
-        Whatever it did not ask for is not allowed.
+        Any field that it did not read is an error.
         """
         section = self.section(field)
         if section is None:
@@ -207,7 +211,7 @@ class Section:
         return value
 
     def sections(self, field: str, *, max_count: int = 100) -> list[Section]:
-        """A list of mappings, or a single one; empty where nothing stands."""
+        """Return a list of mappings, or a single one; empty if the field is absent."""
         node = self._node(field)
         if isinstance(node, MappingNode):
             return [Section(node, self.name_of(field))]
@@ -215,7 +219,7 @@ class Section:
         return [Section(item, f"{self.name_of(field)}[{index}]") for index, item in enumerate(items)]
 
     def plain(self, field: str) -> int | float | bool | str:
-        """A number, a switch (true, false) or a text, as it looks; a quoted one is a text."""
+        """Return a number, a switch (true, false) or a text, by its form; a quoted one is a text."""
         node = self._node(field)
         if node is None:
             raise self.fail(field, "a value is missing")
@@ -230,12 +234,12 @@ class Section:
         return word
 
     def any_value(self, field: str) -> int | float | bool | str | list[str]:
-        """As ``plain``; a list gives its words."""
+        """Return a value as ``plain`` does; a list gives its words."""
         if isinstance(self._node(field), SequenceNode):
             return list(self.words(field))
         return self.plain(field)
 
-    # --- inside ----------------------------------------------------------------------------------------------------
+    # --- inside ------------------------------------------------------------------------------------------------------
 
     def _node(self, field: str) -> Node | None:
         self._asked[field] = None

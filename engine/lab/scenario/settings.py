@@ -1,4 +1,4 @@
-"""Which settings of a node a scenario may change, and to what.
+"""The settings of a node that a scenario may change, and their allowed values.
 
 They are the fields of the engine's own settings classes, under our names or RocketMQ's (``pull_interval_ms`` is
 ``pullInterval``), without those that the scenario itself decides: names, addresses, the group's model.
@@ -40,7 +40,7 @@ from engine.xa.config import CoordinatorConfig, ManagerConfig, ResourceManagerCo
 #: Small files: a lab world has many, and reads them whole.
 LAB_COMMIT_LOG_FILE_BYTES = 1 << 20
 
-#: No timer needs to be longer than a month, no size greater than what a 32-bit number holds.
+#: No timer needs to be longer than a month, no size larger than a 32-bit number.
 _LONGEST_MS = 31 * 86_400_000
 _GREATEST = (1 << 31) - 1
 TEXT_MAX_LENGTH = 200
@@ -64,9 +64,9 @@ _CONFIGS: Mapping[Role, tuple[type, ...]] = {
     Role.RAFT_CLIENT: (RaftClientConfig,),
 }
 
-#: Types of fields that are chosen by a word -> what each word means.
+#: Types of fields whose values are chosen by a word -> meaning of each word.
 _CHOICES: Mapping[str, Mapping[str, Any]] = {
-    # A slave is one by its ``slave_of``.
+    # A broker becomes a slave by its ``slave_of``.
     "BrokerRole": {role.value: role for role in BrokerRole if role is not BrokerRole.SLAVE},
     "Codec": {codec.name.lower(): codec for codec in SPOKEN_CODECS},
     "ReplicaAcks": {acks.value: acks for acks in ReplicaAcks},
@@ -74,7 +74,7 @@ _CHOICES: Mapping[str, Mapping[str, Any]] = {
     "OffsetReset": {reset.value: reset for reset in OffsetReset},
 }
 
-#: Decided by the scenario or by the lab.
+#: Set by the scenario or by the lab.
 _NOT_SETTABLE = frozenset(
     {
         "acl_enable",
@@ -99,15 +99,15 @@ _NOT_SETTABLE = frozenset(
     }
 )
 
-#: Who waits for 0 ms does not wait.
+#: A wait of 0 ms is no wait.
 _MAY_BE_ZERO = ("linger_ms",)
-#: What is called otherwise at Kafka than here.
+#: Settings with another name in Kafka.
 _OF_KAFKA = {
     "codec": "compression.type",
     "flush_before_answer": "log.flush.interval.messages",
     "max_in_flight": "max.in.flight.requests.per.connection",
 }
-#: Fields without a default, which are none of the scenario's business.
+#: Fields without a default that a scenario cannot set.
 _NEEDED: Mapping[type, dict[str, Any]] = {
     ClientConfig: {"name_server_addresses": ("127.0.0.1:9876",)},
     KafkaProducerConfig: {"bootstrap": "127.0.0.1:9092"},
@@ -116,7 +116,7 @@ _NEEDED: Mapping[type, dict[str, Any]] = {
 
 _TYPES: Mapping[str, type] = {"int": int, "float": float, "bool": bool, "str": str}
 
-#: Endings of names that stand for a duration in milliseconds; RocketMQ's own names spell it out or not at all.
+#: Endings of names of durations in milliseconds; RocketMQ's own names spell it out or not at all.
 _DURATION_WORDS = ("_ms", "_mills", "_millis")
 _UNITS: Mapping[str, str] = {"_bytes": "B", "_mib": "MiB", "_hours": "h", "_minutes": "min", "_ratio": "ratio"}
 
@@ -137,11 +137,11 @@ class Setting:
 
     @property
     def is_duration(self) -> bool:
-        """Whether it is a time in milliseconds."""
+        """Return whether it is a duration in milliseconds."""
         return self.unit == "ms"
 
     def check(self, value: object) -> SettingValue:
-        """``value`` as it may be given to the engine. Raises :class:`SettingRefused`."""
+        """Return ``value`` as the engine accepts it. Raises :class:`SettingRefused`."""
         if self.kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if type(value) is not self.kind:
@@ -162,7 +162,9 @@ class Setting:
 
     @property
     def bounds(self) -> tuple[int, int]:
-        """Least and greatest number. An interval of 0 would never let time pass, so 0 needs to be the default."""
+        """Return the smallest and the largest number. An interval of 0 would never let time pass, so 0 must be the
+        default.
+        """
         low = min(1, int(self.default)) if isinstance(self.default, int | float) else 0
         if self.name in _MAY_BE_ZERO:
             low = 0
@@ -207,7 +209,7 @@ SETTINGS: Mapping[Role, Mapping[str, Setting]] = _all_settings()
 
 
 def own_name(role: Role, name: str) -> str:
-    """What a setting is called in the system that it comes from: ``pullInterval``, ``linger.ms``."""
+    """Return the setting's name in the system that it comes from: ``pullInterval``, ``linger.ms``."""
     if role in RAFT_ROLES:
         return name
     if role not in KAFKA_ROLES:
@@ -216,7 +218,7 @@ def own_name(role: Role, name: str) -> str:
 
 
 def find_setting(role: Role, name: str) -> Setting:
-    """The setting of that name, ours or RocketMQ's. Raises :class:`SettingRefused` with the likely one."""
+    """Return the setting with this name, ours or RocketMQ's. Raises :class:`SettingRefused` with the likely one."""
     known = SETTINGS[role]
     if name in known:
         return known[name]
@@ -233,7 +235,7 @@ def find_setting(role: Role, name: str) -> Setting:
 
 
 def check_settings(role: Role, values: Mapping[str, SettingValue]) -> None:
-    """Have the engine's own classes look at checked ``values`` together. Raises :class:`SettingRefused`."""
+    """Check ``values`` together with the engine's own classes. Raises :class:`SettingRefused`."""
     for config in _CONFIGS[role]:
         own = of_class(config, values) | _NEEDED.get(config, {})
         try:
@@ -250,7 +252,7 @@ def _field_types(config: type) -> Mapping[str, str]:
 
 
 def of_class(config: type, values: Mapping[str, SettingValue]) -> dict[str, Any]:
-    """Those of ``values`` that are fields of ``config``, checked before: ``config(**...)`` takes them."""
+    """Return those of ``values`` that are fields of ``config``, already checked: ``config(**...)`` accepts them."""
     types = _field_types(config)
     return {
         name: _CHOICES[types[name]][str(value)] if types[name] in _CHOICES else value

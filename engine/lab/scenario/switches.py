@@ -1,6 +1,6 @@
-"""What can be switched off in a world: the three locks of ordered consumption, the ``consuming`` flag, idempotence.
+"""Switches of a world: the three locks of ordered consumption, the ``consuming`` flag, idempotence.
 
-A switch is a matter of the machine, as its settings are: it outlives the process and counts at once.
+A switch belongs to the machine, like its settings: it outlives the process and takes effect immediately.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ IDEMPOTENT_CONSUMER = "idempotent-consumer"
 
 @dataclass(frozen=True, slots=True)
 class Switch:
-    """One switch, of the nodes of ``role``. ``name`` and ``what`` are for people."""
+    """One switch, for the nodes of ``role``. ``name`` and ``what`` are for users."""
 
     role: Role
     name: Text
@@ -51,7 +51,7 @@ def apply_to_broker(broker: Broker, switched_off: Mapping[str, None]) -> None:
 
 
 def apply_to_consumer(consumer: DefaultMQPushConsumer, switched_off: Mapping[str, None]) -> None:
-    """Set the switches of a process, running or about to start."""
+    """Set the switches of a process that is running or about to start."""
     switches = consumer.orderly_switches
     switches.message_queue_lock = MESSAGE_QUEUE_LOCK not in switched_off
     switches.consume_lock = PROCESS_QUEUE_LOCK not in switched_off

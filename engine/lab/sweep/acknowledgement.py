@@ -1,8 +1,9 @@
-"""When is a message acknowledged, and what may be lost then: one scenario under each policy, its broker struck right
-after each acknowledgement, one run per blow.
+"""Acknowledgement and loss: one scenario under each policy, with a failure of its broker directly after each
+acknowledgement, one run per failure.
 
 RocketMQ: ``flushDiskType`` and ``brokerRole`` of a broker. Lost is what was answered with SEND_OK and is neither there
-when the broker is back nor on a slave. The majority is that of a master which waits for its slaves: nobody is elected.
+when the broker is back nor on a slave. The majority is that of a master which waits for its slaves: there is no
+election.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from engine.lab.scenario.scenario import NodeSpec, Role, Scenario, SettingValue
 from engine.replication.ha.ha_config import BrokerRole as HaRole
 from engine.replication.ha.ha_config import ReplicaAcks
 
-#: The broker is away for so long, and is then looked at after so long.
+#: Downtime of the broker, after which it is examined.
 _AWAY_MS = 1_000
 _BACK_MS = 1_000
 
 
 class Acknowledged(StrEnum):
-    """Where a message is when its producer is told that it is stored."""
+    """Where a message is stored when its producer gets the acknowledgement."""
 
     IN_MEMORY = "in memory"
     ON_DISK = "on disk"
@@ -35,7 +36,10 @@ class Acknowledged(StrEnum):
 
 
 class Policy(NamedTuple):
-    """What the broker of a scenario is told. :ivar slaves: how many follow it."""
+    """Configuration of a scenario's broker.
+
+    :ivar slaves: how many follow it.
+    """
 
     flush: str
     slaves: int = 0
@@ -51,13 +55,13 @@ POLICIES = {
 
 
 class Blow(StrEnum):
-    """What happens to the broker."""
+    """Failure of the broker."""
 
     KILL = "crash"
     POWER_CUT = "crash-power"
-    #: The same, but of what was not flushed some sectors are on the disk, others are not.
+    #: The same, but some sectors of what was not flushed are on disk, others are not.
     TORN_WRITE = "torn-write"
-    #: It burns: the process ends, and neither it nor its disk comes back.
+    #: The machine is destroyed: neither the process nor its disk comes back.
     GONE = "gone"
 
 
@@ -65,12 +69,12 @@ _COMMANDS = {Blow.GONE: "crash"}
 
 
 class Damage(NamedTuple):
-    """What came of one kind of blow.
+    """Consequences of one kind of failure.
 
-    :ivar runs: how many blows, each in a run of its own.
+    :ivar runs: number of failures, each in a run of its own.
     :ivar runs_with_loss: after how many of them something acknowledged was missing.
-    :ivar lost_max: how many messages one of them took at most.
-    :ivar back_us_max: how long before the blow the oldest of those was acknowledged, at most; 0: nothing was lost.
+    :ivar lost_max: most messages that one of them lost.
+    :ivar back_us_max: longest time from the acknowledgement of a lost message to the failure; 0: nothing was lost.
     """
 
     runs: int
@@ -80,7 +84,10 @@ class Damage(NamedTuple):
 
 
 class PolicyFigures(NamedTuple):
-    """One policy. :ivar send_us: how long a send takes when nothing goes wrong, the median."""
+    """Results of one policy.
+
+    :ivar send_us: median duration of a send without failures.
+    """
 
     acknowledged: Acknowledged
     send_us: int
@@ -88,9 +95,9 @@ class PolicyFigures(NamedTuple):
 
 
 def figures_of(scenario: Scenario, acknowledged: Acknowledged, *, every: int = 1) -> PolicyFigures:
-    """Strike the first broker of ``scenario`` after each ``every``-th acknowledgement, by each kind of blow.
+    """Fail the first broker of ``scenario`` after each ``every``-th acknowledgement, by each kind of failure.
 
-    What the scenario's script does to the world is left out.
+    The scenario's script is left out.
     """
     broker, policy = scenario.of_role(Role.BROKER)[0], POLICIES[acknowledged]
     replicas: dict[str, SettingValue] = (
@@ -129,7 +136,7 @@ def _damage(scenario: Scenario, broker: str, blow: Blow, events: Sequence[int]) 
 
 
 def _strike(scenario: Scenario, broker: str, blow: Blow, event: int) -> list[int]:
-    """Of each message that is lost: how long before the blow it was acknowledged, in microseconds."""
+    """Return for each lost message how long before the failure it was acknowledged, in microseconds."""
     with LabRun(scenario) as run:
         assert run.checkers is not None, "runs are checked unless said otherwise"
         run.run_events(event)

@@ -1,4 +1,4 @@
-"""What asynchronous steps save and cost: how long the caller waits, and how long the work lags behind the answer.
+"""Benefit and cost of asynchronous steps: how long the caller waits, and how long the work lags behind the answer.
 
 From the scenario ``asynchronous-steps``: SYNC requests a shop that calls three services, ASYNC sends a message that
 three groups consume. A service that is dead for a while divides the orders into two periods.
@@ -14,12 +14,12 @@ from engine.lab.scenario.scenario import Scenario
 
 
 class StepFigures(NamedTuple):
-    """One way in one period. Times are in microseconds.
+    """One variant in one period. Times are in microseconds.
 
-    :ivar orders: how many were asked for.
-    :ivar answered_us: of each order that was confirmed, how long its caller waited.
-    :ivar lags_us: of each step, how long after that answer it was done; negative: before it.
-    :ivar half_done: orders that were not confirmed, and of which something was done all the same.
+    :ivar orders: how many were requested.
+    :ivar answered_us: for each confirmed order, how long its caller waited.
+    :ivar lags_us: for each step, how long after that answer it was done; negative: before it.
+    :ivar half_done: orders that were not confirmed, but were partly done.
     :ivar again: steps that were done for an order a second time.
     """
 
@@ -33,7 +33,7 @@ class StepFigures(NamedTuple):
 
 
 def step_figures(scenario: Scenario) -> list[StepFigures]:
-    """Both ways in both periods."""
+    """Return both variants in both periods."""
     down, up = (line.at_ms * 1_000 for line in scenario.script)
     with LabRun(scenario, check=False) as run:
         run.run_to_time(run.world.end_us)

@@ -1,4 +1,5 @@
-"""What a broker would have to keep and look up to deliver each message once, by the structures that brokers have.
+"""The state and the look-ups that a broker would need to deliver each message once, with the structures that brokers
+have.
 
 ``ProducerStates`` is Kafka's of an idempotent producer; the index of keys is RocketMQ's ``IndexFile``, here of unique
 ids. What neither could do: know whether a consumer whose acknowledgement is missing has done its work.
@@ -14,15 +15,15 @@ from engine.store.files.store_config import MessageStoreConfig
 from engine.store.queues.index_file import index_file_size
 from engine.store.queues.index_key import index_key_hash
 
-#: Ids that are looked for in the index and are not there.
+#: Ids that are searched for in the index and are not there.
 _ASKED = 20_000
 
 
 class Price(NamedTuple):
-    """Of one way to recognize what came before.
+    """Cost of one way to recognise duplicates.
 
-    :ivar state_bytes: what is kept once ``messages`` were sent.
-    :ivar look_ups: places that are read for one message more, on the average.
+    :ivar state_bytes: state after ``messages`` were sent.
+    :ivar look_ups: average reads for one more message.
     """
 
     messages: int
@@ -31,7 +32,7 @@ class Price(NamedTuple):
 
 
 def by_sequence(messages: int, producers: int, partitions: int, records_per_batch: int = 1) -> Price:
-    """Each producer sends to each partition in turn; the broker keeps their last numbers."""
+    """Measure Kafka's way: each producer sends to each partition in turn; the broker keeps their last numbers."""
     states = [ProducerStates() for _ in range(partitions)]
     batches = messages // records_per_batch
     looked = 0
@@ -48,7 +49,7 @@ def by_sequence(messages: int, producers: int, partitions: int, records_per_batc
 
 
 def by_unique_id(messages: int) -> Price:
-    """The broker keeps an index of every id for as long as it keeps the messages, in one file after the other.
+    """Measure an index: the broker keeps an index of every id for as long as the messages, in one file after the other.
 
     An id that is new has to be looked for in all of them, in each through all ids of its hash slot. Files are alike:
     one is filled here, and asked for ids that are in none.

@@ -1,4 +1,4 @@
-"""What a consumer or a producer of a lab world did, in figures that can be compared between runs.
+"""Activity of a consumer or a producer of a lab world, in figures that can be compared between runs.
 
 Counted while the engine runs: from the frames between client and broker, and from the history of what the client saw.
 """
@@ -30,16 +30,16 @@ _SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEN
 
 @dataclass(frozen=True, slots=True)
 class ClientFigures:
-    """Times are virtual. See the two kinds."""
+    """Figures of a client. Times are virtual."""
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
+        """Return it as JSON."""
         return dataclasses.asdict(self)
 
 
 @dataclass(frozen=True, slots=True)
 class ConsumerFigures(ClientFigures):
-    """What one consumer did.
+    """Activity of one consumer.
 
     :ivar messages: different messages that it consumed successfully.
     :ivar seconds: from its first listener call until it was done with nine tenths of them: a few that are retried
@@ -48,8 +48,8 @@ class ConsumerFigures(ClientFigures):
     :ivar pulls: replies with messages that the broker sent it, those of the retry topic left out.
     :ivar largest_pull: most messages in one of them.
     :ivar pull_ms: how long such a reply was under way, on the average.
-    :ivar pulled_again: messages that the broker sent a second time, because a reply was lost or the consumer started
-        anew.
+    :ivar pulled_again: messages that the broker sent a second time, because a reply was lost or the consumer was
+        restarted.
     :ivar calls: listener calls.
     :ivar threads_busy: how many ran at a time, on the average over ``seconds``.
     :ivar consumed_again: messages that a listener got although it had got them before.
@@ -73,7 +73,7 @@ class ConsumerFigures(ClientFigures):
 
 @dataclass(frozen=True, slots=True)
 class ProducerFigures(ClientFigures):
-    """What one producer did.
+    """Activity of one producer.
 
     :ivar messages: acknowledged messages.
     :ivar seconds: from the begin of its first send to the end of its last.
@@ -94,16 +94,16 @@ class ProducerFigures(ClientFigures):
 
 
 class ConsumerMeter:
-    """Watches a consumer from the first event on."""
+    """Measure a consumer from the first event on."""
 
     def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
         self._world = world
         self._spec = spec
-        #: (broker, opaque) of its pulls that are not answered.
+        #: (broker, opaque) of its unanswered pulls.
         self._asked: dict[tuple[str, int], None] = {}
         self._pull_sizes: list[int] = []
         self._reply_us: list[int] = []
-        #: How often the broker sent each message: by (broker, topic, queue id, offset).
+        #: How often the broker sent each message, by (broker, topic, queue id, offset).
         self._sent: Counter[tuple[str, str, int, int]] = Counter()
         world.watch_parcels(self._note)
 
@@ -115,7 +115,7 @@ class ConsumerMeter:
         if command is None:
             return
         if parcel.source == name and not command.is_response:
-            # A new connection counts from the beginning: the number may have been that of a pull nobody answered.
+            # A new connection counts from the beginning: the number may have been that of an unanswered pull.
             self._asked.pop((parcel.target, command.opaque), None)
             if command.code == RequestCode.PULL_MESSAGE:
                 self._asked[parcel.target, command.opaque] = None
@@ -133,7 +133,7 @@ class ConsumerMeter:
         self._sent.update((broker, message.topic, message.queue_id, message.queue_offset) for message in messages)
 
     def figures(self) -> ConsumerFigures:
-        """What it did so far."""
+        """Return its activity so far."""
         history, name = self._world.history, self._spec.name
         began = [entry for entry in history.consumes_began if entry.node == name]
         done: dict[str, int] = {}
@@ -163,7 +163,7 @@ class ConsumerMeter:
         )
 
     def _threads_busy(self, began: list[ConsumeBegan], seconds: float) -> float:
-        """Calls that run, summed up over the time since the first one began."""
+        """Return the calls in progress, summed over the time since the first one began."""
         if not seconds:
             return 0.0
         # Messages of one call begin in one event, and end in one.
@@ -185,7 +185,7 @@ class ConsumerMeter:
 
 
 class ProducerMeter:
-    """Watches a producer from the first event on."""
+    """Measure a producer from the first event on."""
 
     def __init__(self, world: ScenarioWorld, spec: NodeSpec) -> None:
         self._world = world
@@ -202,7 +202,7 @@ class ProducerMeter:
                 self._bytes += len(parcel.data)
 
     def figures(self) -> ProducerFigures:
-        """What it did so far."""
+        """Return its activity so far."""
         history, name = self._world.history, self._name
         begun = {entry.key: entry.time_us for entry in history.sends_invoked if entry.node == name}
         ended = [entry for entry in history.sends_returned if entry.node == name]
@@ -219,12 +219,12 @@ class ProducerMeter:
         )
 
 
-#: Ways in which a listener is done with a message, and happy.
+#: Results with which a listener has successfully finished a message.
 _DONE = (ListenerResult.SUCCESS.value, ListenerResult.COMMIT.value)
 
 
 def _calls(began: list[ConsumeBegan]) -> int:
-    """Messages of one call begin in the same event, and one event is of one worker."""
+    """Return the number of calls: messages of one call begin in the same event, and one event is of one worker."""
     return len({entry.event: None for entry in began})
 
 

@@ -1,11 +1,11 @@
-"""One scenario, run once per value of a setting: what does the setting cost, and what does it bring?
+"""One scenario, run once per value of a setting: its cost and its benefit.
 
     for value in parse_values(scenario, "C1", "pullBatchSize", "1,8,32"):
         run = run_with(scenario, Change("C1", "pullBatchSize", value))
         run.figures.per_second
 
 Besides the engine's settings, ``threads`` of a consumer and ``batch`` and ``body_bytes`` of a producer's traffic can be
-varied: they stand in the scenario itself. The figures are counted while the engine runs, see
+varied, which are part of the scenario itself. The figures are counted while the engine runs, see
 :mod:`engine.lab.sweep.client_figures`.
 """
 
@@ -25,10 +25,10 @@ from engine.lab.sweep.client_figures import ClientFigures, ConsumerMeter, Produc
 from engine.store.files.setting_rules import read_number
 from engine.texts import Text
 
-#: Runs of one comparison.
+#: Most runs of one comparison.
 VALUES_MAX = 20
 
-#: What stands in the scenario itself: role -> name -> least and greatest value.
+#: Fields of the scenario itself: role -> name -> smallest and largest value.
 _OWN_FIELDS: Mapping[Role, Mapping[str, tuple[int, int]]] = {
     Role.CONSUMER: {"threads": (1, THREADS_MAX)},
     Role.PRODUCER: {"batch": (1, BATCH_MAX), "body_bytes": (0, BODY_BYTES_MAX)},
@@ -37,7 +37,7 @@ _OWN_FIELDS: Mapping[Role, Mapping[str, tuple[int, int]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A node's setting, by our name or RocketMQ's, and the value it gets."""
+    """A node's setting, by our name or RocketMQ's, and its value."""
 
     node: str
     name: str
@@ -46,11 +46,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class ComparedRun:
-    """What came of one value.
+    """Result for one value.
 
-    :ivar figures: of the node that was watched.
-    :ivar link: the run as the node starts, see :meth:`engine.lab.run.run.LabRun.link`; empty for what stands in the
-        scenario itself, which no command can change.
+    :ivar figures: figures of the watched node.
+    :ivar link: the run as the node starts, see :meth:`engine.lab.run.run.LabRun.link`; empty for fields of the scenario
+        itself, which no command can change.
     :ivar violations: how many the checkers found.
     :ivar events: how many events ran.
     """
@@ -62,7 +62,7 @@ class ComparedRun:
     link: str
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON."""
+        """Return it as JSON."""
         return {
             "node": self.change.node,
             "setting": self.change.name,
@@ -75,7 +75,7 @@ class ComparedRun:
 
 
 def parse_values(scenario: Scenario, node: str, name: str, text: str) -> list[SettingValue]:
-    """The values in ``text``, separated by commas. Raises :class:`CommandRefused`, :class:`SettingRefused`."""
+    """Return the values in ``text``, separated by commas. Raises :class:`CommandRefused`, :class:`SettingRefused`."""
     spec = find_node(scenario, node)
     words = [word.strip() for word in text.split(",") if word.strip()]
     if not 1 <= len(words) <= VALUES_MAX:
@@ -101,7 +101,7 @@ def _parse_value(spec: NodeSpec, name: str, word: str) -> SettingValue:
 
 
 def find_node(scenario: Scenario, name: str) -> NodeSpec:
-    """The node of that name. Raises :class:`CommandRefused`."""
+    """Return the node with this name. Raises :class:`CommandRefused`."""
     try:
         return scenario.node(name)
     except KeyError:
@@ -111,7 +111,7 @@ def find_node(scenario: Scenario, name: str) -> NodeSpec:
 
 
 def with_change(scenario: Scenario, change: Change) -> Scenario:
-    """``scenario`` in which the node has another setting from the beginning. Raises as :func:`parse_values`."""
+    """Return ``scenario`` in which the node has another setting from the beginning. Raises as :func:`parse_values`."""
     find_node(scenario, change.node)
     nodes = [_changed(spec, change.name, change.value) if spec.name == change.node else spec for spec in scenario.nodes]
     return dataclasses.replace(scenario, nodes=tuple(nodes))
@@ -144,9 +144,9 @@ def _changed(spec: NodeSpec, name: str, value: SettingValue) -> NodeSpec:
 
 
 def node_to_watch(scenario: Scenario, node: str) -> NodeSpec:
-    """Whose figures tell most of what a setting of ``node`` does: its own if it is a client, else a consumer's.
+    """Return the node whose figures best show a setting of ``node``: itself if it is a client, else a consumer.
 
-    Raises :class:`CommandRefused` when nobody has figures.
+    Raises :class:`CommandRefused` if no node has figures.
     """
     spec = find_node(scenario, node)
     if spec.role in (Role.CONSUMER, Role.PRODUCER):
@@ -158,7 +158,7 @@ def node_to_watch(scenario: Scenario, node: str) -> NodeSpec:
 
 
 def run_with(scenario: Scenario, change: Change, watch: str | None = None, seed: int | None = None) -> ComparedRun:
-    """Run the story to its end. ``watch``: see :func:`node_to_watch`. Raises as :func:`parse_values`."""
+    """Run the story to its end. ``watch``: as :func:`node_to_watch` returns it. Raises as :func:`parse_values`."""
     spec = node_to_watch(scenario, change.node if watch is None else watch)
     own = find_node(scenario, change.node)
     is_setting = change.name not in _OWN_FIELDS.get(own.role, {})
@@ -166,7 +166,7 @@ def run_with(scenario: Scenario, change: Change, watch: str | None = None, seed:
         meter = ConsumerMeter(run.world, spec) if spec.role is Role.CONSUMER else ProducerMeter(run.world, spec)
         link = ""
         if is_setting:
-            # Before the first event, so it counts from the node's first start.
+            # Before the first event, so it applies from the node's first start.
             run.apply(Command("setting", change.node, {"name": change.name, "value": change.value}))
             run.run_to_time(own.start_ms * 1_000)
             link = run.link()

@@ -1,5 +1,5 @@
-"""What a crash at each point does: one transfer, or the work for one order, run again for every step of its protocol,
-with the node that has just made the step killed right after it and started again some time later.
+"""Crash points: one transfer, or the work for one order, is run again for every step of its protocol, with the node
+that has just made the step killed directly after it and started again some time later.
 
 The transfer is the last one of the scenario, both of a transaction manager and of a paying bank with transactional
 messages; the order is the last one that is sent. What comes before, faults of the script included, goes as it always
@@ -33,7 +33,7 @@ from engine.protocol.message.message_properties import PROPERTY_TRANSACTION_PREP
 from engine.protocol.names import TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC
 from engine.texts import Text
 
-#: How long the killed node is away.
+#: Downtime of the killed node.
 RESTART_AFTER_MS = 3_000
 
 TWO_PHASE = "two-phase"
@@ -42,14 +42,14 @@ WORK = "work"
 
 
 class NothingToCrash(Exception):
-    """The scenario has neither a transfer nor work of which one could look at the steps."""
+    """The scenario has neither a transfer nor work whose steps could be examined."""
 
 
 class CrashPoint(NamedTuple):
-    """Right after event ``event`` ``node`` has done ``step``: ``crash_point.STEP`` of the catalogue.
+    """A crash point: directly after event ``event``, ``node`` has done ``step``: ``crash_point.STEP`` of the catalogue.
 
-    ``way``: which transfer, :data:`TWO_PHASE` or :data:`MESSAGE`; or :data:`WORK`. ``nth``: the how manieth time it
-    does that, from 1. ``effect``: what a store or a service has done.
+    ``way``: which transfer, :data:`TWO_PHASE` or :data:`MESSAGE`; or :data:`WORK`. ``nth``: the step is made for the
+    nth time, from 1. ``effect``: what a store or a service has done.
     """
 
     way: str
@@ -62,19 +62,19 @@ class CrashPoint(NamedTuple):
 
     @property
     def texts(self) -> Text:
-        """What has just happened."""
+        """Return what has just happened."""
         text = Text(f"crash_point.{self.step}", effect=self.effect) if self.effect else Text(f"crash_point.{self.step}")
         return text if self.nth == 1 else Text("crash_point.again", step=text, nth=self.nth)
 
 
 @dataclass(frozen=True, slots=True)
 class CrashOutcome:
-    """What came of a crash there.
+    """Outcome of a crash at a point.
 
     :ivar outcome: ``committed``, ``rolled-back``, or ``open`` at the end of the story; of work ``done``, ``nothing`` or
         ``half``.
     :ivar locked_us: how long an account was locked for the transfer, the longer of both.
-    :ivar window_us: how long one bank had done its part and the other had not; None: for ever, or nobody did.
+    :ivar window_us: how long one bank had done its part and the other had not; None: it never ended, or neither did.
     :ivar is_conserved: whether no invariant was violated; of work: none that is about the order.
     :ivar times: of work: how often that was done which was done most often, without what was taken back.
     :ivar link: the run, as far as the crash; see :meth:`engine.lab.run.recording.Recording.link`.
@@ -89,7 +89,7 @@ class CrashOutcome:
     times: int | None = None
 
     def to_dict(self) -> dict[str, object]:
-        """As JSON, with the step's texts."""
+        """Return it as JSON, with the step's texts."""
         point = self.point
         return {
             "way": point.way,
@@ -106,11 +106,11 @@ class CrashOutcome:
         }
 
 
-# --- the points ----------------------------------------------------------------------------------------------------
+# --- the points ------------------------------------------------------------------------------------------------------
 
 
 def find_points(scenario: Scenario) -> list[CrashPoint]:
-    """The steps of the last transfers when nothing else goes wrong. Raises :class:`NothingToCrash`."""
+    """Return the steps of the last transfers without other faults. Raises :class:`NothingToCrash`."""
     keys = _last_keys(scenario)
     if not keys:
         raise NothingToCrash(
@@ -127,7 +127,7 @@ def find_points(scenario: Scenario) -> list[CrashPoint]:
             points += _points_of_labels(run, way, begin_us, end_us)
     known: dict[tuple[str, int], CrashPoint] = {}
     for point in sorted(points, key=lambda point: (point.way != TWO_PHASE, point.event)):
-        # A state says more than the label of the same event.
+        # A state is more informative than the label of the same event.
         known.setdefault((point.node, point.event), point)
     counts: dict[tuple[str, str, str], int] = {}
     numbered: list[CrashPoint] = []
@@ -139,7 +139,7 @@ def find_points(scenario: Scenario) -> list[CrashPoint]:
 
 
 def _last_keys(scenario: Scenario) -> dict[str, str]:
-    """Key of the last transfer -> way."""
+    """Return key of the last transfer -> way."""
     keys: dict[str, str] = {}
     for spec in scenario.nodes:
         if spec.transfers is not None and spec.transfers.count:
@@ -165,7 +165,7 @@ def _last_order(producer: str, traffic: TrafficSpec) -> str:
 
 
 class _StoreWatch(WatchListener):
-    """Notes when a broker stores something about the transfer, or the order."""
+    """Note when a broker stores something about the transfer, or the order."""
 
     def __init__(self, world: ScenarioWorld, points: list[CrashPoint], keys: Mapping[str, str]) -> None:
         self._world = world
@@ -173,7 +173,6 @@ class _StoreWatch(WatchListener):
         self._keys = keys
 
     def message_stored(self, message: LoggedMessage) -> None:
-        """One of it."""
         about = message.properties.get(ORDER_PROPERTY) or message.first_key
         way = self._keys.get(about)
         if message.topic == TRANSACTION_OP_HALF_TOPIC or way is None:
@@ -190,7 +189,7 @@ def _points_of_states(world: ScenarioWorld, keys: Mapping[str, str]) -> list[Cra
     history = world.history
     steps: list[tuple[str, str, SendInvoked | GlobalChanged | BranchChanged]] = [
         *((TWO_PHASE, f"global {entry.state}", entry) for entry in history.globals_changed),
-        # With a free lock waiting and executing are one step.
+        # With a free lock, waiting and executing are one step.
         *(
             (TWO_PHASE, f"branch {entry.state}", entry)
             for entry in history.branches_changed
@@ -210,14 +209,15 @@ def _points_of_states(world: ScenarioWorld, keys: Mapping[str, str]) -> list[Cra
 
 
 def _stretches(points: list[CrashPoint]) -> Iterator[tuple[str, int, int]]:
-    """From when until when each way is at its transfer."""
+    """Yield the start and end of each way's transfer."""
     for way in (TWO_PHASE, MESSAGE, WORK):
         times = [point.time_us for point in points if point.way == way]
         if times:
             yield way, min(times) - _BEFORE_US, max(times) + _AFTER_US
 
 
-#: A transaction manager begins before the coordinator hears of it; a consumer ends after the broker has told.
+#: A transaction manager begins before the coordinator receives it; a consumer ends after the broker has received its
+#: result.
 _BEFORE_US = 100_000
 _AFTER_US = 1_000_000
 
@@ -260,7 +260,7 @@ def _points_of_labels(run: LabRun, way: str, begin_us: int, end_us: int) -> list
 
 
 class LockClock:
-    """Measures how long accounts are locked for one transfer, whoever locks them and whatever crashes meanwhile.
+    """Measure how long accounts are locked for one transfer, by any node and across crashes.
 
     Ask it to look after each event. A lock is one on an account in two-phase commit (that of a promise outlives the
     process), and the one writer's in a local transaction.
@@ -274,20 +274,20 @@ class LockClock:
             for role in world.nodes.values()
             if isinstance(role, ResourceManagerRole | ProducerRole | ConsumerRole) and role.node_bank is not None
         ]
-        #: Node -> since when it is locked.
+        #: Node -> start of its lock.
         self._since_us: dict[str, int] = {}
         self._total_us: dict[str, int] = {}
 
     @property
     def longest_us(self) -> int:
-        """The longest of all banks, up to now."""
+        """Return the longest time of all banks, up to now."""
         now_us = self._world.now_us
         open_us = {node: now_us - since_us for node, since_us in self._since_us.items()}
         nodes = dict.fromkeys((*self._total_us, *open_us))
         return max((self._total_us.get(node, 0) + open_us.get(node, 0) for node in nodes), default=0)
 
     def after_event(self, number: int) -> None:
-        """Look."""
+        """Update the measurement."""
         now_us = self._world.now_us
         for role in self._roles:
             begun_us = self._locked_since(role)
@@ -298,11 +298,11 @@ class LockClock:
                 self._total_us[role.name] = self._total_us.get(role.name, 0) + now_us - self._since_us.pop(role.name)
 
     def _locked_since(self, role: LabNodeRole) -> int | None:
-        """Since when an account of it is locked for the transfer; None: it is not."""
+        """Return the start of the lock of its account for the transfer; None if it is not locked."""
         if isinstance(role, ResourceManagerRole):
             manager = role.resource_manager
             if manager is None:
-                # Nobody runs, so nobody is let in; but only a promise is still kept afterwards.
+                # The process does not run, so there is no access; but only a promise still holds afterwards.
                 return self._since_us.get(role.name) if role.is_moving(self._key) else None
             for branch in manager.open.values():
                 held = manager.locks.holders.get(branch.account)
@@ -316,11 +316,11 @@ class LockClock:
         return next((deed.since_us for deed in bank.open.values() if deed.key == self._key), None)
 
 
-# --- the crashes ---------------------------------------------------------------------------------------------------
+# --- the crashes -----------------------------------------------------------------------------------------------------
 
 
 def crash_at(scenario: Scenario, point: CrashPoint, restart_after_ms: int = RESTART_AFTER_MS) -> CrashOutcome:
-    """Run the story again, with a crash there."""
+    """Run the story again, with a crash at this point."""
     (key,) = (key for key, way in _last_keys(scenario).items() if way == point.way)
     with LabRun(scenario) as run:
         clock = LockClock(run.world, key)
@@ -341,12 +341,12 @@ def crash_at(scenario: Scenario, point: CrashPoint, restart_after_ms: int = REST
 
 
 def _is_about(violation: Violation, order: str) -> bool:
-    """The messages of a hop are called after their order."""
+    """Return whether it is about the order. The messages of a hop are named after their order."""
     return not violation.messages or any(f"{key}-".startswith(f"{order}-") for key in violation.messages)
 
 
 def _end_of_work(world: ScenarioWorld, order: str) -> tuple[str, int]:
-    """What became of it, and how often that was done which was done most often."""
+    """Return the outcome, and the count of the step that was done most often."""
     times = {
         (one.service or spec.work.database, one.operation or one.kind.value): 0
         for spec in world.scenario.of_role(Role.CONSUMER)
@@ -356,7 +356,7 @@ def _end_of_work(world: ScenarioWorld, order: str) -> tuple[str, int]:
     }
     for entry in world.history.work_done:
         effect = entry.node, entry.undoes or entry.effect
-        if entry.key == order and effect in times:  # a reservation that is tried or cancelled is no end of it
+        if entry.key == order and effect in times:  # a reservation that is tried or cancelled does not end the work
             times[effect] += -1 if entry.undoes else 1
     counts = times.values()
     outcome = "done" if all(counts) else "half" if any(counts) else "nothing"

@@ -1,4 +1,4 @@
-"""How many duplicates does each strategy of idempotence catch? One scenario, the same random faults, under each.
+"""Duplicates caught by each strategy of idempotence: one scenario, with the same random faults, under each.
 
     figures = run_chunk(WayTask("order-and-stock", text, "state-table"), SeedRange(1, 20))
     figures.caught.ratio, figures.caught.interval
@@ -41,22 +41,22 @@ from engine.lab.sweep.wilson import wilson_interval
 from engine.lab.work.work_spec import ORDER_AND_STOCK, StepKind, WorkSpec
 from engine.protocol.names import DLQ_GROUP_TOPIC_PREFIX
 
-#: The scenario that is meant unless another is named.
+#: Default scenario.
 USUAL_SCENARIO = "order-and-stock"
-#: With :attr:`Way.fails_half_way`, each so-manieth message of the first traffic fails at its first delivery.
+#: With :attr:`Way.fails_half_way`, every Nth message of the first traffic fails at its first delivery.
 _FAILS_EVERY = 3
 
 
 class NoWork(LabError):
-    """A scenario without listeners that work on something."""
+    """The scenario has no listeners with work."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A strategy, and what else is otherwise than in the scenario.
+    """A strategy, and other changes to the scenario.
 
-    :ivar settings: of all consumers that work.
-    :ivar in_database: the records lie beside the tables of the application, wherever the scenario has them.
+    :ivar settings: settings of all consumers with work.
+    :ivar in_database: the records are in the application's database, wherever the scenario has them.
     :ivar fails_half_way: the stock is taken first, and then the work of some messages fails, once.
     """
 
@@ -66,7 +66,7 @@ class Way:
     fails_half_way: bool = False
 
 
-#: By the name that tables show.
+#: Ways by the names in tables.
 WAYS: Mapping[str, Way] = {
     "message-table": Way("message-table"),
     "message-table, work fails half-way": Way("message-table", fails_half_way=True),
@@ -79,28 +79,28 @@ WAYS: Mapping[str, Way] = {
 
 
 class Share(NamedTuple):
-    """How many of the duplicates did nothing again."""
+    """Share of the duplicates that repeated nothing."""
 
     caught: int
     duplicates: int
 
     @property
     def ratio(self) -> float | None:
-        """None: there was no duplicate."""
+        """Return the ratio; None if there were no duplicates."""
         return self.caught / self.duplicates if self.duplicates else None
 
     @property
     def interval(self) -> tuple[float, float]:
-        """95 %, as if the duplicates of one run had nothing to do with each other."""
+        """Return the 95 % interval, as if the duplicates of one run were independent."""
         return wilson_interval(self.caught, self.duplicates)
 
 
 @dataclass(slots=True)
 class DuplicateFigures:
-    """What came of some seeds, see the module.
+    """Results of some seeds, as the module describes.
 
-    :ivar orders: pairs of an order and a group that it was delivered to; ``orders_again``: for how many of them
-        something was done more than once.
+    :ivar orders: pairs of an order and a group that it was delivered to; ``orders_again``: pairs for which something
+        was done more than once.
     :ivar dead_letters: in all groups, at the end.
     """
 
@@ -117,24 +117,24 @@ class DuplicateFigures:
     open: int = 0
 
     def add(self, other: DuplicateFigures) -> None:
-        """Count it, too."""
+        """Add the figures of another."""
         for one in fields(self):
             setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
 
     @property
     def caught(self) -> Share:
-        """Of all duplicates."""
+        """Return the share of all duplicates."""
         return Share(self.duplicates - self.again, self.duplicates)
 
     @property
     def caught_by_faults(self) -> Share:
-        """Of those that faults have made."""
+        """Return the share of the duplicates caused by faults."""
         return Share(self.by_faults - self.again_by_faults, self.by_faults)
 
 
 @dataclass(frozen=True, slots=True)
 class WayTask:
-    """``scenario`` is the name, ``text`` its YAML, ``way`` one of :data:`WAYS`."""
+    """Task for some seeds. ``scenario`` is the name, ``text`` its YAML, ``way`` one of :data:`WAYS`."""
 
     scenario: str
     text: str
@@ -142,12 +142,12 @@ class WayTask:
 
 
 def run_portion(portion: tuple[WayTask, SeedRange]) -> DuplicateFigures:
-    """As :func:`run_chunk`, with one argument, as what is spread has."""
+    """Run as :func:`run_chunk` does, with one argument for a spread."""
     return run_chunk(*portion)
 
 
 def run_chunk(task: WayTask, seeds: SeedRange) -> DuplicateFigures:
-    """Each seed with its own random faults: the same ones under every way. Raises :class:`NoWork`."""
+    """Run each seed with its own random faults, the same ones under every way. Raises :class:`NoWork`."""
     be_quiet()
     original = parse_scenario(task.text, task.scenario)
     scenario = with_way(original, WAYS[task.way])
@@ -158,7 +158,7 @@ def run_chunk(task: WayTask, seeds: SeedRange) -> DuplicateFigures:
 
 
 def with_way(scenario: Scenario, way: Way) -> Scenario:
-    """``scenario`` with another strategy from the beginning on. Raises :class:`NoWork`."""
+    """Return ``scenario`` with another strategy from the beginning. Raises :class:`NoWork`."""
     if not scenario.has_work:
         raise NoWork("refusal.no_work", scenario=scenario.name)
     failing = _failing(scenario) if way.fails_half_way else ()
@@ -179,23 +179,23 @@ def _changed(spec: NodeSpec, way: Way, failing: tuple[str, ...]) -> NodeSpec:
 
 
 def _failing(scenario: Scenario) -> tuple[str, ...]:
-    """Keys of messages."""
+    """Return the keys of messages that fail."""
     spec = scenario.of_role(Role.PRODUCER)[0]
     traffic = spec.traffic[0]
     return tuple(traffic.fill_in(traffic.key, spec.name, number) for number in range(0, traffic.count, _FAILS_EVERY))
 
 
-# --- counting ------------------------------------------------------------------------------------------------------
+# --- counting --------------------------------------------------------------------------------------------------------
 
 
-#: A group, and what its messages are about.
+#: A group, and the order of its messages.
 _Order = tuple[str, str]
 
 
 class _Seen(NamedTuple):
-    """What was seen in one run.
+    """Observations of one run.
 
-    :ivar deliveries: of each message, but for those that were put off.
+    :ivar deliveries: deliveries of each message, except for those that were put off.
     :ivar done: how often the step was done that was done most often; orders of which nothing was done are not there.
     :ivar redone: how often a message did a step that was done, when it was delivered again or had done it itself.
     """
@@ -233,7 +233,7 @@ def _seen_in(run: LabRun) -> _Seen:
 
 @dataclass(slots=True)
 class _Delivery:
-    """``is_again``: the group had this message before, and had not put it off."""
+    """A delivery. ``is_again``: the group had this message before, and had not put it off."""
 
     key: str
     began_us: int
@@ -242,7 +242,7 @@ class _Delivery:
 
 
 def _deliveries(history: LabHistory, orders: Mapping[str, str]) -> dict[tuple[str, str], list[_Delivery]]:
-    """By node and order, in the order of time."""
+    """Return the deliveries by node and order, in the order of time."""
     deliveries: dict[tuple[str, str], list[_Delivery]] = {}
     newest: dict[tuple[object, ...], _Delivery] = {}
     had: Counter[tuple[str, str]] = Counter()
@@ -264,7 +264,7 @@ def _deliveries(history: LabHistory, orders: Mapping[str, str]) -> dict[tuple[st
 
 
 def _work_of(run: LabRun, orders: Mapping[str, str]) -> dict[tuple[_Order, str, str], list[_Delivery]]:
-    """By order, node and effect: the deliveries that did it, in the order of time, less what was taken back."""
+    """Return, by order, node and effect, the deliveries that did it, in the order of time, less what was taken back."""
     deliveries = _deliveries(run.world.history, orders)
     work_of: dict[tuple[_Order, str, str], list[_Delivery]] = {}
     for work in run.world.history.work_done:
@@ -274,14 +274,14 @@ def _work_of(run: LabRun, orders: Mapping[str, str]) -> dict[tuple[_Order, str, 
         if work.undoes:
             del by[-1:]
         elif begun:
-            # One that is at work and has not done it; else what comes late is the work of the last one.
+            # A delivery in progress that has not done it; otherwise late work belongs to the last one.
             at_work = [one for one in begun if one.ended_us >= work.time_us and one not in by]
             by.append((at_work or begun[-1:])[0])
     return work_of
 
 
 def _figures_of(run: LabRun, usual: _Seen) -> DuplicateFigures:
-    """``usual``: what is seen without faults."""
+    """Return the figures. ``usual``: observations without faults."""
     seen = _seen_in(run)
     figures = DuplicateFigures(runs=1, orders=len(seen.deliveries), dead_letters=_dead_letters(run))
     for order, by_key in seen.deliveries.items():
@@ -289,7 +289,7 @@ def _figures_of(run: LabRun, usual: _Seen) -> DuplicateFigures:
         again = max(0, seen.done.get(order, 0) - 1)
         again_by_faults = max(0, seen.redone.get(order, 0) - usual.redone.get(order, 0))
         figures.deliveries += by_key.total()
-        # What failed after it had worked was put off, and yet done twice when it came again: there was a duplicate.
+        # Work that failed after it was done was put off, and yet done twice when it came again: there was a duplicate.
         figures.duplicates += max(by_key.total() - 1, again)
         figures.again += again
         beyond = sum(max(0, count - max(1, usually[key])) for key, count in by_key.items())
@@ -304,7 +304,7 @@ def _figures_of(run: LabRun, usual: _Seen) -> DuplicateFigures:
 
 
 def _not_done(run: LabRun, acknowledged: Iterable[_Order]) -> list[_Order]:
-    """Those of which a step is missing."""
+    """Return the orders with a missing step."""
     orders = {entry.key: entry.order for entry in run.world.history.deliveries_judged}
     times = Counter({what: len(by) for what, by in _work_of(run, orders).items()})
     for role in run.world.roles(DatabaseRole):
@@ -316,7 +316,7 @@ def _not_done(run: LabRun, acknowledged: Iterable[_Order]) -> list[_Order]:
 
 
 def _effects(work: WorkSpec) -> list[tuple[str, str]]:
-    """(node, effect) of all steps that change something."""
+    """Return (node, effect) of all steps that change something."""
     return [
         (step.service, step.operation) if step.kind is StepKind.CALL else (work.database, step.kind)
         for step in work.steps

@@ -1,4 +1,4 @@
-"""Random faults of a seed: what breaks when, and when it is put right again.
+"""Random faults of a seed: what breaks when, and when it is repaired.
 
 Drawn from ``Random(f"{seed}:faults")`` within the scenario's fault model. Faults begin while there is traffic and are
 all over by :data:`FAULTS_OVER_AT` of the story, so that the rest shows whether the cluster comes back to order.
@@ -21,15 +21,15 @@ from engine.xa.request_codes import XaRequestCode
 
 #: Share of the story after which nothing is broken any more.
 FAULTS_OVER_AT = 0.3
-#: Faults begin until so long after the last message is due to be sent.
+#: Faults begin until this long after the last message is due to be sent.
 _AFTER_TRAFFIC_MS = 5_000
-#: The same where there is work: what begins later finds nearly all of it done.
+#: The same for scenarios with work: nearly all of it is done by then.
 _AFTER_TRAFFIC_WITH_WORK_MS = 2_000
-#: How long a fault lasts: from a blink to longer than most timeouts, short ones as likely as long ones.
+#: How long a fault lasts: from a moment to longer than most timeouts, with short and long ones equally likely.
 _SHORTEST_MS = 20
 _LONGEST_MS = 20_000
 
-#: Frames worth losing or doubling by name, because a protocol stands or falls with each.
+#: Frames worth losing or doubling by name, because a protocol depends on each.
 _FRAMES = (
     "CONSUMER_SEND_MSG_BACK",
     "GET_CONSUMER_LIST_BY_GROUP",
@@ -44,19 +44,19 @@ _FRAMES = (
     "reply to QUERY_CONSUMER_OFFSET",
     "reply to SEND_MESSAGE_V2",
 )
-#: Besides, where messages are sent in batches.
+#: Further frames if messages are sent in batches.
 _BATCH_FRAMES = ("SEND_BATCH_MESSAGE", "reply to SEND_BATCH_MESSAGE")
-#: The same where messages are sent in transactions.
+#: Frames if messages are sent in transactions.
 _TRANSACTION_FRAMES = (*_FRAMES, "END_TRANSACTION", "CHECK_TRANSACTION_STATE")
-#: Those of a two-phase commit, and their answers.
+#: Frames of a two-phase commit, and their answers.
 _XA_FRAMES = tuple(name for code in XaRequestCode for name in (code.name, f"reply to {code.name}"))
-#: Those of Kafka's clients.
+#: Frames of Kafka's clients.
 _KAFKA_FRAMES = ("PRODUCE", "FETCH", "OFFSET_COMMIT", "reply to PRODUCE", "reply to FETCH", "reply to OFFSET_COMMIT")
-#: Those of a Raft group and its clients.
+#: Frames of a Raft group and its clients.
 _RAFT_FRAMES = (*RAFT_FRAMES, COMMAND_NAME, f"reply to {COMMAND_NAME}")
 
 
-#: Who is called by others, in the order in which chance counts them.
+#: Nodes that others call, in the order in which random numbers select them.
 _SERVERS = (
     Role.BROKER,
     Role.NAME_SERVER,
@@ -68,16 +68,16 @@ _SERVERS = (
 )
 
 
-#: What only members of a Raft group must survive: they keep copies for each other.
+#: Faults that only members of a Raft group must survive: they keep copies for each other.
 _OF_RAFT_PEERS = (FaultKind.WIPE, FaultKind.FLIP, FaultKind.LAST_SECOND)
-#: Whose flushes may take long.
+#: Nodes whose flushes may take long.
 _SLOW_DISKS = (Role.BROKER, Role.RAFT_PEER)
 
 
 class PlannedCommand(NamedTuple):
     """A command at a virtual time, as :func:`~engine.lab.scenario.command.parse_command` reads it.
 
-    ``begins``: the kind of fault that begins with it; None: it ends one, or puts something right.
+    ``begins``: the kind of fault that begins with it; None: it ends one, or repairs something.
     """
 
     time_ms: int
@@ -86,14 +86,14 @@ class PlannedCommand(NamedTuple):
 
 
 class PlannedFault(NamedTuple):
-    """One fault: what begins it, and what ends it unless it is over at once."""
+    """One fault: what begins it, and what ends it unless it is momentary."""
 
     begin: PlannedCommand
     end: PlannedCommand | None
 
 
 def draw_faults(scenario: Scenario, seed: int) -> tuple[PlannedFault, ...]:
-    """The faults of one seed, in the order in which they were drawn."""
+    """Return the faults of one seed, in the order in which they were drawn."""
     chance = random.Random(f"{seed}:faults")
     model = scenario.fault_model
     has_group = len(scenario.of_role(Role.RAFT_PEER)) > 1
@@ -115,7 +115,7 @@ def draw_faults(scenario: Scenario, seed: int) -> tuple[PlannedFault, ...]:
 
 
 def lay_out(scenario: Scenario, faults: Sequence[PlannedFault]) -> list[PlannedCommand]:
-    """The commands of these faults in the order of time, and then what puts things right again; none without faults."""
+    """Return the commands of these faults in the order of time, and then the repairs; empty without faults."""
     if not faults:
         return []
     plan = [planned for fault in faults for planned in fault if planned is not None]
@@ -137,7 +137,7 @@ def _begin_between_ms(scenario: Scenario, over_ms: int) -> tuple[int, int]:
 
 
 def _traffic_end_ms(scenario: Scenario, over_ms: int) -> int:
-    """When the last message is due; traffic that begins when the faults are over is there to see what they left."""
+    """Return when the last message is due; traffic that begins when the faults are over shows what they left."""
     ends = [
         traffic.start_ms + traffic.sends * traffic.every_ms
         for spec in (*scenario.of_role(Role.PRODUCER), *scenario.of_role(Role.RAFT_CLIENT))
@@ -153,7 +153,7 @@ def _traffic_end_ms(scenario: Scenario, over_ms: int) -> int:
 
 
 def _put_right(scenario: Scenario) -> list[dict[str, Any]]:
-    """Whatever is still broken ends here; what does not apply is refused and left out."""
+    """Return the commands that end whatever is still broken; those that do not apply are refused and left out."""
     commands: list[dict[str, Any]] = [{"kind": "heal"}]
     for spec in scenario.nodes:
         commands.append({"kind": "resume-node", "target": spec.name})
@@ -169,7 +169,7 @@ def _put_right(scenario: Scenario) -> list[dict[str, Any]]:
     return commands
 
 
-# --- kinds ---------------------------------------------------------------------------------------------------------
+# --- kinds -----------------------------------------------------------------------------------------------------------
 
 #: What begins a fault, and what ends it.
 _Fault = tuple[dict[str, Any], dict[str, Any] | None]
@@ -184,7 +184,7 @@ def _broker(chance: random.Random, scenario: Scenario) -> str:
 
 
 def _link(chance: random.Random, scenario: Scenario) -> str:
-    """One direction or both of a link that is used: one of its ends is a server."""
+    """Return one direction or both of a link that is used: one of its ends is a server."""
     if scenario.has_work:
         used = chance.choice(message_links(scenario))
         return used.source + chance.choice(("->", "->", "<->")) + used.target
@@ -249,7 +249,7 @@ def _delay(chance: random.Random, scenario: Scenario) -> _Fault:
 
 
 def _share_or_next(chance: random.Random, scenario: Scenario, share: str, one: str) -> _Fault:
-    """A share of all frames of a link, or the next frame of one kind."""
+    """Return a fault for a share of all frames of a link, or for the next frame of one kind."""
     if chance.random() < 0.5:
         return {"kind": one, "frame": chance.choice(_frames(scenario))}, None
     link = _link(chance, scenario)
@@ -292,7 +292,7 @@ def _disk(chance: random.Random, scenario: Scenario) -> _Fault:
 
 
 def _damaged(chance: random.Random, scenario: Scenario, kind: str, **fields: Any) -> _Fault:
-    # One peer keeps its disk: what nobody has any more, nobody can find.
+    # One peer keeps its disk: data that every peer has lost cannot be restored.
     peer = chance.choice(scenario.of_role(Role.RAFT_PEER)[1:]).name
     return {"kind": kind, "target": peer, **fields}, {"kind": "restart", "target": peer}
 
@@ -302,7 +302,7 @@ def _wipe(chance: random.Random, scenario: Scenario) -> _Fault:
 
 
 def _flip(chance: random.Random, scenario: Scenario) -> _Fault:
-    # As often near the end as anywhere before.
+    # Near the end as often as anywhere before.
     bit = round(8 * 2_000 ** chance.random()) + chance.randrange(8)
     return _damaged(chance, scenario, chance.choice(("flip-in-log", "flip-in-state")), bit=bit)
 

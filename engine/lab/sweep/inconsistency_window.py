@@ -1,7 +1,7 @@
-"""How long two banks disagree: the windows of inconsistency of a transfer scenario, over many seeds.
+"""Windows of inconsistency of a transfer scenario, over many seeds: how long two banks disagree.
 
 A window lasts from the first bank's commit of a transfer to the other's: that long the sum of both accounts is off.
-Eventual consistency promises that each ends, and not when; with strong consistency nobody could see one.
+Eventual consistency promises that each ends, but not when; with strong consistency none is visible.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.lab.sweep.sweep import run_with_faults
 
 
 class WindowFigures(NamedTuple):
-    """Of all transfers of all seeds.
+    """Figures over all transfers of all seeds.
 
     :ivar windows_us: their lengths, in ascending order.
     :ivar open_at_end: transfers that one bank had done and the other had not when the story ended.
@@ -29,16 +29,16 @@ class WindowFigures(NamedTuple):
     off_ratio: float
 
     def percentile_us(self, percent: int) -> int:
-        """No more than so many of a hundred windows are longer than it."""
+        """Return a length that at most ``100 - percent`` % of the windows exceed."""
         return self.windows_us[min(len(self.windows_us) - 1, len(self.windows_us) * percent // 100)]
 
 
 def window_figures(
     scenario: Scenario, seeds: Sequence[int], *, random_faults: bool = False, transfers: str = ""
 ) -> WindowFigures:
-    """Run the scenario with each seed, if so with random faults within its fault model, and measure.
+    """Run the scenario with each seed, optionally with random faults within its fault model, and measure.
 
-    :param transfers: how the keys of the transfers begin that count.
+    :param transfers: prefix of the keys of the transfers that count.
     """
     windows: list[int] = []
     still_open = off_us = 0

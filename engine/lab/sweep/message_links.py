@@ -1,4 +1,4 @@
-"""Where the messages of a scenario with work travel, and what is asked of stores and services because of them.
+"""Links on which the messages of a scenario with work are sent, and the resulting requests to stores and services.
 
 These are the links that random faults of such a scenario break. Heartbeats, rebalances and routes are left out: between
 start and end of a short story hardly one of them is sent. Crashes, pauses and partitions reach who sends them, too.
@@ -13,9 +13,9 @@ from engine.lab.work.store_frames import StoreRequestCode
 from engine.lab.work.work_spec import WITH_SERVICE
 
 _PULLS = ("PULL_MESSAGE", "CONSUMER_SEND_MSG_BACK", "UPDATE_CONSUMER_OFFSET")
-#: Nobody answers them.
+#: Requests without an answer.
 _ONE_WAY = ("UPDATE_CONSUMER_OFFSET", "END_TRANSACTION")
-#: By what is asked.
+#: Requests to stores, by kind.
 _STORE_REQUESTS = {
     Role.DATABASE: (StoreRequestCode.SQL_EXECUTE, StoreRequestCode.SQL_COMMIT, StoreRequestCode.SQL_ROLLBACK),
     Role.REDIS: (StoreRequestCode.REDIS_COMMAND,),
@@ -23,12 +23,12 @@ _STORE_REQUESTS = {
 }
 
 
-#: Whom one asks, the requests, and what is sent back unasked.
+#: The called node, the requests, and what is sent back unrequested.
 _Conversation = tuple[str, tuple[str, ...], tuple[str, ...]]
 
 
 class MessageLink(NamedTuple):
-    """One direction between two nodes; ``frames``: the names of those that may be sent there."""
+    """One direction between two nodes; ``frames``: the names of frames that may be sent there."""
 
     source: str
     target: str
@@ -36,7 +36,7 @@ class MessageLink(NamedTuple):
 
 
 def message_links(scenario: Scenario) -> list[MessageLink]:
-    """Both directions of each pair of nodes of which one asks the other, in the order of the text."""
+    """Return both directions of each pair of nodes of which one calls the other, in the order of the text."""
     links: list[MessageLink] = []
     for spec in scenario.nodes:
         for asked, requests, unasked in _conversations(scenario, spec):
@@ -62,7 +62,7 @@ def _conversations(scenario: Scenario, spec: NodeSpec) -> list[_Conversation]:
 
 
 def _sends(spec: NodeSpec) -> tuple[str, ...]:
-    """Requests with which it sends messages, if it does."""
+    """Return the requests with which it sends messages, if it does."""
     if spec.work is not None and spec.work.then:
         return ("SEND_MESSAGE_V2", "END_TRANSACTION")
     kinds = ["SEND_BATCH_MESSAGE" if traffic.batch > 1 else "SEND_MESSAGE_V2" for traffic in spec.traffic]

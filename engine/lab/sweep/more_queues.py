@@ -1,4 +1,4 @@
-"""What more queues do to the order of keys: a topic grows under load, and messages are counted that overtake others.
+"""Effect of more queues on the order of keys: a topic grows under load, and messages that overtake others are counted.
 
 A selector that takes hash modulo number of queues, and one with a hash ring, in the scenario
 ``selector-and-queue-count``. RocketMQ: ``SelectMessageQueueByHash``, and ``updateTopic`` of mqadmin.
@@ -14,7 +14,7 @@ from engine.lab.scenario.scenario import Command, NodeSpec, Role, Scenario
 
 
 class Growth(NamedTuple):
-    """What came of it for one topic.
+    """Result for one topic.
 
     :ivar orders: how many were sent.
     :ivar moved: of how many the messages went to more than one queue.
@@ -28,7 +28,7 @@ class Growth(NamedTuple):
 
 
 def growth_of(scenario: Scenario, queues: int, listener_ms: int) -> list[Growth]:
-    """Each topic grows to ``queues``, where listeners take so long."""
+    """Let each topic grow to ``queues``, with listeners that take ``listener_ms``."""
 
     def told(spec: NodeSpec) -> NodeSpec:
         return dataclasses.replace(spec, listener=dataclasses.replace(spec.listener, duration_ms=listener_ms))

@@ -1,10 +1,11 @@
-"""The same fault for every policy of replication: what is acknowledged, lost, doubled, and how long nobody can send.
+"""The same fault for every replication policy: what is acknowledged, lost or duplicated, and how long sends are
+unavailable.
 
 Each cell of the table is one run of :func:`engine.lab.sweep.replication_policy.world_of`: the world without a fault
-tells who leads and when the acknowledgement comes, the same world with the fault 5 ms later is what is counted.
-Acknowledged is what RocketMQ answered with SEND_OK, what a Raft leader has committed, and what Kafka's producer calls
-sent, which with ``acks`` 0 is what has left it; FLUSH_SLAVE_TIMEOUT and SLAVE_NOT_AVAILABLE mean that nobody knows of a
-copy, though RocketMQ's clients count them as sent.
+shows who leads and when the acknowledgement comes; the same world with the fault 5 ms later is counted. Acknowledged is
+what RocketMQ answered with SEND_OK, what a Raft leader has committed, and what Kafka's producer calls sent, which with
+``acks`` 0 is what has left it; FLUSH_SLAVE_TIMEOUT and SLAVE_NOT_AVAILABLE mean that no copy is confirmed, although
+RocketMQ's clients count them as sent.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ from engine.lab.sweep.replication_policy import (
 from engine.replication.raft.raft_log import EntryKind
 
 _News = ParamSpec("_News")
-#: The only one of Kafka's world.
+#: The only partition of Kafka's world.
 _PARTITION = TopicPartition("Orders", 0)
-#: A cell's link leads to so long before the fault.
+#: A cell's link leads to this long before the fault.
 _LEAD_MS = 100
 
 
@@ -53,9 +54,9 @@ class Cell:
     :ivar lost: acknowledged, and in no log that serves in the end.
     :ivar unavailable_ms: the longest time without an acknowledgement after the fault.
     :ivar is_back: whether there was one after that time; else it lasted until the client ended.
-    :ivar duplicates: orders that stand more than once in the log that serves in the end.
+    :ivar duplicates: orders that are more than once in the log that serves in the end.
     :ivar on_one_machine: acknowledged, and on one running machine only, just before the fault is over.
-    :ivar violations: of the lab's invariants; they say what each policy promises.
+    :ivar violations: violations of the lab's invariants, which differ by policy.
     :ivar link: the run shortly before the fault.
     """
 
@@ -73,12 +74,12 @@ class Cell:
     link: str
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return it as JSON."""
         return asdict(self)
 
 
 def cell_of(policy: Policy, fault: Fault) -> Cell:
-    """Run it."""
+    """Run a policy under a fault."""
     place = place_of(policy)
     fault_ms = first_acknowledgement_ms(policy, place) + AFTER_ACKNOWLEDGEMENT_MS
     scenario = world_of(policy, fault, script_of(place, fault, fault_ms))
@@ -109,7 +110,7 @@ def cell_of(policy: Policy, fault: Fault) -> Cell:
 
 
 def place_of(policy: Policy) -> Place:
-    """Who leads in the world of ``policy`` before copies are late."""
+    """Return the leader and the followers in the world of ``policy`` before copies are late."""
     with LabRun(world_of(policy), check=False) as run:
         run.run_to_time(BUSY_MS * 1_000)
         leader = acknowledgements(run, policy)[-1].broker
@@ -117,7 +118,7 @@ def place_of(policy: Policy) -> Place:
 
 
 def first_acknowledgement_ms(policy: Policy, place: Place) -> int:
-    """When the first one after :data:`~engine.lab.sweep.replication_policy.SETTLED_MS` reaches the client."""
+    """Return when the first one after :data:`~engine.lab.sweep.replication_policy.SETTLED_MS` reaches the client."""
     with LabRun(world_of(policy, script=script_of(place)), check=False) as run:
         run.run_to_time(SETTLED_MS * 1_000)
         known = len(acknowledgements(run, policy))
@@ -129,13 +130,15 @@ def first_acknowledgement_ms(policy: Policy, place: Place) -> int:
 
 
 def acknowledgements(run: LabRun, policy: Policy) -> list[SendReturned]:
-    """What clients were told is safe, as the policy promises it."""
+    """Return what clients know to be safe, as the policy promises it."""
     returned = (entry for entry in run.world.history.sends_returned if entry.status == "ok")
     return [entry for entry in returned if policy.family.elects or entry.detail == "SEND_OK"]
 
 
 def lost_keys(run: LabRun, policy: Policy) -> list[str]:
-    """What was acknowledged and is in no log that serves: where there is a leader, in his; else in any that is left."""
+    """Return what was acknowledged and is missing in the leader's log, or without a leader in every log that is
+    left.
+    """
     has_leader = _leader(run) is not None
     there = serving_log(run, policy) if has_leader else [key for log in logs_of(run, policy) for key in log]
     known = dict.fromkeys(there)
@@ -144,7 +147,7 @@ def lost_keys(run: LabRun, policy: Policy) -> list[str]:
 
 
 def serving_log(run: LabRun, policy: Policy) -> Sequence[str]:
-    """The keys in the log of the master or the newest leader; without one, in the longest log that is left."""
+    """Return the keys in the log of the master or the newest leader; without one, in the longest log that is left."""
     leader = _leader(run) if policy.family.elects else run.world.nodes[policy.machines[0]]
     if leader is not None and leader.status == "running":
         return _log_of(leader)
@@ -152,7 +155,7 @@ def serving_log(run: LabRun, policy: Policy) -> Sequence[str]:
 
 
 def _leader(run: LabRun) -> RaftPeerRole | KafkaBrokerRole | None:
-    """Of those that were elected; a leader that does not run leads no more."""
+    """Return the elected leader; a leader that does not run no longer leads."""
     leaders: list[tuple[int, RaftPeerRole | KafkaBrokerRole]] = []
     leaders += [(role.term, role) for role in run.world.roles(RaftPeerRole) if role.is_leader]
     for role in run.world.roles(KafkaBrokerRole):
@@ -164,13 +167,13 @@ def _leader(run: LabRun) -> RaftPeerRole | KafkaBrokerRole | None:
 
 
 def leader_of(run: LabRun) -> str | None:
-    """Who leads in the newest term or epoch; None: nobody does, or nobody is elected here."""
+    """Return who leads in the newest term or epoch; None if there is no leader, or no election here."""
     leader = _leader(run)
     return leader.name if leader is not None else None
 
 
 def logs_of(run: LabRun, policy: Policy) -> Iterator[Sequence[str]]:
-    """The keys that each running machine holds, the master's first."""
+    """Yield the keys that each running machine holds, the master's first."""
     roles = (run.world.nodes[name] for name in policy.machines)
     return (_log_of(role) for role in roles if role.status == "running")
 
@@ -189,11 +192,13 @@ def _log_of(role: LabNodeRole) -> list[str]:
 
 
 def _tell_nobody(news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
-    """The log is read once."""
+    """Report nothing: the log is read once."""
 
 
 def _longest_gap(times_us: Sequence[int], fault_us: int) -> tuple[int, bool]:
-    """Between the fault, the acknowledgements after it and the client's last send; whether one ended it."""
+    """Return the longest gap between the fault, the acknowledgements after it and the client's last send; and whether
+    one ended it.
+    """
     points = [fault_us, *(time_us for time_us in times_us if time_us > fault_us)]
     ends = [*points[1:], max(LAST_MS * 1_000, points[-1])]
     gaps = [end - begin for begin, end in zip(points, ends, strict=True)]

@@ -1,10 +1,10 @@
 """Policies of replication, and the worlds in which they meet the same fault: three machines, one client, one traffic.
 
-A policy is a row of :data:`POLICIES`; whoever adds one says which family it belongs to, and a family says how its world
-is written down (:data:`_WORLDS`). RocketMQ: ``brokerRole`` of a broker with two slaves; DLedger's place has Raft;
-Kafka: ``acks`` of a producer, with Kafka's own times for sessions and slow followers, and ``min.insync.replicas`` 2.
-Every link takes 1 ms; from :data:`BUSY_MS` on, copies leave the leader's machine 24 ms late, as from a buffer that is
-never empty. When the process dies, the reset of its connections takes with it what still waits there.
+A policy is a row of :data:`POLICIES`; each belongs to a family, which determines how its world is written
+(:data:`_WORLDS`). RocketMQ: ``brokerRole`` of a broker with two slaves; DLedger's place has Raft; Kafka: ``acks`` of a
+producer, with Kafka's own times for sessions and slow followers, and ``min.insync.replicas`` 2. Every link takes 1 ms;
+from :data:`BUSY_MS` on, copies leave the leader's machine 24 ms late, as from a buffer that is never empty. When the
+process dies, the reset of its connections takes with it what still waits there.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ from engine.lab.scenario.scenario_text import parse_scenario
 from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
 from engine.texts import Text
 
-#: What all these worlds are called: the page shows the table beside each of them.
+#: Name of all these worlds: the page shows the table next to each of them.
 SCENARIO = "replication-compare"
-#: The client sends one order after the other, each so long after the one before, or when that one is answered.
+#: The client sends one order this long after the previous one, or when that one is answered.
 EVERY_MS = 10
 FIRST_MS, LAST_MS = 6_000, 28_000
 #: From then on copies are late.
 BUSY_MS = 6_200
-#: The fault comes after the first acknowledgement behind this time; a link that is cut heals so much later.
+#: The fault comes after the first acknowledgement past this time; a link that is cut heals this much later.
 SETTLED_MS, CUT_MS = 6_500, 10_000
-#: So soon that what was acknowledged may still be on its way to the copies.
+#: So soon that what was acknowledged may still be in flight to the copies.
 AFTER_ACKNOWLEDGEMENT_MS = 5
 DURATION_MS = 30_000
-#: Besides the millisecond of every link.
+#: In addition to the millisecond of every link.
 _LATE_MS, _SLOW_MS = 24, 300
 
 
 class Family(StrEnum):
-    """How the machines are organised."""
+    """Organisation of the machines."""
 
     MASTER_AND_SLAVES = "master and slaves"
     RAFT = "Raft"
@@ -43,7 +43,7 @@ class Family(StrEnum):
 
     @property
     def elects(self) -> bool:
-        """Whether somebody else leads when the leader is gone."""
+        """Return whether another machine leads when the leader is gone."""
         return self is not Family.MASTER_AND_SLAVES
 
 
@@ -69,7 +69,7 @@ class Policy(NamedTuple):
 
     @property
     def machines(self) -> tuple[str, ...]:
-        """Those that hold copies."""
+        """Return the machines that hold copies."""
         return _MACHINES[self.family]
 
 
@@ -98,20 +98,20 @@ POLICIES: Mapping[str, Policy] = {
 
 
 class Fault(StrEnum):
-    """What happens to whoever leads, or to a follower of his."""
+    """What happens to the leader, or to one of its followers."""
 
     #: The leader's process ends and its machine does not come back.
     LEADER_DIES = "leader-dies"
-    #: The line between the leader and one follower takes 300 ms from then on.
+    #: The link between the leader and one follower takes 300 ms from then on.
     SLOW_FOLLOWER = "slow-follower"
-    #: One follower is cut off from the other machines for 10 s. Clients reach everybody.
+    #: One follower is cut off from the other machines for 10 s. Clients reach all machines.
     MINORITY_CUT = "minority-cut"
-    #: The leader is cut off from both followers for 10 s. Clients reach everybody.
+    #: The leader is cut off from both followers for 10 s. Clients reach all machines.
     MAJORITY_CUT = "majority-cut"
 
 
 class Place(NamedTuple):
-    """Who leads, and the two others."""
+    """The leader and the two others."""
 
     leader: str
     first: str
@@ -119,7 +119,7 @@ class Place(NamedTuple):
 
 
 def script_of(place: Place, fault: Fault | None = None, at_ms: int = 0) -> list[str]:
-    """The lines of a scenario's script: copies are late, and at ``at_ms`` comes ``fault``."""
+    """Return the lines of a scenario's script: copies are late, and ``fault`` comes at ``at_ms``."""
     late = _late(place, BUSY_MS)
     leader, first, second = place
     match fault:
@@ -138,7 +138,7 @@ def script_of(place: Place, fault: Fault | None = None, at_ms: int = 0) -> list[
 def _cut(sides: str, place: Place, at_ms: int) -> list[str]:
     healed_ms = at_ms + CUT_MS
     cut = [f"{{at_ms: {at_ms}, kind: partition, {sides}}}", f"{{at_ms: {healed_ms}, kind: heal}}"]
-    # What heals the cut heals these lines, too.
+    # What heals the cut heals these links, too.
     return [*cut, *_late(place, healed_ms)]
 
 
@@ -150,7 +150,7 @@ def _late(place: Place, at_ms: int) -> list[str]:
 
 
 def world_of(policy: Policy, fault: Fault | None = None, script: Sequence[str] = ()) -> Scenario:
-    """The world of ``policy``, in which ``script`` does ``fault``; None: nothing happens."""
+    """Return the world of ``policy``, in which ``script`` makes ``fault``; None: nothing happens."""
     name, why = (Text(f"replication.{kind}.{policy.name}") for kind in ("policy", "why"))
     what = Text(f"replication.fault.{fault.value if fault is not None else 'none'}")
     lines = [

@@ -1,9 +1,9 @@
-"""A portion of a sweep: some neighbouring seeds, run one after the other by one process.
+"""A portion of a sweep: consecutive seeds, run one after the other by one process.
 
     summary = run_chunk(SeedTask("general", text, random_faults=True), SeedRange(1, 20))
 
-Processes of this machine and executors of a cluster call the same function with the same few values; what comes of it
-depends on nothing else.
+Processes of this machine and executors of a cluster call the same function with the same few values; the result depends
+on nothing else.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engine.lab.sweep.fault_plan import PlannedFault, draw_faults
 from engine.lab.sweep.sweep import run_seed, run_with_faults
 from engine.lab.sweep.sweep_summary import Counterexample, SweepSummary
 
-#: Runs that are spent on making one counterexample shorter.
+#: Most runs for shortening one counterexample.
 SHORTEN_TRIES_MAX = 60
 
 
@@ -33,7 +33,7 @@ class SeedRange(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The seed after the last."""
+        """Return the seed after the last."""
         return self.first + self.size
 
 
@@ -47,7 +47,9 @@ class SeedTask(NamedTuple):
 
 
 def run_chunk(task: SeedTask, seeds: SeedRange) -> SweepSummary:
-    """What came of ``seeds``. A seed that cannot be run to its end is told, and keeps none of the others from it."""
+    """Return the summary of ``seeds``. A seed that cannot be run to its end is reported, and does not prevent the
+    others.
+    """
     be_quiet()
     scenario = _scenario(task.scenario, task.text)
     summary = SweepSummary()
@@ -60,7 +62,7 @@ def run_chunk(task: SeedTask, seeds: SeedRange) -> SweepSummary:
 
 
 def cut_into_chunks(seeds: SeedRange, done: Sequence[SeedRange], size: int) -> Iterator[SeedRange]:
-    """``seeds`` without what is ``done``, in portions of at most ``size``."""
+    """Yield ``seeds`` without what is ``done``, in portions of at most ``size``."""
     assert size > 0, "a portion has seeds"
     at = seeds.first
     for gone in [*sorted(done), SeedRange(seeds.end, 0)]:
@@ -73,7 +75,7 @@ def cut_into_chunks(seeds: SeedRange, done: Sequence[SeedRange], size: int) -> I
 
 
 def shorten_counterexample(task: SeedTask, invariant: str, example: Counterexample) -> Counterexample:
-    """The same violation with as few of the seed's faults as it needs, see :mod:`engine.lab.explorer.shrink`."""
+    """Return the same violation with as few of the seed's faults as possible, see :mod:`engine.lab.explorer.shrink`."""
     be_quiet()
     scenario = _scenario(task.scenario, task.text)
     shortest, tries = example, 0
@@ -100,5 +102,5 @@ def shorten_counterexample(task: SeedTask, invariant: str, example: Counterexamp
 
 @lru_cache(maxsize=4)
 def _scenario(name: str, text: str) -> Scenario:
-    """Read once per process."""
+    """Parse the scenario once per process."""
     return parse_scenario(text, name)

@@ -1,4 +1,4 @@
-"""Looks for the shortest loss that a policy of replication allows: every schedule of a leader's death, one run each.
+"""Search for the shortest loss that a replication policy allows: every schedule of a leader's death, one run each.
 
 A schedule is a fault before, or none, and the event right after which the leader dies. Schedules with fewer faults come
 first, then those that are over sooner, as in :mod:`engine.lab.explorer.search`; so what is found first is the shortest.
@@ -18,22 +18,22 @@ from engine.lab.scenario.scenario import Scenario
 from engine.lab.sweep.replication_compare import leader_of, lost_keys, place_of
 from engine.lab.sweep.replication_policy import SETTLED_MS, Family, Fault, Place, Policy, script_of, world_of
 
-#: Events of one world after which the leader may die, at most; and until the client has got so many answers.
+#: Events of one world after which the leader may die, at most; and until the client has received this many answers.
 EVENTS_MAX = 200
 ANSWERS = 2
-#: Time for what is on its way, and for an election: Kafka's controller takes a broker for dead after 9 s.
+#: Time for what is in flight, and for an election: Kafka's controller considers a broker dead after 9 s.
 _AFTER_US = {Family.MASTER_AND_SLAVES: 2_000_000, Family.RAFT: 2_000_000, Family.KAFKA: 12_000_000}
 
 
 @dataclass(frozen=True, slots=True)
 class SearchedPolicy:
-    """What came of a search.
+    """Result of a search.
 
     :ivar schedules: how many were run: all there are, or up to the finding.
     :ivar faults: of the finding, the leader's death among them; 0: nothing was found.
     :ivar before: the fault before the leader's death, or empty.
     :ivar events: how many the run had when the leader died.
-    :ivar lost: how many.
+    :ivar lost: number of lost messages.
     :ivar link: the run right after the death, or empty.
     """
 
@@ -46,7 +46,7 @@ class SearchedPolicy:
     link: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON."""
+        """Return it as JSON."""
         return asdict(self)
 
 
@@ -71,7 +71,7 @@ def search_loss(policy: Policy) -> SearchedPolicy:
 
 
 def _scripts(place: Place) -> Iterator[tuple[Fault | None, list[str]]]:
-    """What may be wrong before the leader dies. It begins when copies are late, and stays."""
+    """Yield what may be wrong before the leader dies. It begins when copies are late, and stays."""
     yield None, script_of(place)
     for fault in (Fault.SLOW_FOLLOWER, Fault.MINORITY_CUT):
         for hit in (place, Place(place.leader, place.second, place.first)):
@@ -80,7 +80,7 @@ def _scripts(place: Place) -> Iterator[tuple[Fault | None, list[str]]]:
 
 
 def _window(world: Scenario) -> range:
-    """The events after which the leader may die."""
+    """Return the events after which the leader may die."""
     with LabRun(world, check=False) as run:
         run.run_to_time(SETTLED_MS * 1_000)
         begin, known = run.event_number, len(run.world.history.sends_returned)
@@ -90,7 +90,9 @@ def _window(world: Scenario) -> range:
 
 
 def _kill_leader(run: LabRun, place: Place) -> str:
-    """Whoever leads now; what was cut heals, so that those who are left can agree. The link of the run then."""
+    """Kill the present leader; cuts heal, so that the remaining machines can agree. Return the run's link at that
+    moment.
+    """
     run.apply(parse_command({"kind": "crash", "target": leader_of(run) or place.leader}))
     run.apply(parse_command({"kind": "heal"}))
     return run.link()

@@ -1,4 +1,4 @@
-"""Many seeds of one scenario, each with random faults of its own: does every invariant hold in all of them?
+"""A sweep: many seeds of one scenario, each with random faults of its own, under all invariants.
 
     result = run_seed(load_scenario("general"), seed=17)
     result.violations, result.link
@@ -6,8 +6,8 @@
 What happens to a seed is a function of scenario and seed: its faults are those of :mod:`engine.lab.sweep.fault_plan`.
 The idea is FoundationDB's and TigerBeetle's simulator; RocketMQ has none.
 
-Processes and machines are not this module's business: seeds are independent, so whoever calls it may spread them as it
-likes; :mod:`engine.lab.sweep.seed_chunk` is what it spreads.
+Processes and machines are outside this module: seeds are independent, so the caller may spread them in any way;
+:mod:`engine.lab.sweep.seed_chunk` is the unit.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from engine.lab.sweep.fault_plan import PlannedFault, draw_faults, lay_out
 
 @dataclass(frozen=True, slots=True)
 class SeedResult:
-    """What came of one seed.
+    """Result of one seed.
 
     :ivar events: how many events ran.
     :ivar faults: how many commands were applied.
@@ -47,7 +47,7 @@ class SeedResult:
 def run_seed(
     scenario: Scenario, seed: int, *, random_faults: bool = True, settings: Sequence[NodeSetting] = ()
 ) -> SeedResult:
-    """Run ``scenario`` to its end with ``seed``. Raises ``RunLimitReached`` when it has too many events."""
+    """Run ``scenario`` to its end with ``seed``. Raises ``RunLimitReached`` if it has too many events."""
     return run_with_faults(scenario, seed, draw_faults(scenario, seed) if random_faults else (), settings=settings)
 
 
@@ -59,8 +59,9 @@ def run_with_faults(
     at_end: Callable[[LabRun], None] | None = None,
     settings: Sequence[NodeSetting] = (),
 ) -> SeedResult:
-    """The same with these faults. ``at_end`` may look at the world before it is gone; ``settings`` count from the
-    beginning, and are part of the link."""
+    """Run with these faults. ``at_end`` may inspect the world before it is freed; ``settings`` apply from the
+    beginning, and are part of the link.
+    """
     kinds: list[FaultKind] = []
     with LabRun(scenario, seed) as run:
         for node, name, value in settings:

@@ -1,11 +1,11 @@
-"""What came of many seeds, in a size that does not grow with them.
+"""Summary of many seeds, in a size that does not grow with them.
 
     summary = SweepSummary()
     summary.add(run_seed(scenario, 17))
     summary.merge(other)
 
-Merging is associative and does not depend on the order, so it makes no difference which process or machine ran a seed,
-nor in what portions: the same seeds give the same summary. It travels and is kept as JSON.
+Merging is associative and commutative, so it makes no difference which process or machine ran a seed, nor in what
+portions: the same seeds give the same summary. It is transported and stored as JSON.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.lab.sweep.sweep import SeedResult
 KEPT_IN_FULL = 10
 #: Seeds with violations that are kept by number.
 KEPT_SEEDS = 1_000
-#: Fingerprints are sums of so many bits.
+#: Fingerprints are sums modulo this number.
 _FINGERPRINT = 1 << 128
 
 
@@ -39,13 +39,13 @@ class KindCount(NamedTuple):
     alone_bad: int = 0
 
     def with_runs_of(self, other: KindCount) -> KindCount:
-        """Both counted."""
+        """Return the sum of both."""
         return KindCount(*map(operator.add, self, other))
 
 
 @dataclass(frozen=True, slots=True)
 class Counterexample:
-    """A run that violates an invariant: as short as one was found.
+    """A run that violates an invariant, the shortest that was found.
 
     :ivar faults: the kinds of the faults that took effect, in the order of time.
     :ivar violation: the first of this invariant, as a JSON object.
@@ -59,36 +59,36 @@ class Counterexample:
 
     @property
     def length(self) -> tuple[int, int, int]:
-        """What is shorter is easier to understand: fewest faults, then fewest events until it shows; then by seed."""
+        """Return a key by which the simplest comes first: fewest faults, then fewest events, then by seed."""
         return len(self.faults), self.violation["event"], self.seed
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Back from JSON."""
+        """Decode from JSON."""
         faults = tuple(FaultKind(kind) for kind in fields["faults"])
         return cls(fields["seed"], faults, fields["violation"], fields["link"])
 
 
 class Broken(NamedTuple):
-    """One invariant that does not hold: how many runs violated it, and the shortest of them."""
+    """One violated invariant: how many runs violated it, and the shortest of them."""
 
     runs: int
     shortest: Counterexample
 
     def with_runs_of(self, other: Broken) -> Broken:
-        """Both counted."""
+        """Return the sum of both."""
         return Broken(self.runs + other.runs, min(self.shortest, other.shortest, key=lambda example: example.length))
 
 
 @dataclass(slots=True)
 class SweepSummary:
-    """See the module.
+    """Summary of seeds.
 
     :ivar seeds: how many seeds were run.
     :ivar events, commands: how many there were in all of them.
     :ivar bad: how many violated something.
-    :ivar bad_seeds: the lowest of those, at most :data:`KEPT_SEEDS`.
-    :ivar told: the same in full, at most :data:`KEPT_IN_FULL`.
+    :ivar bad_seeds: the lowest of those, at most :data:`KEPT_SEEDS`; ``told``: the first of these runs in full, at most
+        :data:`KEPT_IN_FULL`.
     :ivar unfinished: seed -> why it could not be run to its end, at most :data:`KEPT_IN_FULL`; ``unfinished_count`` of
         them in all. They count as seeds, but not as violations.
     :ivar kinds: by kind of fault; a run with two kinds counts for both.
@@ -110,10 +110,10 @@ class SweepSummary:
 
     @classmethod
     def of(cls, result: SeedResult) -> Self:
-        """Of one run."""
+        """Return the summary of one run."""
         is_bad, kinds = bool(result.violations), dict.fromkeys(result.fault_kinds)
         is_alone = len(kinds) == 1
-        # A checker may tell several things of one run; it is one run all the same.
+        # A checker may report several violations of one run, which counts once.
         firsts: dict[str, Mapping[str, Any]] = {}
         for violation in result.violations:
             firsts.setdefault(violation["checker"], violation)
@@ -133,15 +133,15 @@ class SweepSummary:
         )
 
     def add(self, result: SeedResult) -> None:
-        """One more run."""
+        """Add one run."""
         self.merge(SweepSummary.of(result))
 
     def add_unfinished(self, seed: int, why: str) -> None:
-        """A seed that could not be run to its end."""
+        """Add a seed that could not be run to its end."""
         self.merge(SweepSummary(seeds=1, unfinished={seed: why}, unfinished_count=1))
 
     def merge(self, other: SweepSummary) -> None:
-        """Take in the runs of ``other``; it and this one have no seed in common."""
+        """Add the runs of ``other``; the two must have no seed in common."""
         self.seeds += other.seeds
         self.events += other.events
         self.commands += other.commands
@@ -156,10 +156,10 @@ class SweepSummary:
             self.findings[name] = broken.with_runs_of(self.findings[name]) if name in self.findings else broken
         self.fingerprint = (self.fingerprint + other.fingerprint) % _FINGERPRINT
 
-    # --- JSON ------------------------------------------------------------------------------------------------------
+    # --- JSON --------------------------------------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """As a JSON object; :meth:`from_dict` reads it back."""
+        """Return it as a JSON object; :meth:`from_dict` reads it back."""
         return {
             "seeds": self.seeds,
             "events": self.events,
@@ -179,7 +179,9 @@ class SweepSummary:
 
     @classmethod
     def from_dict(cls, fields: Mapping[str, Any]) -> Self:
-        """Back from JSON. Raises ``KeyError``, ``TypeError``, ``ValueError`` when it is none of :meth:`to_dict`."""
+        """Decode from JSON. Raises ``KeyError``, ``TypeError``, ``ValueError`` if it was not made by
+        :meth:`to_dict`.
+        """
         return cls(
             fields["seeds"],
             fields["events"],

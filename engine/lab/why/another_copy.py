@@ -1,4 +1,4 @@
-"""Why a message lies in two places: it was given back, resent, committed or sent more than once."""
+"""Why a message is in two places: it was given back, resent, committed or sent more than once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from engine.texts import Text, plain
 
 
 def copy_at(case: Case, delivery: Delivery) -> Stored | None:
-    """What the listener got."""
+    """Return the copy that the listener received."""
     topic, broker, queue_id, offset = delivery.place
     return next(
         (
@@ -28,7 +28,7 @@ def copy_at(case: Case, delivery: Delivery) -> Stored | None:
 
 
 def given_back(case: Case, reconsume_times: int) -> list[Stored]:
-    """The copies that were given back, and wait for that try."""
+    """Return the copies that were given back and wait for that try."""
     return [
         one
         for one in case.stored
@@ -39,7 +39,7 @@ def given_back(case: Case, reconsume_times: int) -> list[Stored]:
 
 
 def another_copy(case: Case, first: Delivery, second: Delivery) -> Found:
-    """(cause, what its sentence needs, steps): how the second delivery's copy came to be."""
+    """Return (cause, arguments of its sentence, steps): how the second delivery's copy came about."""
     copy = copy_at(case, second)
     if copy is None:
         return "unknown", {}, []
@@ -48,7 +48,7 @@ def another_copy(case: Case, first: Delivery, second: Delivery) -> Found:
         return "resent", {}, [*dead, telling.stored(copy)]
     if group_of_copy(copy.message) is not None:
         return _given_back(case, copy)
-    # The same message in two places: what was stored first need not be what came first.
+    # The same message in two places: what was stored first was not necessarily delivered first.
     places = [one for one in case.stored if one.kind in VISIBLE and group_of_copy(one.message) is None]
     earlier = next((one for one in reversed(places) if one.event < copy.event), None)
     if earlier is None:
@@ -63,7 +63,7 @@ def another_copy(case: Case, first: Delivery, second: Delivery) -> Found:
 
 
 def _given_back(case: Case, copy: Stored) -> Found:
-    """Somebody failed to consume an older copy, or was at it for too long, and gave it back: perhaps twice."""
+    """Explain a copy that was given back: an older copy failed or took too long, perhaps twice."""
     tries = copy.message.reconsume_times
     due = [one for one in case.stored if one.kind is CopyKind.DUE and one.message.reconsume_times == tries]
     waits = given_back(case, tries)[: due.index(copy) + 1] if copy in due else []
@@ -86,7 +86,9 @@ def _given_back(case: Case, copy: Stored) -> Found:
 
 
 def _request_of(case: Case, wait: Stored) -> Sent | None:
-    """The request that gave it back, the last one that had come by then; where nobody answered, it was sent anew."""
+    """Return the request that gave it back, the last one that had come by then; without an answer, it was sent
+    again.
+    """
     members, group = [role.name for role in case.members], case.subject.group
     asked = [
         one
@@ -98,7 +100,9 @@ def _request_of(case: Case, wait: Stored) -> Sent | None:
 
 
 def _tried(case: Case, request: Sent, tries: int) -> list[Delivery]:
-    """The deliveries that the request is about: of the copy that it names by its place, or of the try before."""
+    """Return the deliveries that the request is about: of the copy that it names by its place, or of the previous
+    try.
+    """
     offset = wire.fields_of(request).get("offset")
     found = []
     for one in case.deliveries:
@@ -121,7 +125,7 @@ def _end_step(event: int, time_us: int, node: str) -> WhyStep:
 
 
 def _sent_twice(case: Case, earlier: Stored, copy: Stored, steps: list[WhyStep]) -> Found:
-    """The same message lies in two places: who sent it again, and why?"""
+    """Explain the same message in two places: which node sent it again, and why."""
     first, second = earlier.message.broker, copy.message.broker
     frames = [
         frame for frame in wire.of_message(case, wire.SENDS, copy.event) if frame.copies and frame.event <= copy.event

@@ -1,4 +1,4 @@
-"""What is answered to "why?": one sentence, and the events that made it so."""
+"""Answers to "why?": one sentence, and the events that caused it."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from typing import Any
 
 from engine.texts import Text, plain
 
-#: Steps of one answer, answers of one key: what is more is left out, and counted.
+#: Most steps of one answer, and answers of one key: more are left out, and counted.
 STEPS_MAX = 24
 ANSWERS_MAX = 12
 
 
 class Question(StrEnum):
-    """What one may ask about a message, in the order of how much it hurts."""
+    """Questions about a message, ordered by severity."""
 
     LOST = "lost"
     TWICE = "twice"
@@ -27,10 +27,10 @@ class Question(StrEnum):
 class WhyStep:
     """One event of the chain.
 
-    :ivar event: its number; one that has not happened yet (``is_ahead``) comes when nobody interferes.
-    :ivar node: who did it, or to whom it was done.
-    :ivar kind: what sort of thing, for signs and colours: see :data:`STEP_KINDS`.
-    :ivar span_us: how long it took, of a stretch of time that begins there.
+    :ivar event: its number; one that has not happened yet (``is_ahead``) comes if the run is not disturbed.
+    :ivar node: the node that did it, or to which it was done.
+    :ivar kind: its kind, for symbols and colours, one of :data:`STEP_KINDS`.
+    :ivar span_us: duration, for a time span that begins there.
     """
 
     event: int
@@ -42,7 +42,7 @@ class WhyStep:
     is_ahead: bool = False
 
     def to_dict(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Return it as a JSON object."""
         return {
             "event": self.event,
             "time_us": self.time_us,
@@ -54,12 +54,12 @@ class WhyStep:
         }
 
 
-#: ``message``: it moves on; ``listener``: a listener has it; ``offset``, ``lock``, ``owner``: whose the queue is, and
-#: how far; ``fault``: something broke, or somebody did something; ``wait``: a stretch of time.
+#: ``message``: it moves; ``listener``: a listener has it; ``offset``, ``lock``, ``owner``: the queue's owner and
+#: progress; ``fault``: something broke, or a command was given; ``wait``: a time span.
 STEP_KINDS = ("message", "listener", "offset", "lock", "owner", "fault", "wait")
 
 
-#: A cause, what its sentence needs, and steps.
+#: A cause, the arguments of its sentence, and steps.
 Found = tuple[str, dict[str, object], list[WhyStep]]
 
 
@@ -67,8 +67,8 @@ Found = tuple[str, dict[str, object], list[WhyStep]]
 class WhyAnswer:
     """The answer to one question for one group.
 
-    :ivar group: whose consumption it is about; empty: everybody's.
-    :ivar cause: what it comes down to, a name.
+    :ivar group: the group whose consumption it is about; empty: all groups.
+    :ivar cause: name of the root cause.
     :ivar omitted: how many steps were left out in the middle.
     """
 
@@ -80,7 +80,7 @@ class WhyAnswer:
     omitted: int = 0
 
     def to_dict(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Return it as a JSON object."""
         return {
             "question": self.question.value,
             "group": self.group,
@@ -93,9 +93,9 @@ class WhyAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """All answers about one key, the one that hurts most first; none where nobody knows the key.
+    """All answers about one key, the most severe first; empty if the key is unknown.
 
-    :ivar event, time_us: where one asked.
+    :ivar event, time_us: position of the question.
     """
 
     key: str
@@ -104,7 +104,7 @@ class Why:
     answers: tuple[WhyAnswer, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Return it as a JSON object."""
         return {
             "key": self.key,
             "event": self.event,
@@ -116,7 +116,7 @@ class Why:
 def answer(
     question: Question, group: str, cause: str, verdict: Text, steps: list[WhyStep], *, is_in_order: bool = True
 ) -> WhyAnswer:
-    """With its steps in the order of time, and the middle left out where there are too many."""
+    """Return an answer with its steps in the order of time, and the middle left out if there are too many."""
     if is_in_order:
         once = {(step.event, step.node, str(step.text)): step for step in steps}
         steps = sorted(once.values(), key=lambda step: (step.is_ahead, step.event, step.time_us))
@@ -128,7 +128,7 @@ def answer(
 
 
 def span_text(us: int) -> Mapping[str, str]:
-    """``300 ms``, ``5.21 s``, ``12 min 5 s``, ``1 h 40 min``: said alike in both languages."""
+    """Return ``300 ms``, ``5.21 s``, ``12 min 5 s``, ``1 h 40 min``: the same in both languages."""
     ms = us / 1_000
     if ms < 1_000:
         return plain(f"{ms:.3g} ms" if ms < 10 else f"{ms:.0f} ms")
@@ -141,5 +141,5 @@ def span_text(us: int) -> Mapping[str, str]:
 
 
 def time_text(us: int) -> Mapping[str, str]:
-    """``5.780 s``: a moment of virtual time."""
+    """Return ``5.780 s``: a moment of virtual time."""
     return plain(f"{us / 1_000_000:.3f} s")

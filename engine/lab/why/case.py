@@ -1,4 +1,4 @@
-"""All that is known of one key: what was sent, stored, taken and delivered, and by whom."""
+"""Everything known about one key: what was sent, stored, taken and delivered, and by whom."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _Entry = TypeVar("_Entry", bound=Happened)
 
 
 class Subject(NamedTuple):
-    """Who consumes for itself: a group, or of a broadcasting one each ``node``."""
+    """An independent consumer: a group, or each ``node`` of a broadcasting one."""
 
     group: str
     node: str = ""
 
     @property
     def name(self) -> str:
-        """For people."""
+        """Return its name for users."""
         return f"{self.group}/{self.node}" if self.node else self.group
 
 
 class Case:
-    """What is known of one key as one subject sees it: other groups' copies and calls are none of it.
+    """What is known about one key from the view of one subject: other groups' copies and calls are excluded.
 
     :param until: no event after it counts; default: now.
     :ivar stored: the copies on the way to the subject, also those that a power cut took.
@@ -70,29 +70,29 @@ class Case:
 
     @property
     def is_waiting(self) -> bool:
-        """Whether the subject has not consumed it yet."""
+        """Return whether the subject has not consumed it yet."""
         return not any(one.is_done for one in self.deliveries)
 
     def is_gone(self, copy: Stored) -> bool:
-        """Whether a power cut has taken it."""
+        """Return whether a power cut has taken it."""
         lost = [(one.message.broker, one.message.commit_log_offset) for one in self.gone if one.event > copy.event]
         return (copy.message.broker, copy.message.commit_log_offset) in lost
 
     def half_decided(self, half: Stored) -> int | None:
-        """The event at which an op message was stored for this half message."""
+        """Return the event at which an op message was stored for this half message."""
         place = half.message.broker, half.message.queue_offset
         events = [one.event for one in self.evidence.decisions if (one.broker, one.half_offset) == place]
         return min((event for event in events if event <= self.until), default=None)
 
-    # --- around a queue --------------------------------------------------------------------------------------------
+    # --- around a queue ----------------------------------------------------------------------------------------------
 
     def commits(self, queue: MessageQueue) -> list[Committed]:
-        """How the group's offset of a queue went, as the broker knows it."""
+        """Return the group's offsets of a queue over time, as the broker knows them."""
         place = queue.broker_name, self.subject.group, queue.topic, queue.queue_id
         return [one for one in self.evidence.commits if one[2:6] == place and one.event <= self.until]
 
     def holds(self, queue: MessageQueue) -> list[Held]:
-        """Who of the group has had the queue, and from when to when."""
+        """Return which members have had the queue, and when."""
         return [
             one
             for one in self.evidence.holds
@@ -100,12 +100,12 @@ class Case:
         ]
 
     def owner(self, queue: MessageQueue) -> str:
-        """The member that has the queue now; empty: none."""
+        """Return the member that has the queue now; empty if it has no owner."""
         held: dict[str, bool] = {one.node: one.is_gain for one in self.holds(queue)}
         return next((node for node, has in reversed(held.items()) if has and node in self.evidence.up), "")
 
     def pulled(self, node: str, queue: MessageQueue, offset: int, after: int) -> tuple[int, int] | None:
-        """(Event, time) at which that message came into the node's process queue, after event ``after``."""
+        """Return (event, time) at which that message came into the node's process queue, after event ``after``."""
         return next(
             (
                 (one.event, one.time_us)
@@ -119,19 +119,19 @@ class Case:
         )
 
     def crashes(self, node: str, after: int, before: int) -> list[NodeChanged]:
-        """How its process ended between two events."""
+        """Return how its process ended between two events."""
         return [
             one for one in self.changes if one.node == node and one.status == "crashed" and after <= one.event <= before
         ]
 
     def is_switched_off(self, switch: str, node: str, event: int) -> bool:
-        """Whether a lock was off on that node at that event."""
+        """Return whether a lock was off on that node at that event."""
         return self.switch_command(switch, node, event) is not None or (
             switch in self.world.scenario.switched_off and not self._last_switch(switch, node, event)
         )
 
     def switch_command(self, switch: str, node: str, event: int) -> CommandApplied | None:
-        """What switched it off; None: it was not, or from the beginning on."""
+        """Return the command that switched it off; None if it was on, or off from the beginning."""
         last = self._last_switch(switch, node, event)
         return last if last is not None and not last.command.value.get("on") else None
 
@@ -150,7 +150,9 @@ class Case:
 
 
 def subjects(evidence: Evidence, key: str) -> list[Subject]:
-    """Who subscribes to a topic of the message, or has had it, up to now; nobody where nobody knows the key."""
+    """Return the subjects that subscribe to a topic of the message, or have had it, up to now; empty if the key is
+    unknown.
+    """
     known = evidence.known
     topics = {one.topic for one in known(evidence.history.sends_invoked) if one.key == key}
     topics |= {first_topic(one.message) for one in known(evidence.stored) if one.message.first_key == key}
@@ -168,11 +170,11 @@ def _subject(role: ConsumerRole) -> Subject:
     return Subject(role.spec.group, role.name if role.spec.model == "broadcasting" else "")
 
 
-#: Copies that lie where a consumer finds them.
+#: Copies at places where a consumer finds them.
 VISIBLE = (CopyKind.STORED, CopyKind.DUE, CopyKind.RESENT)
 
 
 def queue_of(copy: Stored) -> MessageQueue:
-    """Where it lies."""
+    """Return the queue of a copy."""
     message = copy.message
     return MessageQueue(message.topic, message.broker, message.queue_id)

@@ -1,4 +1,4 @@
-"""Every call of every listener, with how it ended."""
+"""Every call of every listener, with its end."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded, LabHistory, NodeChanged
 from engine.protocol.body.message_queue import MessageQueue
 
-#: What a listener says when it is done with a message.
+#: Results of a listener that has finished a message.
 DONE = ("success", "commit")
 #: Topic, broker, queue id and offset.
 Place = tuple[str, str, int, int]
 
 
 class Delivery(NamedTuple):
-    """A listener got the message. ``died``: its process ended before it was done."""
+    """A delivery to a listener. ``died``: its process ended before it was done."""
 
     began: ConsumeBegan
     ended: ConsumeEnded | None
@@ -22,23 +22,23 @@ class Delivery(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Where it was pulled from."""
+        """Return where it was pulled from."""
         began = self.began
         return began.topic, began.broker, began.queue_id, began.queue_offset
 
     @property
     def queue(self) -> MessageQueue:
-        """The queue of it."""
+        """Return its queue."""
         return MessageQueue(self.began.topic, self.began.broker, self.began.queue_id)
 
     @property
     def is_done(self) -> bool:
-        """The listener said that it was consumed."""
+        """Return whether the listener reported it as consumed."""
         return self.ended is not None and self.ended.result in DONE
 
     @property
     def result(self) -> str:
-        """What the listener said; ``running``, ``died`` or ``stopped`` where it has said nothing."""
+        """Return the listener's result; ``running``, ``died`` or ``stopped`` if it has not returned."""
         if self.ended is not None:
             return self.ended.result
         if self.died is None:
@@ -47,19 +47,19 @@ class Delivery(NamedTuple):
 
     @property
     def end_event(self) -> int | None:
-        """When it ended, one way or the other."""
+        """Return when it ended, in whatever way."""
         last = self.ended or self.died
         return None if last is None else last.event
 
 
 def all_deliveries(history: LabHistory, until: int) -> list[Delivery]:
-    """Every call of every listener up to an event, with how it ended."""
+    """Return every call of every listener up to an event, with its end."""
     entries: list[ConsumeBegan | ConsumeEnded | NodeChanged] = [
         *(one for one in history.consumes_began if one.event <= until),
         *(one for one in history.consumes_ended if one.event <= until),
         *(one for one in history.nodes_changed if one.event <= until),
     ]
-    # Of one event, what a listener has said comes before the end of its process.
+    # Within one event, a listener's result comes before the end of its process.
     rank = {ConsumeBegan: 0, ConsumeEnded: 1, NodeChanged: 2}
     entries.sort(key=lambda one: (one.event, rank[type(one)]))
     found: list[Delivery] = []

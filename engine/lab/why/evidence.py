@@ -1,7 +1,7 @@
-"""What a run leaves behind for whoever asks why: who stored, held, locked, pulled and committed what, and when.
+"""The evidence that a run leaves for questions: who stored, held, locked, pulled and committed what, and when.
 
-A world shows what is, and its history what clients saw. Neither says when an offset was committed, or who had a queue's
-lock an hour ago. So the run is run again with this beside it: every change becomes an entry that names its event.
+A world shows the present, and its history what clients saw. Neither records when an offset was committed, or who had a
+queue's lock an hour ago. So the run is repeated with this watch: every change becomes an entry that names its event.
 Nothing here changes the world.
 """
 
@@ -24,7 +24,7 @@ from engine.protocol.message.message_copies import CopyKind, kind_of_copy
 from engine.protocol.names import TRANSACTION_OP_HALF_TOPIC
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 
-#: Frames that are remembered, the newest ones; they are looked at only where a send needs an explanation.
+#: Newest frames that are remembered; they are searched only if a send needs an explanation.
 FRAMES_REMEMBERED = 50_000
 
 
@@ -38,7 +38,7 @@ class Stored(NamedTuple):
 
 
 class Gone(NamedTuple):
-    """A power cut has taken it."""
+    """A power cut has taken a message."""
 
     event: int
     time_us: int
@@ -46,9 +46,9 @@ class Gone(NamedTuple):
 
 
 class Committed(NamedTuple):
-    """A broker has another offset of a group; ``before`` is -1 when it had none.
+    """A broker has another offset of a group; ``before`` is -1 if it had none.
 
-    ``is_reload``: it came up with that, after a crash.
+    ``is_reload``: it started with that, after a crash.
     """
 
     event: int
@@ -63,7 +63,7 @@ class Committed(NamedTuple):
 
 
 class Held(NamedTuple):
-    """A consumer has taken a queue over, or has it no more."""
+    """A consumer has taken a queue over, or no longer has it."""
 
     event: int
     time_us: int
@@ -74,9 +74,9 @@ class Held(NamedTuple):
 
 
 class Locked(NamedTuple):
-    """The broker's lock of a queue has another owner: node names, empty: nobody.
+    """The broker's lock of a queue has another owner: node names; empty: it is free.
 
-    ``is_forgotten``: it died, and locks lie in memory only.
+    ``is_forgotten``: the broker died, and locks are only in memory.
     """
 
     event: int
@@ -90,7 +90,7 @@ class Locked(NamedTuple):
 
 
 class Pulled(NamedTuple):
-    """Messages up to ``last_offset`` have come into a consumer's process queue; the first in there is ``first``."""
+    """Messages up to ``last_offset`` have come into a consumer's process queue; the first in it is ``first``."""
 
     event: int
     time_us: int
@@ -101,7 +101,7 @@ class Pulled(NamedTuple):
 
 
 class Throttled(NamedTuple):
-    """A consumer does not pull a queue, because it holds too much of it; ``reason`` is empty when it goes on."""
+    """A consumer does not pull a queue, because it holds too much of it; ``reason`` is empty when it resumes."""
 
     event: int
     time_us: int
@@ -111,7 +111,7 @@ class Throttled(NamedTuple):
 
 
 class Decided(NamedTuple):
-    """An op message: the half message at that offset of the half queue is done with."""
+    """An op message: the half message at that offset of the half queue is decided."""
 
     event: int
     time_us: int
@@ -132,7 +132,7 @@ class Sent(NamedTuple):
 
 
 class LockNow(NamedTuple):
-    """A lock as it stands now. ``ends_us``: when its lease runs out unless it is renewed."""
+    """A lock at present. ``ends_us``: when its lease expires unless it is renewed."""
 
     broker: str
     group: str
@@ -152,13 +152,13 @@ _Entry = TypeVar("_Entry", bound=Happened)
 
 
 class Evidence(WatchListener):
-    """Follows ``run``, which has not been stepped yet.
+    """Follow ``run``, which has not been stepped yet.
 
-    :ivar now_event, now_us: where one asks; what comes after is looked ahead.
+    :ivar now_event, now_us: the position of the question; what comes after is a look-ahead.
     :ivar locks_now: the lock tables of the brokers, as of then.
-    :ivar began, up, paused: names of the nodes that have run, run, and stand still, as of then.
+    :ivar began, up, paused: names of the nodes that have run, are running, and are paused, as of then.
     :ivar min_offsets: broker -> where its log begins, as of then.
-    :ivar beyond: (broker, group, topic, queue id) where the offset lies behind the queue's end, as of then.
+    :ivar beyond: (broker, group, topic, queue id) where the offset is past the queue's end, as of then.
     """
 
     def __init__(self, run: LabRun) -> None:
@@ -167,7 +167,7 @@ class Evidence(WatchListener):
         self.history = run.world.history
         self.stored: list[Stored] = []
         self.gone: list[Gone] = []
-        #: (Broker, place in its log) -> (event, time): consumers find it from then on.
+        #: (Broker, position in its log) -> (event, time): consumers find it from then on.
         self.dispatched: dict[tuple[str, int], tuple[int, int]] = {}
         self.commits: list[Committed] = []
         self.holds: list[Held] = []
@@ -187,7 +187,7 @@ class Evidence(WatchListener):
         self._owned: dict[str, dict[MessageQueue, tuple[object, int, str]]] = {}
         self._lock_tables: dict[str, dict[tuple[str, MessageQueue], str]] = {}
         self._node_of_client: dict[str, str] = {}
-        #: Broker, group, topic, queue id -> offset, as far as it was told.
+        #: Broker, group, topic, queue id -> offset, as far as it was reported.
         self._offsets: dict[tuple[str, str, str, int], int] = {}
         self._subscribers: dict[str, GroupWatch] = {}
         self._changes = 0
@@ -199,7 +199,7 @@ class Evidence(WatchListener):
         run.on_event.append(self._after_event)
 
     def stand_here(self) -> None:
-        """This is now; the run may go on, to look ahead."""
+        """Mark the present; the run may continue, to look ahead."""
         self.now_event, self.now_us = self.run.event_number, self.run.now_us
         self.locks_now = tuple(self._read_locks_now())
         roles = self.world.nodes.values()
@@ -215,27 +215,26 @@ class Evidence(WatchListener):
         )
 
     def known(self, entries: Iterable[_Entry], *, ahead: bool = False) -> list[_Entry]:
-        """Those up to now; ``ahead``: those after it."""
+        """Return the entries up to now; with ``ahead``, those after it."""
         now = self.now_event
         return [entry for entry in entries if (entry.event > now) is ahead]
 
     def deliveries(self, until: int) -> list[Delivery]:
-        """Every call of every listener up to an event that has run."""
+        """Return every call of every listener up to an event that has run."""
         if until not in self._deliveries:
             self._deliveries[until] = all_deliveries(self.history, until)
         return self._deliveries[until]
 
     def wants(self, role: ConsumerRole, message: LoggedMessage) -> bool:
-        """Whether what that member subscribes to lets the message through."""
+        """Return whether the subscription of that member lets the message through."""
         if role.name not in self._subscribers:
             self._subscribers[role.name] = GroupWatch(role.spec.group)
             self._subscribers[role.name].add(role.spec)
         return self._subscribers[role.name].wants(message)
 
-    # --- what is told ----------------------------------------------------------------------------------------------
+    # --- reports -----------------------------------------------------------------------------------------------------
 
     def message_stored(self, message: LoggedMessage) -> None:
-        """See the base."""
         here = self._watch.event_number, self._watch.now_us
         if message.topic == TRANSACTION_OP_HALF_TOPIC:
             role = self.world.nodes[message.broker]
@@ -250,11 +249,9 @@ class Evidence(WatchListener):
             self.stored.append(Stored(*here, message, kind))
 
     def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
-        """See the base."""
         self.gone.append(Gone(self._watch.event_number, self._watch.now_us, message))
 
     def messages_dispatched(self, broker: BrokerWatch, messages: Iterable[LoggedMessage]) -> None:
-        """See the base."""
         here = self._watch.event_number, self._watch.now_us
         for message in messages:
             self.dispatched.setdefault((broker.name, message.commit_log_offset), here)
@@ -262,13 +259,11 @@ class Evidence(WatchListener):
     def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
     ) -> None:
-        """See the base."""
         here = self._watch.event_number, self._watch.now_us
         self.commits.append(Committed(*here, broker.name, group, topic, queue_id, before, offset))
         self._offsets[broker.name, group, topic, queue_id] = offset
 
     def broker_loaded(self, broker: BrokerWatch) -> None:
-        """See the base."""
         here = self._watch.event_number, self._watch.now_us
         manager = broker.broker.consumer_offset_manager
         for place, before in self._offsets.items():
@@ -290,7 +285,9 @@ class Evidence(WatchListener):
             self._look_at_locks(role)
 
     def _look_at_ends(self) -> None:
-        """A process that ended has no queues any more, and runs no event that could tell."""
+        """Note queues of ended processes: such a process has no queues any more, and runs no event that could show
+        it.
+        """
         changes = self.history.nodes_changed
         if len(changes) == self._changes:
             return
@@ -357,7 +354,7 @@ class Evidence(WatchListener):
                 yield LockNow(role.name, group, queue, self.node_of(entry.client_id), self.now_us + left_ms * 1_000)
 
     def node_of(self, client_id: str) -> str:
-        """The node whose process has, or had, that client id."""
+        """Return the node whose process has, or had, that client id."""
         if client_id and client_id not in self._node_of_client:
             for role in self.world.consumers():
                 if role.consumer is not None:
@@ -373,7 +370,7 @@ class Evidence(WatchListener):
                 del self.frames[: FRAMES_REMEMBERED // 10]
 
     def _note_cut(self, parcel: Parcel) -> None:
-        """A frame was under way, and does not arrive after all."""
+        """Note that a frame in flight does not arrive."""
         for place in range(len(self.frames) - 1, -1, -1):
             frame = self.frames[place]
             if frame.data is parcel.data and (frame.source, frame.target) == (parcel.source, parcel.target):

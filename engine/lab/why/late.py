@@ -15,10 +15,10 @@ from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, delay_level
 from engine.texts import Text, plain
 
-#: A span that is shorter than this, or than one part in so many of all, is not told.
+#: A span that is shorter than this, or than this fraction of the total, is not listed.
 _SPAN_LEAST_US = 1_000
 _SHARE_LEAST = 200
-#: Messages in front that are named.
+#: Most earlier messages that are named.
 _NAMED_MAX = 3
 
 
@@ -42,12 +42,12 @@ class Span(NamedTuple):
 
     @property
     def us(self) -> int:
-        """How long."""
+        """Return the duration."""
         return self.end.time_us - self.begin.time_us
 
 
 def why_late(case: Case) -> WhyAnswer | None:
-    """None: the group has not consumed it."""
+    """Return the answer; None if the group has not consumed it."""
     done = next((one for one in case.deliveries if one.is_done), None)
     if done is None or done.ended is None:
         return None
@@ -82,7 +82,7 @@ def why_late(case: Case) -> WhyAnswer | None:
 
 
 def spans_until(case: Case, done: Delivery) -> list[Span]:
-    """Without gaps, from the producer to the end of that delivery."""
+    """Return spans without gaps, from the producer to the end of that delivery."""
     moments = _moments(case, done)
     return [Span(begin.kind, begin, end, _reason(case, begin, end)) for begin, end in pairwise(moments)]
 
@@ -120,7 +120,7 @@ def _moments(case: Case, done: Delivery) -> list[Moment]:
 
 
 def _since(case: Case, delivery: Delivery) -> int:
-    """The event at which its process got the queue: what it had pulled before that is forgotten."""
+    """Return the event at which its process got the queue: what it had pulled before is forgotten."""
     gains = [
         one.event
         for one in case.holds(delivery.queue)
@@ -134,7 +134,7 @@ def _since(case: Case, delivery: Delivery) -> int:
     return max((*gains[-1:], *stored[-1:]), default=0)
 
 
-# --- what it waited for --------------------------------------------------------------------------------------------
+# --- what it waited for ----------------------------------------------------------------------------------------------
 
 
 def _reason(case: Case, begin: Moment, end: Moment) -> Text:
@@ -158,7 +158,7 @@ def _reason(case: Case, begin: Moment, end: Moment) -> Text:
 
 
 def pull_reason(case: Case, queue: MessageQueue, begin: Moment, end: Moment) -> Text:
-    """Why nobody had pulled it: nobody had the queue, or who had it held too much already, or neither."""
+    """Return why it was not pulled: the queue had no owner, or the owner held too much already, or neither."""
     named = telling.queue_text(queue)
     free_us, holder = _without_owner(case, queue, begin, end)
     if 2 * free_us > end.time_us - begin.time_us:
@@ -176,7 +176,7 @@ def pull_reason(case: Case, queue: MessageQueue, begin: Moment, end: Moment) -> 
 
 
 def _without_owner(case: Case, queue: MessageQueue, begin: Moment, end: Moment) -> tuple[int, str]:
-    """For how long of it nobody had the queue, and for whom the broker kept the lock then."""
+    """Return how long the queue had no owner, and for whom the broker kept the lock then."""
     owners: dict[str, None] = {}
     free_us, free_since = 0, begin.time_us
     for one in case.holds(queue):
@@ -198,13 +198,13 @@ def _without_owner(case: Case, queue: MessageQueue, begin: Moment, end: Moment) 
         for one in case.evidence.locks
         if one.queue == queue and one.group == case.subject.group and one.event <= end.event
     ]
-    # Whoever had it when the wait began: the end of the wait is the next owner's.
+    # The owner when the wait began: the end of the wait is the next owner's.
     holder = next((one.after for one in reversed(locks) if one.time_us <= (begin.time_us + end.time_us) // 2), "")
     return free_us, holder
 
 
 def _behind(case: Case, delivery: Delivery, begin: Moment, end: Moment) -> Text:
-    """Which messages the listener had meanwhile."""
+    """Return which messages the listener had meanwhile."""
     busy: dict[str, int] = {}
     failures: dict[str, int] = {}
     for other in case.evidence.deliveries(case.until):

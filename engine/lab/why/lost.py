@@ -1,4 +1,4 @@
-"""Why a group never gets a message, as far as anybody can tell now."""
+"""Why a group never gets a message, as far as is known now."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from engine.lab.why.evidence import Committed, Stored
 from engine.protocol.message.message_copies import CopyKind
 from engine.texts import Text
 
-#: Deliveries that an answer tells of, the last ones.
+#: Most deliveries in an answer, the last ones.
 _DELIVERIES_TOLD = 3
 #: Characters of an error that a verdict repeats; the step has all of it.
 _DETAIL_MAX = 120
 
 
 def why_lost(case: Case) -> WhyAnswer | None:
-    """None: it has been consumed, or may still be."""
+    """Return the answer; None if it has been consumed, or may still be."""
     deliveries = case.deliveries
     if not case.is_waiting:
         return None
@@ -50,7 +50,7 @@ def _find(case: Case) -> Found | None:
     if not copies:
         return _never_stored(case)
     alive = [one for one in copies if not case.is_gone(one)]
-    # What was given back lies in a new copy: if the power cut took that, the old one is of no use.
+    # A message that was given back is in a new copy: if a power cut took that, the old one is useless.
     failed = any(one.ended is not None for one in case.deliveries)
     if not alive or (failed and alive[-1] is not copies[-1] and alive[-1].kind in VISIBLE):
         cuts = [
@@ -97,7 +97,7 @@ def _never_stored(case: Case) -> Found | None:
 
 
 def _brokers_down(case: Case, event: int) -> list[WhyStep]:
-    """How the brokers ended that did not run at that event."""
+    """Return how the brokers ended that did not run at that event."""
     last = {one.node: one for one in case.changes if one.event <= event}
     names = [broker.name for broker in case.world.brokers()]
     return [telling.node_changed(case, last[name]) for name in names if name in last and last[name].status == "crashed"]
@@ -125,7 +125,7 @@ def _rolled_back(case: Case, half: Stored) -> Found | None:
 
 
 def _passed(case: Case, last: Stored) -> Found | None:
-    """It lies in its queue; is the group past it?"""
+    """Return the answer if it is in its queue and the group has passed it."""
     dropped = [
         one
         for one in case.evidence.history.messages_dropped
@@ -144,7 +144,7 @@ def _passed(case: Case, last: Stored) -> Found | None:
     if members and not wanted and not deliveries:
         return "filtered", {}, [telling.stored(last)]
     commits = case.commits(queue)
-    # A broker that is down may have forgotten how far it had come; an offset behind the queue's end will be set back.
+    # A broker that is down may have lost its latest offset; an offset past the queue's end will be reset.
     if not commits or commits[-1].offset <= message.queue_offset or message.broker not in case.evidence.up:
         return None
     if commits[-1][2:6] in case.evidence.beyond:
@@ -175,5 +175,5 @@ def _passed(case: Case, last: Stored) -> Found | None:
 
 
 def _passing(commits: list[Committed], offset: int) -> Committed:
-    """The last commit that went past it."""
+    """Return the last commit that went past it."""
     return next((one for one in reversed(commits) if one.before <= offset < one.offset), commits[-1])

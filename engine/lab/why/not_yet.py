@@ -13,18 +13,18 @@ from engine.protocol.message.message_copies import CopyKind, checks_asked, delay
 from engine.protocol.message.message_properties import PROPERTY_PRODUCER_GROUP
 from engine.texts import Text
 
-#: Steps ahead that are told.
+#: Most future steps that are listed.
 _AHEAD_MAX = 8
 
 _Found = tuple[str, Text, list[WhyStep]]
 
 
 def why_not_yet(case: Case, ahead: Case) -> WhyAnswer:
-    """For a message that is neither consumed nor lost. ``ahead``: the same, as it goes on when nobody interferes."""
+    """Answer for a message that is neither consumed nor lost. ``ahead``: the same case in the undisturbed future."""
     cause, state, steps = _find(case, ahead)
     coming = _coming(case, ahead)
     begins = next((step for step in coming if step.kind == "listener"), None)
-    # A copy of it may wait elsewhere while a call with another copy still runs: that one may bring it to its end.
+    # A copy may wait elsewhere while a call with another copy still runs, which may finish it.
     is_at_work = cause in ("in-listener", "acknowledged") or any(one.result == "running" for one in case.deliveries)
     if is_at_work:
         done = [telling.ended(one, is_ahead=True) for one in ahead.deliveries if one.is_done]
@@ -174,7 +174,7 @@ def _lock_now(case: Case, queue: MessageQueue) -> LockNow | None:
 
 
 def _blocker(case: Case, node: str, queue: MessageQueue) -> Delivery | None:
-    """Another message that the listener has now, or failed to consume before this one may come."""
+    """Return another message that the listener has now, or that failed and blocks this one."""
     role = case.world.nodes[node]
     is_orderly = isinstance(role, ConsumerRole) and role.spec.orderly
     others = [
@@ -210,7 +210,7 @@ def _now_with(case: Case, blocker: Delivery) -> WhyStep:
 
 
 def _coming(case: Case, ahead: Case) -> list[WhyStep]:
-    """What happens on its way from now on, up to the end of the listener, when nobody interferes."""
+    """Return the coming steps, up to the end of the listener, if the run is not disturbed."""
     now = case.until
     before = len(case.deliveries)
     deliveries = [one for one in ahead.deliveries if (one.end_event or now + 1) > now]

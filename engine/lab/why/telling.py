@@ -25,23 +25,23 @@ _POWER_CUTS = ("crash-power", "torn-write")
 
 
 def queue_text(queue: MessageQueue) -> Text:
-    """``Orders Q1``."""
+    """Return ``Orders Q1``."""
     return Text("why.queue", topic=queue.topic, id=queue.queue_id)
 
 
 def invoked(entry: SendInvoked) -> WhyStep:
-    """A producer sends it."""
+    """Return the step: a producer sends it."""
     return WhyStep(entry.event, entry.time_us, entry.node, "message", Text("why.step.sends", entry=entry))
 
 
 def returned(entry: SendReturned) -> WhyStep:
-    """A producer learns how that ended."""
+    """Return the step: a producer receives the result."""
     kind = "message" if entry.status == "ok" else "fault"
     return WhyStep(entry.event, entry.time_us, entry.node, kind, Text(f"why.sent.{entry.status}", entry=entry))
 
 
 def stored(copy: Stored, *, is_ahead: bool = False) -> WhyStep:
-    """A broker appends a copy."""
+    """Return the step: a broker appends a copy."""
     message = copy.message
     key = {
         CopyKind.STORED: "stored",
@@ -66,7 +66,7 @@ def stored(copy: Stored, *, is_ahead: bool = False) -> WhyStep:
 
 
 def gone(entry: Gone) -> WhyStep:
-    """A power cut has taken a copy."""
+    """Return the step: a power cut has taken a copy."""
     message = entry.message
     text = Text("why.step.gone", offset=message.queue_offset, place=queue_text(_queue(message)))
     return WhyStep(entry.event, entry.time_us, message.broker, "fault", text)
@@ -77,7 +77,7 @@ def _queue(message: LoggedMessage) -> MessageQueue:
 
 
 def began(case: Case, delivery: Delivery, nth: int, *, is_ahead: bool = False) -> WhyStep:
-    """A listener gets it."""
+    """Return the step: a listener gets it."""
     entry = delivery.began
     text = Text(
         "why.step.began" if nth == 1 else "why.step.began_again",
@@ -91,7 +91,7 @@ def began(case: Case, delivery: Delivery, nth: int, *, is_ahead: bool = False) -
 
 
 def ended(delivery: Delivery, *, is_ahead: bool = False) -> WhyStep | None:
-    """A listener has said something; None: it has not."""
+    """Return the step: a listener has returned; None if it has not."""
     entry = delivery.ended
     if entry is None:
         return None
@@ -102,7 +102,7 @@ def ended(delivery: Delivery, *, is_ahead: bool = False) -> WhyStep | None:
 
 
 def node_changed(case: Case, change: NodeChanged) -> WhyStep:
-    """A process ended, or started again."""
+    """Return the step: a process ended, or started again."""
     key = change.status
     if key == "crashed" and any(
         one.event == change.event and one.command.target == change.node and one.command.kind in _POWER_CUTS
@@ -114,7 +114,7 @@ def node_changed(case: Case, change: NodeChanged) -> WhyStep:
 
 
 def committed(entry: Committed) -> WhyStep:
-    """A broker notes how far a group has come."""
+    """Return the step: a broker stores a group's progress."""
     queue = MessageQueue(entry.topic, entry.broker, entry.queue_id)
     key = "commit_back" if entry.offset < entry.before else "commit"
     if entry.is_reload:
@@ -124,20 +124,20 @@ def committed(entry: Committed) -> WhyStep:
 
 
 def begins_at(held: Held, offset: int) -> WhyStep:
-    """A consumer takes a queue over and begins where the broker's offset says."""
+    """Return the step: a consumer takes a queue over and begins at the broker's offset."""
     text = Text("why.step.begins_at", node=held.node, queue=queue_text(held.queue), offset=offset)
     return WhyStep(held.event, held.time_us, held.node, "owner", text)
 
 
 def held(entry: Held, *, is_ahead: bool = False) -> WhyStep:
-    """A consumer has a queue, or has it no more."""
+    """Return the step: a consumer has a queue, or no longer has it."""
     key = "takes_over" if entry.is_gain else "lets_go"
     text = Text(f"why.step.{key}", node=entry.node, queue=queue_text(entry.queue))
     return WhyStep(entry.event, entry.time_us, entry.node, "owner", text, None, is_ahead)
 
 
 def locked(entry: Locked, *, is_ahead: bool = False) -> WhyStep:
-    """The lock of a queue has another owner."""
+    """Return the step: the lock of a queue has another owner."""
     key = "unlocked" if not entry.after else "lock_passes" if entry.before else "locked"
     if entry.is_forgotten:
         key = "lock_forgotten"
@@ -153,42 +153,42 @@ def locked(entry: Locked, *, is_ahead: bool = False) -> WhyStep:
 
 
 def pulled(node: str, place: tuple[int, int], *, is_ahead: bool = False) -> WhyStep:
-    """It lies in a consumer's process queue."""
+    """Return the step: it is in a consumer's process queue."""
     return WhyStep(*place, node, "message", Text("why.step.pulled", node=node), None, is_ahead)
 
 
 def command(entry: CommandApplied, node: str, key: str, **arguments: object) -> WhyStep:
-    """Somebody did something to the world."""
+    """Return the step: a command changed the world."""
     return WhyStep(entry.event, entry.time_us, node, "fault", Text(f"why.step.{key}", node=node, **arguments))
 
 
 def names(entry: CommandApplied, side: str) -> tuple[str, ...]:
-    """The nodes on one side of a partition."""
+    """Return the nodes on one side of a partition."""
     nodes = entry.command.value[side]
     return nodes if isinstance(nodes, tuple) else ()
 
 
 def cut(entry: CommandApplied) -> WhyStep:
-    """Some nodes hear nothing from others any more."""
+    """Return the step: some nodes are cut off from others."""
     left, right = names(entry, "left"), names(entry, "right")
     text = Text("why.step.cut", left=", ".join(left), right=", ".join(right))
     return WhyStep(entry.event, entry.time_us, left[0], "fault", text)
 
 
 def frame_lost(entry: Sent, name: str) -> WhyStep:
-    """A frame was dropped on its way."""
+    """Return the step: a frame was lost."""
     text = Text("why.step.frame_lost", source=entry.source, target=entry.target, name=name)
     return WhyStep(entry.event, entry.time_us, entry.source, "fault", text)
 
 
 def frame_doubled(entry: Sent, name: str) -> WhyStep:
-    """A frame arrives twice."""
+    """Return the step: a frame arrives twice."""
     text = Text("why.step.frame_doubled", source=entry.source, target=entry.target, name=name)
     return WhyStep(entry.event, entry.time_us, entry.source, "fault", text)
 
 
 def transaction(entry: LocalTransactionEnded) -> WhyStep:
-    """What a producer's listener said about the transaction."""
+    """Return the step: a producer's listener answered about the transaction."""
     text = Text(
         "why.step.checked" if entry.check else "why.step.executed",
         node=entry.node,
@@ -199,16 +199,16 @@ def transaction(entry: LocalTransactionEnded) -> WhyStep:
 
 
 def always(time_us: int, node: str, key: str, **arguments: object) -> WhyStep:
-    """Something that was so from the beginning."""
+    """Return the step: something was true from the beginning."""
     return WhyStep(0, time_us, node, "fault", Text(f"why.step.{key}", node=node, **arguments))
 
 
 def subscription(role: ConsumerRole) -> Mapping[str, str]:
-    """``Orders``, ``Orders (drink)``: what a member has subscribed to."""
+    """Return ``Orders``, ``Orders (drink)``: the subscription of a member."""
     topic, expression = role.spec.topic, role.spec.expression
     return plain(topic if expression == "*" else f"{topic} ({expression})")
 
 
 def words(texts: list[Mapping[str, str]]) -> Mapping[str, str]:
-    """``a, b, c``."""
+    """Return ``a, b, c``."""
     return joined("words.comma", texts)

@@ -15,14 +15,14 @@ from engine.lab.why.telling import names
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.texts import Text
 
-#: Pairs of deliveries that are told of.
+#: Most pairs of deliveries that are explained.
 _PAIRS_MAX = 6
-#: Causes that are how it should be: another one is told first.
+#: Causes that are expected: another one comes first.
 _EXPECTED = ("retry", "tried-again", "resent")
 
 
 def why_twice(case: Case) -> WhyAnswer | None:
-    """None: it did not."""
+    """Return the answer; None if it did not."""
     deliveries = case.deliveries
     if len(deliveries) < 2:
         return None
@@ -31,7 +31,7 @@ def why_twice(case: Case) -> WhyAnswer | None:
     for nth, second in enumerate(deliveries[1:], 1):
         if nth > _PAIRS_MAX and nth < len(deliveries) - 1:
             continue
-        # The same copy has more to do with it than what came last.
+        # The same copy is more relevant than the last delivery.
         same = (one for one in range(nth - 1, -1, -1) if _is_same_copy(case, deliveries[one], second))
         before = next(same, nth - 1)
         first = deliveries[before]
@@ -52,12 +52,12 @@ def why_twice(case: Case) -> WhyAnswer | None:
 
 
 def _is_same_copy(case: Case, first: Delivery, second: Delivery) -> bool:
-    """After a power cut another copy may lie in the same place."""
+    """Return whether both are the same copy. After a power cut another copy may be in the same place."""
     return first.place == second.place and copy_at(case, first) == copy_at(case, second)
 
 
 def _explain(case: Case, first: Delivery, second: Delivery) -> Found:
-    """(cause, what its sentence needs, steps between the two)."""
+    """Return (cause, arguments of its sentence, steps between the two)."""
     if not _is_same_copy(case, first, second):
         return another_copy(case, first, second)
     end = first.end_event
@@ -98,11 +98,11 @@ def _is_orderly(case: Case, node: str) -> bool:
     return isinstance(role, ConsumerRole) and role.spec.orderly
 
 
-# --- the same copy, at once ----------------------------------------------------------------------------------------
+# --- the same copy, at once ------------------------------------------------------------------------------------------
 
 
 def _at_once(case: Case, first: Delivery, second: Delivery) -> Found:
-    """The second listener got it while the first one still had it."""
+    """Explain that the second listener got it while the first one still had it."""
     here, node, broker = second.began.event, second.began.node, first.began.broker
     unheard = wire.requests(
         case.evidence,
@@ -166,7 +166,7 @@ def _switch_steps(case: Case, switch: str, node: str, event: int) -> list[WhySte
 
 
 def _forced(case: Case, first: Delivery, before: int) -> list[WhyStep]:
-    """Somebody made its consumer give the queue up."""
+    """Return the commands that made its consumer give the queue up."""
     return [
         telling.command(one, one.command.target, "forced_unlock", queue=telling.queue_text(first.queue))
         for one in _commands_to(case, first.began.node, ("forced-unlock",), first.began.event, before)
@@ -191,16 +191,18 @@ def _commands_to(case: Case, node: str, kinds: tuple[str, ...], after: int, befo
 
 
 def _stood_still(case: Case, node: str, after: int, before: int) -> bool:
-    """Whether it stood still at ``before``, or for a while since ``after``."""
+    """Return whether it was paused at ``before``, or for a while since ``after``."""
     commands = _commands_to(case, node, tuple(_STANDSTILLS), 0, before)
     return bool(commands) and (commands[-1].command.kind == "pause-node" or commands[-1].event > after)
 
 
-# --- the same copy, one after the other ----------------------------------------------------------------------------
+# --- the same copy, one after the other ------------------------------------------------------------------------------
 
 
 def _not_committed(case: Case, first: Delivery, second: Delivery) -> Found:
-    """The first listener was done, and the broker's offset did not say so when the next owner asked."""
+    """Explain that the first listener was done, and the broker's offset did not include it when the next owner
+    started.
+    """
     assert first.ended is not None
     offset, done = first.began.queue_offset, first.ended.event
     gain = _gain(case, second)
@@ -261,7 +263,9 @@ def _not_committed(case: Case, first: Delivery, second: Delivery) -> Found:
 
 
 def _kept(case: Case, first: Delivery, second: Delivery) -> Found | None:
-    """Who got it again had the queue before the other took it over, and has not heard that it is another's."""
+    """Explain that the second consumer had the queue before the other took it over, and did not know that it was
+    lost.
+    """
     gain, taken = _gain(case, second), _gain(case, first)
     if gain is None or taken is None or gain.event >= taken.event or gain.node == taken.node:
         return None
@@ -282,7 +286,9 @@ def _deaths(case: Case, node: str, after: int, before: int) -> list[WhyStep]:
 
 
 def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) -> Found:
-    """The queue went to somebody else while the first listener had the message, and what it did no longer counted."""
+    """Explain that the queue got another owner while the first listener had the message, so its result no longer
+    counted.
+    """
     node = first.began.node
     steps = [
         telling.held(lets_go),
@@ -299,7 +305,7 @@ def _given_away(case: Case, first: Delivery, second: Delivery, lets_go: Held) ->
 
 
 def _around(case: Case, node: str, second: Delivery, since: int) -> list[WhyStep]:
-    """What kept a consumer from saying how far it had come or from hearing others, and where its lock went."""
+    """Return what kept a consumer from reporting its progress or from receiving frames, and where its lock went."""
     queue, until = second.queue, second.began.event
     cuts = [
         telling.cut(one)
@@ -317,7 +323,7 @@ def _around(case: Case, node: str, second: Delivery, since: int) -> list[WhyStep
 
 
 def _same_owner(case: Case, first: Delivery) -> Found:
-    """Nobody else had the queue in between: an orderly consumer takes a batch anew of which one message failed."""
+    """Explain a repeat without another owner: an orderly consumer repeats a batch of which one message failed."""
     batch = [
         one
         for one in case.evidence.deliveries(case.until)
@@ -336,7 +342,7 @@ def _is_of(pull: Pulled, gain: Held) -> bool:
 
 
 def _gain(case: Case, delivery: Delivery) -> Held | None:
-    """How the listener's process came by the queue."""
+    """Return how the listener's process got the queue."""
     return next(
         (
             one
@@ -348,7 +354,7 @@ def _gain(case: Case, delivery: Delivery) -> Held | None:
 
 
 def _new_owner(case: Case, second: Delivery) -> list[WhyStep]:
-    """Who let go of the queue and who took it over, and where in it that one began."""
+    """Return who released the queue and who took it over, and where in it that one began."""
     gain = _gain(case, second)
     if gain is None:
         return []

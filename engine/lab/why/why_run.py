@@ -1,4 +1,4 @@
-"""Runs a recording again, to the moment at which somebody asks and a little further, and answers why."""
+"""A repetition of a recording, to the moment of a question and a little further, which answers why."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from engine.lab.why.twice import why_twice
 
 #: How far it looks ahead for what has not come yet.
 LOOK_AHEAD_EVENTS = 20_000
-#: Events between two looks at the clock, and whether all has come.
+#: Events between two checks of the clock, and of whether everything has come.
 _EVENTS_PER_LOOK = 25
 
 
 class WhyRun:
-    """Questions at work: :meth:`advance` until there are answers, then :meth:`close`.
+    """Answer questions: call :meth:`advance` until there are answers, then :meth:`close`.
 
-    :param keys: of the messages that are asked about.
+    :param keys: keys of the messages in question.
     """
 
     def __init__(self, recording: Recording, keys: Sequence[str]) -> None:
@@ -34,12 +34,13 @@ class WhyRun:
         self._answers: list[Why] = []
         self._run = LabRun(recording.scenario, recording.seed, recording.commands, check=False)
         self.evidence = Evidence(self._run)
-        #: Who has not consumed which message yet, once the run has come to the moment; until its next try has ended.
+        #: Subjects that have not consumed a message yet, once the run has reached the moment; until its next try has
+        #: ended.
         self._waiting: dict[tuple[str, Subject], None] | None = None
         self._ends_seen = 0
 
     def advance(self, until: Callable[[], bool]) -> list[Why] | None:
-        """Go on until ``until()``; the answers in the order of the keys, once all are there.
+        """Continue until ``until()``; return the answers in the order of the keys, once all are there.
 
         Raises :class:`~engine.lab.scenario.errors.LabError`.
         """
@@ -111,7 +112,7 @@ class WhyRun:
 
 
 def why(recording: Recording, key: str) -> Why:
-    """All at once."""
+    """Answer in one call."""
     with WhyRun(recording, [key]) as run:
         answers = run.advance(lambda: False)
     assert answers is not None, "nothing said until"

@@ -1,4 +1,4 @@
-"""Frames that did not arrive as they were sent, where that explains something."""
+"""Frames that did not arrive as they were sent, if that explains something."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEWS_OF_MEMBERS = (RequestCode.NOTIFY_CONSUMER_IDS_CHANGED,)
 
 
 def decoded(frame: Sent) -> RemotingCommand | None:
-    """The frame's header; None for one that is none."""
+    """Return the frame's header; None if it is not a RocketMQ frame."""
     try:
         return decode_command(frame.data[4:])
     except ProtocolError:
@@ -28,13 +28,13 @@ def decoded(frame: Sent) -> RemotingCommand | None:
 
 
 def name_of(frame: Sent) -> str:
-    """``SEND_MESSAGE``."""
+    """Return ``SEND_MESSAGE``."""
     command = decoded(frame)
     return "?" if command is None else request_name(command.code)
 
 
 def fields_of(frame: Sent) -> Mapping[str, str]:
-    """What its header says."""
+    """Return the fields of its header."""
     command = decoded(frame)
     return {} if command is None else command.ext_fields
 
@@ -48,7 +48,9 @@ def requests(
     needle: str = "",
     fields: Mapping[str, str] | None = None,
 ) -> Iterator[tuple[Sent, RemotingCommand]]:
-    """What ``source`` (empty: anybody) asked for between two events, with ``needle`` and those header fields in it."""
+    """Yield the requests of ``source`` (empty: any node) between two events, with ``needle`` and those header
+    fields.
+    """
     wanted, (after, before) = needle.encode(), between
     for frame in evidence.frames:
         if not after <= frame.event <= before or (source and frame.source != source) or wanted not in frame.data:
@@ -61,7 +63,7 @@ def requests(
 
 
 def answers(evidence: Evidence, request: Sent, before: int) -> Iterator[Sent]:
-    """What was sent back for a request, up to an event."""
+    """Yield what was sent back for a request, up to an event."""
     asked = decoded(request)
     for frame in evidence.frames:
         is_back = frame.source == request.target and frame.target == request.source
@@ -73,7 +75,7 @@ def answers(evidence: Evidence, request: Sent, before: int) -> Iterator[Sent]:
 
 
 def not_heard(case: Case) -> Sent | None:
-    """A request that sends the message and may still be carried out: nobody has answered it, and its broker lives."""
+    """Return a request that sends the message and may still be carried out: it has no answer, and its broker lives."""
     named = re.compile(rb"KEYS(\x01|\\u0001)" + re.escape(case.key.encode()) + rb"(?![\w-])")
     since = case.sends[0].event if case.sends else case.until
     for frame, _ in requests(case.evidence, SENDS, (since, case.until), needle=case.key):
@@ -87,7 +89,7 @@ def not_heard(case: Case) -> Sent | None:
 def of_message(
     case: Case, codes: tuple[RequestCode, ...], before: int, fields: Mapping[str, str] | None = None
 ) -> list[Sent]:
-    """Requests up to an event that send a message or are about it: they name it by its unique id."""
+    """Return requests up to an event that send a message or are about it: they name it by its unique id."""
     since = case.sends[0].event if case.sends else case.stored[0].event if case.stored else 0
     found = [
         frame

@@ -1,1 +1,1 @@
-"""What the listeners of a scenario work with: databases, a Redis, services behind calls, all nodes of the network."""
+"""Stores that the listeners of a scenario use: databases, a Redis, remote services, all nodes of the network."""

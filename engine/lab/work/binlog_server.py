@@ -4,7 +4,7 @@
 
     redo log   prepare: the transaction's number (XID) and all that it changes, flushed
     binlog     the same transaction, flushed (sync_binlog=1)           <- from here on it is committed
-    redo log   commit: a mark, which nobody has to wait for
+    redo log   commit: a mark, for which no client waits
 
 Recovery looks at what is prepared and not marked: a transaction whose XID is in the binlog is committed, any other is
 rolled back. So database and replicas, which follow the binlog, agree whatever dies in between. The half message of a
@@ -47,10 +47,10 @@ LOGGED_KEPT = 6
 
 @dataclass(slots=True)
 class LoggedTransaction:
-    """What the two logs say of a transaction.
+    """State of a transaction in the two logs.
 
     :ivar state: ``prepared``, ``committed`` or ``rolled-back``.
-    :ivar by_recovery: it was recovery that decided so.
+    :ivar by_recovery: whether recovery decided it.
     """
 
     xid: int
@@ -60,7 +60,7 @@ class LoggedTransaction:
 
 
 class BinlogSqlServer(SqlServer):
-    """See the module. Raises ``DiskFault`` where the logs cannot be read.
+    """A database server with a binlog. Raises ``DiskFault`` if the logs cannot be read.
 
     :ivar logged: the newest transactions, oldest first.
     """
@@ -84,7 +84,7 @@ class BinlogSqlServer(SqlServer):
         await super().start(host, port)
 
     def _recover(self) -> None:
-        """Decide about every transaction that is prepared, by the binlog."""
+        """Decide about every prepared transaction by the binlog."""
         last_xid = self._last_xid()
         in_binlog = {record["xid"] for record in self._binlog.records_read}
         for record in self._redo.records_read:
@@ -114,7 +114,6 @@ class BinlogSqlServer(SqlServer):
 
     @answers(StoreRequestCode.SQL_COMMIT, Channel, TransactionHeader)
     async def commit(self, channel: Channel, header: TransactionHeader) -> None:
-        """See :class:`SqlServer`."""
         transaction = self._open_transaction(channel, header)
         if transaction is self._committing:
             await self._is_over.wait()  # its frame came twice
@@ -151,7 +150,7 @@ class BinlogSqlServer(SqlServer):
             logged.state = "committed"
         except (LogFull, DiskFault, BankError) as error:
             if logged.is_in_binlog:
-                # It is committed, and this process cannot do it: the next one's recovery does.
+                # It is committed, and this process cannot complete it: the next one's recovery does.
                 self.database.close()
             else:
                 logged.state = "rolled-back"
@@ -166,7 +165,7 @@ class BinlogSqlServer(SqlServer):
         log.append(record)
 
     def _end(self, transaction: OpenTransaction) -> None:
-        # Whoever loses its client while it commits is committed all the same.
+        # A transaction that loses its client during the commit is committed nevertheless.
         if transaction is self._committing:
             return
         if transaction is self.writer:

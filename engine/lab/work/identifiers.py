@@ -1,7 +1,8 @@
-"""Ids that a machine makes by itself, as applications do ("snowflakes": 41 bits of time, 10 of worker, 12 of sequence).
+"""Ids that a machine generates by itself, as applications do ("snowflakes": 41 bits of time, 10 of worker, 12 of
+sequence).
 
-No machine asks another, so two things must hold that nobody checks: each worker has a number of its own, and no clock
-goes back. Where one does not, two orders get one id, and an idempotent consumer takes the second for the first.
+The machines do not coordinate, so two unchecked conditions must hold: each worker has a number of its own, and no clock
+goes back. If one is broken, two orders get one id, and an idempotent consumer takes the second for the first.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SEQUENCE_MAX = (1 << _SEQUENCE_BITS) - 1
 
 @dataclass(frozen=True, slots=True)
 class IdentifierConfig:
-    """Settings of who makes ids; they count at once. Raises ``ValueError``.
+    """Settings of an id generator; they take effect immediately. Raises ``ValueError``.
 
     :ivar identifier_worker: the number of the machine, 0 to 1023.
     :ivar identifier_waits_for_clock: a clock that went back is waited for. The process must have seen the later time:
@@ -39,7 +40,7 @@ class IdentifierConfig:
 
 
 class IdentifierMaker:
-    """That of one process."""
+    """The id generator of one process."""
 
     def __init__(self, clock: Clock, config: Callable[[], IdentifierConfig]) -> None:
         self._clock = clock
@@ -47,7 +48,7 @@ class IdentifierMaker:
         self._last_ms = self._sequence = 0
 
     async def next_id(self) -> int:
-        """Greater than all before, while the clock does not go back."""
+        """Return an id greater than all before, as long as the clock does not go back."""
         config = self._config()
         now_ms = self._clock.now_ms()
         if config.identifier_waits_for_clock and now_ms < self._last_ms:
@@ -55,7 +56,7 @@ class IdentifierMaker:
             return await self.next_id()
         self._sequence = self._sequence + 1 if now_ms == self._last_ms else 0
         if self._sequence > _SEQUENCE_MAX:
-            # More than it can count in one millisecond.
+            # The sequence of one millisecond is used up.
             await asyncio.sleep(0.001)
             return await self.next_id()
         self._last_ms = now_ms

@@ -1,4 +1,4 @@
-"""What the message of an order asks for, step by step (the running example of the article on deduplication).
+"""The work of an order's message, step by step (the running example of the article on deduplication).
 
 ::
 
@@ -9,10 +9,10 @@
     ask     ask another service                           changes nothing
     reserve reserve at another service                    and confirm or cancel after the last one
 
-The time of the listener passes between the steps: that is where a second delivery can come.
+The listener's time passes between the steps, where a second delivery can come.
 
-Work that fails half-way takes back what it has called, the last call first, where there is a call that does so
-(compensation, as a saga has it). A process that dies takes nothing back.
+Work that fails half-way takes back its calls, the last one first, if they have an undo (compensation, as a saga has
+it). A process that dies takes nothing back.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from engine.lab.work.store_clients import LabService
 from engine.lab.work.work_spec import StepKind, WorkStep
 from engine.runtime.step import step
 
-#: The one thing that is sold.
+#: The only item on sale.
 ITEM = "book"
 
 #: Tables of the application; see :func:`engine.idempotence.stores.sql_record_store.create_statements` for those of
@@ -61,7 +61,7 @@ _EVENT_STEPS = {
 
 
 class WorkFailed(Exception):
-    """The scenario lets it fail."""
+    """The scenario lets the work fail."""
 
 
 class MessageWork:
@@ -88,9 +88,9 @@ class MessageWork:
         *,
         undoes_calls: bool = True,
     ) -> None:
-        """Do it for the order ``key``.
+        """Do the work for the order ``key``.
 
-        :param strategy: those with a condition of their own write it into their statements.
+        :param strategy: strategies with a condition of their own write it into their statements.
         :param failure: raised before the last step.
         :param undoes_calls: whether work that fails takes back its calls, where there is an ``undo``.
         """
@@ -108,7 +108,7 @@ class MessageWork:
                 if failure is not None and number == len(self._steps) - 1:
                     raise failure
                 if one.undo and undoes_calls:
-                    # Before the call: whether one without an answer was carried out is not known.
+                    # Before the call: it is unknown whether one without an answer was carried out.
                     called.append(one)
                 await self._do_step(one, on, key, strategy)
         except Exception:
@@ -143,7 +143,9 @@ class MessageWork:
             raise AlreadyDone(f"{key} is paid")
 
     async def _next_version(self, on: SqlSession, seen: int) -> None:
-        """``seen``: what the producer saw: each order is about the stock as the one before has left it."""
+        """Advance the version. ``seen``: the version that the producer saw: each order expects the stock as the one
+        before left it.
+        """
         if (await on.execute(_NEXT_VERSION, {"item": ITEM, "seen": seen})).changed:
             return
         found = await on.execute("SELECT version FROM stock WHERE item = :item", {"item": ITEM})

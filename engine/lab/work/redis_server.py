@@ -24,7 +24,7 @@ from engine.remoting.remoting_server import RemotingServer
 if TYPE_CHECKING:
     from engine.runtime.port import Clock, Runtime
 
-#: Writes that may be on their way to the replica.
+#: Most writes in flight to the replica.
 _WRITES_KEPT = 10_000
 
 
@@ -47,7 +47,7 @@ class RedisModel:
         self.writes: deque[tuple[int, str, RedisValue | None]] = deque(maxlen=_WRITES_KEPT)
 
     def values(self) -> dict[str, RedisValue]:
-        """What has not expired, oldest first."""
+        """Return what has not expired, oldest first."""
         now_us = self._clock.monotonic_us()
         for name in [
             name for name, one in self._values.items() if one.expires_us is not None and one.expires_us <= now_us
@@ -56,7 +56,7 @@ class RedisModel:
         return self._values
 
     def command(self, words: list[Any]) -> Any:
-        """The answer. Raises ``ValueError`` with Redis' words for what it does not know."""
+        """Return the answer. Raises ``ValueError`` with Redis' text for an unknown command."""
         name, *rest = words
         match str(name).upper(), rest:
             case "PING", []:
@@ -71,7 +71,7 @@ class RedisModel:
             case "PTTL", [key]:
                 return self._remaining_ms(str(key))
             case "SCAN", [_, "MATCH", pattern, "COUNT", _]:
-                # What stands behind a backslash stands for itself.
+                # A character after a backslash stands for itself.
                 glob = re.sub(r"\\(.)", r"[\1]", str(pattern))
                 return ["0", [key for key in self.values() if fnmatchcase(key, glob)]]
             case "EVAL", [script, 1, key, *arguments]:
@@ -117,7 +117,10 @@ class RedisModel:
 
 
 class RedisServer:
-    """:ivar model: what it holds."""
+    """A Redis server.
+
+    :ivar model: its contents.
+    """
 
     def __init__(self, runtime: Runtime, name: str, model: RedisModel) -> None:
         self.model = model
@@ -129,12 +132,12 @@ class RedisServer:
         await self._server.start(host, port)
 
     async def shutdown(self) -> None:
-        """End all sessions."""
+        """Close all sessions."""
         await self._server.shutdown()
 
     @answers(StoreRequestCode.REDIS_COMMAND, RemotingCommand)
     def answer(self, request: RemotingCommand) -> bytes:
-        """One command."""
+        """Answer one command."""
         try:
             return encode_body(self.model.command(list(decode_body(request.body))))
         except (ValueError, IndexError) as error:

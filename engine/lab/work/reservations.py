@@ -9,12 +9,12 @@
         +---------------> cancelled
 
 What is not in the table changes nothing, and is answered with what is: a second confirm, a *cancel of nothing* (it is
-remembered), a *try after the cancel* (refused: nobody would ever end it). A service that keeps no states does each
-thing as often as it is asked.
+remembered), a *try after the cancel* (refused: it would never be ended). A service that keeps no states does each thing
+as often as it is asked.
 
-Who reserves (:func:`reserve_all`) has no log of its own: the message that asks for the work comes again until it is
-acknowledged, and the first service decides for all. Whatever it was told first, confirm or cancel, the others follow;
-so two deliveries, or one after a crash, cannot end differently.
+The caller (:func:`reserve_all`) has no log of its own: the message that requests the work is delivered again until it
+is acknowledged, and the first service decides for all. The others follow whichever request it received first, confirm
+or cancel; so two deliveries, or one after a crash, cannot end differently.
 
 RocketMQ has no counterpart; Seata calls it TCC mode. Simplified: a reservation whose message is a dead letter stays.
 """
@@ -29,12 +29,12 @@ from typing import NamedTuple, Protocol
 from engine.idempotence.foundation.errors import AlreadyDone, StoreUnreachable
 from engine.runtime.step import step
 
-#: (operation, key) -> how often it is done: what a service keeps.
+#: (operation, key) -> how often it is done: the state of a service.
 Done = dict[tuple[str, str], int]
 
 
 class ReservationEvent(StrEnum):
-    """What a service is asked for."""
+    """Request to a service."""
 
     TRY = "try"
     CONFIRM = "confirm"
@@ -42,7 +42,7 @@ class ReservationEvent(StrEnum):
 
 
 class ReservationState(StrEnum):
-    """What a service answers; ``REFUSED``: there is nothing left to reserve."""
+    """Answer of a service; ``REFUSED``: there is nothing left to reserve."""
 
     NOTHING = "nothing"
     TRIED = "tried"
@@ -68,7 +68,7 @@ _STATE_AFTER = {
 
 
 def state_of(done: Done, key: str) -> ReservationState:
-    """What has become of the reservation ``key``."""
+    """Return the state of the reservation ``key``."""
     for event in (ReservationEvent.CONFIRM, ReservationEvent.CANCEL, ReservationEvent.TRY):
         if done.get((event.value, key)):
             return _STATE_AFTER[event]
@@ -76,7 +76,10 @@ def state_of(done: Done, key: str) -> ReservationState:
 
 
 class Reserved(NamedTuple):
-    """:ivar is_done: whether anything was done; ``ends_try``: a reservation was released by it."""
+    """Result of a request.
+
+    :ivar is_done: whether anything was done; ``ends_try``: it released a reservation.
+    """
 
     state: ReservationState
     is_done: bool = False
@@ -84,9 +87,9 @@ class Reserved(NamedTuple):
 
 
 def reserve(done: Done, event: ReservationEvent, key: str, *, keeps_states: bool, most: int) -> Reserved:
-    """Do what is asked at a service.
+    """Carry out a request at a service.
 
-    :param most: how much may be reserved and sold; 0: any number.
+    :param most: most items that may be reserved and sold; 0: any number.
     """
     before = state_of(done, key)
     if keeps_states and (before, event) not in _TRANSITIONS:
@@ -105,17 +108,20 @@ def reserve(done: Done, event: ReservationEvent, key: str, *, keeps_states: bool
 
 
 class Reserves(Protocol):
-    """A service, from afar."""
+    """A remote service."""
 
     async def reserve(self, event: ReservationEvent, key: str) -> ReservationState:
-        """What became of the reservation. Raises ``StoreUnreachable``: whether it was done is not known."""
+        """Send a request; return the state of the reservation. Raises ``StoreUnreachable``: it is unknown whether it
+        was done.
+        """
         ...
 
 
 async def reserve_all(services: Sequence[Reserves], key: str, pause_s: float) -> None:
-    """Reserve at all, then confirm at all or cancel at all.
+    """Reserve at all services, then confirm at all or cancel at all.
 
-    Raises ``StoreUnreachable`` in the second phase: it must come again; ``AlreadyDone`` when all is cancelled.
+    Raises ``StoreUnreachable`` in the second phase: the message must be delivered again; ``AlreadyDone`` when all is
+    cancelled.
     """
     event = ReservationEvent.CONFIRM
     for service in services:
@@ -124,7 +130,7 @@ async def reserve_all(services: Sequence[Reserves], key: str, pause_s: float) ->
         try:
             state = await service.reserve(ReservationEvent.TRY, key)
         except StoreUnreachable:
-            state = ReservationState.NOTHING  # whether it was reserved is not known
+            state = ReservationState.NOTHING  # it is unknown whether it was reserved
         if state not in (ReservationState.TRIED, ReservationState.CONFIRMED):
             event = ReservationEvent.CANCEL
             break

@@ -1,7 +1,7 @@
-"""A service of somebody else, behind a call: it does at once what it is asked, and nothing rolls it back.
+"""A remote service of another party: it carries out each call immediately, and nothing rolls it back.
 
-What it is asked to take back it takes back, if it was done; otherwise there is nothing to be taken back, and that is no
-error: whoever asks may not know (an *empty compensation*).
+A call that takes something back does so if it was done; otherwise there is nothing to take back, and that is not an
+error: the caller may not know (an *empty compensation*).
 
 Its own store is not modelled: what it has done, it has done, whatever becomes of its process.
 """
@@ -24,7 +24,9 @@ if TYPE_CHECKING:
 
 
 class ServiceServer:
-    """:param config: as it counts now.
+    """A service's server.
+
+    :param config: returns the present settings.
     :param calls: (operation, key) -> how often it is done, less what was taken back; the machine keeps it.
     :param on_done: called with operation, key, caller and the operation that was taken back by it, when something was
         done.
@@ -49,12 +51,12 @@ class ServiceServer:
         await self._server.start(host, port)
 
     async def shutdown(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         await self._server.shutdown()
 
     @answers(StoreRequestCode.SERVICE_CALL, RemotingCommand)
     def call(self, request: RemotingCommand) -> bytes:
-        """One call."""
+        """Answer one call."""
         asked = decode_body(request.body)
         operation, key, undoes = str(asked["operation"]), str(asked["key"]), str(asked["undoes"])
         if asked.get("reserves"):

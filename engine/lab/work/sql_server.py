@@ -1,12 +1,12 @@
-"""A database server: SQLite as the bank has it, behind frames.
+"""A database server: SQLite as in the bank, served through frames.
 
 One transaction writes at a time. It gets the right to with its first writing statement; until then it reads what is
-committed, as under READ COMMITTED. A real server locks rows, and so lets more go on at once; what it promises to a
-transaction is the same. ``FOR UPDATE`` is left out: there a row that is missing cannot be locked either.
+committed, as under READ COMMITTED. A real server locks rows, and so allows more concurrency; its guarantees to a
+transaction are the same. ``FOR UPDATE`` is left out, as it cannot lock a missing row either.
 
-A client that ends, or whose connection is lost, is rolled back; so is a transaction of which nothing is heard for long:
-the frame that was to end it is lost. What comes late for one that has ended is refused. A statement is carried out
-once, however often its frame comes: the packets of a session are numbered.
+A client that ends, or whose connection is lost, is rolled back; so is a transaction without requests for long, because
+the frame that should end it was lost. Late frames for one that has ended are refused. A statement is carried out once,
+however often its frame comes: the packets of a session are numbered.
 """
 
 from __future__ import annotations
@@ -44,19 +44,21 @@ _log = logging.getLogger("glassmq.lab")
 
 #: How long a transaction waits until it may write (InnoDB: 50 s).
 LOCK_WAIT_MS = 4_000
-#: A transaction of which nothing is heard for so long is rolled back (PostgreSQL: a setting of the session).
+#: A transaction without any request for this long is rolled back (PostgreSQL: a setting of the session).
 IDLE_MAX_MS = 20_000
-#: Statements of an open transaction that are remembered for the picture.
+#: Statements of an open transaction that are kept for the picture.
 _STATEMENTS_KEPT = 8
-#: Ended transactions of a connection for which something may still come late.
+#: Ended transactions of a connection for which late frames may still come.
 _ENDED_KEPT = 1_000
-#: Newest statements of a connection of which a second copy is known.
+#: Newest statements of a connection of which a second copy is recognised.
 _PACKETS_KEPT = 100
 
 
 @dataclass(slots=True, eq=False)
 class OpenTransaction:
-    """``channel``: whose it is; None: the administrator's. ``statements``: the newest ones, as they came."""
+    """An open transaction. ``channel``: its connection; None: the administrator's. ``statements``: the newest ones, in
+    order.
+    """
 
     channel: Channel | None
     number: int
@@ -67,8 +69,9 @@ class OpenTransaction:
 
 
 class SqlServer:
-    """:param on_committed: called right after each commit.
+    """A database server.
 
+    :param on_committed: called directly after each commit.
     :ivar open: transactions, by connection and number.
     :ivar waiting: those that wait until they may write, longest first.
     """
@@ -89,7 +92,7 @@ class SqlServer:
 
     @property
     def writer(self) -> OpenTransaction | None:
-        """Who may write now."""
+        """Return the transaction that may write now."""
         return self._writer
 
     async def start(self, host: str, port: int) -> None:
@@ -97,7 +100,7 @@ class SqlServer:
         await self._server.start(host, port)
 
     async def shutdown(self) -> None:
-        """End all sessions."""
+        """Close all sessions."""
         await self._server.shutdown()
         for transaction in list(self.open.values()):
             self._end(transaction)
@@ -107,7 +110,7 @@ class SqlServer:
 
     @processes(StoreRequestCode.SQL_EXECUTE)
     def execute(self, channel: Channel, request: RemotingCommand) -> Awaitable[RemotingCommand] | None:
-        """One statement."""
+        """Execute one statement."""
         packets = self._packets.setdefault(channel, deque(maxlen=_PACKETS_KEPT))
         if request.opaque in packets:
             return None
@@ -135,7 +138,7 @@ class SqlServer:
 
     @answers(StoreRequestCode.SQL_COMMIT, Channel, TransactionHeader)
     def commit(self, channel: Channel, header: TransactionHeader) -> Awaitable[None] | None:
-        """End a transaction well."""
+        """Commit a transaction."""
         transaction = self._open_transaction(channel, header)
         try:
             self._commit(transaction)
@@ -145,14 +148,14 @@ class SqlServer:
 
     @answers(StoreRequestCode.SQL_ROLLBACK, Channel, TransactionHeader)
     def rollback(self, channel: Channel, header: TransactionHeader) -> None:
-        """End it otherwise."""
+        """Roll a transaction back."""
         transaction = self.open.get((channel, header.transaction))
         self._note_end(channel, header.transaction)
         if transaction is not None:
             self._end(transaction)
 
     async def free_record(self, key: RecordKey) -> None:
-        """The administrator deletes a record of idempotence, as one more writer; not when he waits for too long."""
+        """Delete a record of idempotence for the administrator, as one more writer; give up after too long a wait."""
         transaction = OpenTransaction(None, 0, self._clock.monotonic_us())
         transaction.statements.append(FREE)
         try:
@@ -226,7 +229,7 @@ class SqlServer:
             raise RequestRefused(str(error), StoreRefusalCode.WRONG_STATEMENT) from error
 
     async def _commit_durably(self, transaction: OpenTransaction) -> None:
-        """Commit in as much time as it takes: here none."""
+        """Commit, and take the time for it: none here."""
         self._commit(transaction)
 
     def _commit(self, transaction: OpenTransaction) -> None:

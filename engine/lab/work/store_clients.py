@@ -24,7 +24,7 @@ from engine.remoting.remoting_client import RemotingClient
 if TYPE_CHECKING:
     from engine.runtime.port import Runtime
 
-#: How long an application waits for the answer of a store; longer than a transaction there waits for its turn.
+#: How long an application waits for the answer of a store; longer than a transaction waits there for its turn.
 STORE_TIMEOUT_MS = 5_000
 
 
@@ -43,11 +43,11 @@ class StoreClient:
     """The connections of one application to all of its stores."""
 
     def __init__(self, runtime: Runtime, name: str) -> None:
-        # A late answer of one store's session must not end the others on the same connection.
+        # A late answer of one store's session must not close the others on the same connection.
         self._client = RemotingClient(runtime, f"application {name}", close_on_timeout=False)
 
     async def call(self, address: str, request: RemotingCommand) -> Any:
-        """What the store answers. Raises ``StoreUnreachable``, ``UniqueViolation``, ``TransactionLost``."""
+        """Return the answer of a store. Raises ``StoreUnreachable``, ``UniqueViolation``, ``TransactionLost``."""
         try:
             reply = await self._client.call(address, request, STORE_TIMEOUT_MS)
         except RemotingError as error:
@@ -57,15 +57,15 @@ class StoreClient:
         return decode_body(reply.body) if reply.body else None
 
     async def shutdown(self) -> None:
-        """Close them."""
+        """Close the connections."""
         await self._client.shutdown()
 
 
 class LabTransaction:
     """A :class:`~engine.idempotence.foundation.sql_port.SqlTransaction`. ``number`` 0: each statement is one.
 
-    :ivar is_open: the database has heard of it, and not of its end.
-    :ivar has_ended: it takes nothing more.
+    :ivar is_open: the database has received it, and not its end.
+    :ivar has_ended: it accepts no more statements.
     """
 
     def __init__(self, client: StoreClient, address: str, number: int) -> None:
@@ -75,7 +75,6 @@ class LabTransaction:
         self.is_open = self.has_ended = False
 
     async def execute(self, statement: str, parameters: Mapping[str, SqlValue] | None = None) -> SqlResult:
-        """See the port."""
         self._check_open()
         self.is_open = True
         body = encode_body({"sql": statement, "parameters": dict(parameters or {})})
@@ -83,7 +82,6 @@ class LabTransaction:
         return SqlResult(tuple(answer["rows"]), answer["changed"])
 
     async def commit(self) -> None:
-        """See the port."""
         self._check_open()
         self.has_ended = True
         if self.is_open:
@@ -91,7 +89,7 @@ class LabTransaction:
             await self._ask(StoreRequestCode.SQL_COMMIT)
 
     async def roll_back(self) -> None:
-        """Where something is open. A database that does not answer will find out by itself."""
+        """Roll back if it is open. A database that does not answer will find out by itself."""
         self.has_ended = True
         if self.is_open:
             self.is_open = False
@@ -117,19 +115,18 @@ class LabSqlDatabase(LabTransaction):
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[SqlTransaction]:
-        """See the port."""
         self._count += 1
         transaction = LabTransaction(self._client, self._address, self._count)
         try:
             yield transaction
         except GeneratorExit:
-            transaction.is_open = False  # the world is over: nobody is left to send anything
+            transaction.is_open = False  # the world is over: no process is left to send anything
             raise
         finally:
             await transaction.roll_back()
 
     async def close(self) -> None:
-        """Its client does that."""
+        """Do nothing: the client closes the connection."""
 
 
 class LabRedis:
@@ -140,7 +137,6 @@ class LabRedis:
         self._address = address
 
     async def execute_command(self, *words: Any) -> Any:
-        """See the port."""
         request = RemotingCommand.request(StoreRequestCode.REDIS_COMMAND, body=encode_body(words))
         return await self._client.call(self._address, request)
 
@@ -154,7 +150,8 @@ class LabService:
         self._caller = caller
 
     async def call(self, operation: str, key: str, undoes: str = "", *, changes: bool = True) -> int:
-        """How often it is done now. Raises ``StoreUnreachable``: whether it was done is not known.
+        """Call the service; return how often it is done now. Raises ``StoreUnreachable``: it is unknown whether it was
+        done.
 
         :param undoes: the operation that this one takes back.
         :param changes: False: a question.
@@ -163,7 +160,6 @@ class LabService:
         return int((await self._ask(asked))["times"])
 
     async def reserve(self, event: ReservationEvent, key: str) -> ReservationState:
-        """See :class:`~engine.lab.work.reservations.Reserves`."""
         asked = {"operation": event.value, "key": key, "by": self._caller, "undoes": "", "reserves": True}
         return ReservationState((await self._ask(asked))["state"])
 

@@ -1,7 +1,7 @@
-"""The frames between a consumer's application and the stores that it works with.
+"""The frames between a consumer's application and its stores.
 
-In place of each server's own protocol there is one request per thing that a client can ask, with a body of JSON: what
-travels can be read in the lab, dropped and delayed as any other frame. The numbers lie outside of what RocketMQ uses.
+In place of each server's own protocol there is one request per operation, with a body of JSON: frames can be read in
+the lab, dropped and delayed like any other. The numbers are outside the range that RocketMQ uses.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Any
 from engine.protocol.command.command_header import CommandHeader, Int64
 from engine.remoting.errors import RequestRefused
 
-#: Where databases, Redis and services listen.
+#: Port on which databases, Redis and services listen.
 STORE_PORT = 9890
 
 
 class StoreRequestCode(IntEnum):
-    """What is asked."""
+    """Request to a store."""
 
     #: ``{"sql": ..., "parameters": {...}}`` -> ``{"rows": [...], "changed": n}``
     SQL_EXECUTE = 9101
@@ -31,7 +31,7 @@ class StoreRequestCode(IntEnum):
 
 
 class StoreRefusalCode(IntEnum):
-    """Why it was not done."""
+    """Reason of a refusal."""
 
     UNIQUE_VIOLATION = 9181
     TRANSACTION_LOST = 9182
@@ -39,18 +39,20 @@ class StoreRefusalCode(IntEnum):
 
 
 class TransactionHeader(CommandHeader):
-    """``transaction``: a number of the client's choice; 0: the statement is a transaction of its own."""
+    """Header of a request. ``transaction``: a number chosen by the client; 0: the statement is a transaction of its
+    own.
+    """
 
     transaction: Int64
 
 
 def encode_body(value: object) -> bytes:
-    """As JSON."""
+    """Encode as JSON."""
     return json.dumps(value, ensure_ascii=False).encode()
 
 
 def decode_body(body: bytes) -> Any:
-    """Raises ``RequestRefused``."""
+    """Decode JSON. Raises ``RequestRefused``."""
     try:
         return json.loads(body)
     except ValueError as error:

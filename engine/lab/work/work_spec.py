@@ -1,4 +1,4 @@
-"""What the listener of a scenario works on."""
+"""Work of a scenario's listener."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from enum import StrEnum
 class StepKind(StrEnum):
     """One step of the work of a message, see :mod:`engine.lab.work.message_work`."""
 
-    #: Write the order into the database: it is paid.
+    #: Write the order into the database, as paid.
     ORDER = "order"
     #: Take it from the stock, in the database: the effect that must happen once.
     TAKE = "take"
     #: Write the order into the database, not paid yet.
     PLACE = "place"
-    #: It is paid now.
+    #: Mark the order as paid.
     PAY = "pay"
     #: Note in the database that the order was seen here.
     NOTE = "note"
-    #: Call a service, which does something at once.
+    #: Call a service that does something immediately.
     CALL = "call"
     #: Call a service that only answers.
     ASK = "ask"
@@ -27,7 +27,7 @@ class StepKind(StrEnum):
     RESERVE = "reserve"
 
 
-#: Steps that name a service and what it is to do.
+#: Steps that name a service and an operation.
 CALLS = (StepKind.CALL, StepKind.ASK)
 #: Steps that name a service.
 WITH_SERVICE = (*CALLS, StepKind.RESERVE)
@@ -35,7 +35,7 @@ WITH_SERVICE = (*CALLS, StepKind.RESERVE)
 
 @dataclass(frozen=True, slots=True)
 class WorkStep:
-    """``service`` and ``operation``: of a call. ``undo``: the operation that takes it back; empty: nothing does."""
+    """One step. ``service`` and ``operation``: of a call. ``undo``: the operation that takes it back; empty: none."""
 
     kind: StepKind
     service: str = ""
@@ -49,13 +49,13 @@ ORDER_AND_STOCK = (WorkStep(StepKind.ORDER), WorkStep(StepKind.TAKE))
 
 @dataclass(frozen=True, slots=True)
 class WorkSpec:
-    """What a listener works on; how it is kept from working twice say the consumer's settings ``idempotence_...``.
+    """Work of a listener; the consumer's settings ``idempotence_...`` protect it from being done twice.
 
     :ivar database: the node whose tables it changes.
-    :ivar records: the node where the records of idempotence lie: the same, or a Redis.
+    :ivar records: the node with the records of idempotence: the same, or a Redis.
     :ivar steps: in this order; the listener's time is spread between them.
-    :ivar then: the topic of the message that comes next, sent in one transaction with the work, see
-        :mod:`engine.lab.nodes.hop`; empty: there is none.
+    :ivar then: topic of the next message, sent in one transaction with the work, see :mod:`engine.lab.nodes.hop`;
+        empty: no next message.
     """
 
     database: str
@@ -65,8 +65,8 @@ class WorkSpec:
 
     @property
     def effects(self) -> dict[tuple[str, str], None]:
-        """What is to be done once: (node, effect), as the world's history tells it. To write an order twice changes
-        nothing, and an answer neither; a reservation may be cancelled.
+        """Return what must be done once: (node, effect), as in the world's history. Writing an order twice changes
+        nothing, and neither does a query; a reservation may be cancelled.
         """
         effects: dict[tuple[str, str], None] = {}
         for step in self.steps:
@@ -79,7 +79,7 @@ class WorkSpec:
 
 @dataclass(frozen=True, slots=True)
 class WorkConfig:
-    """Settings of a listener: ``work_undoes_calls``: work that fails takes back its calls, where there is an undo."""
+    """Settings of a listener: ``work_undoes_calls``: work that fails takes back its calls that have an undo."""
 
     work_undoes_calls: bool = True
 
@@ -107,7 +107,7 @@ class ServiceConfig:
 
 @dataclass(frozen=True, slots=True)
 class PollLoopConfig:
-    """Settings of an application with a consumer of Kafka, which polls, works on each record, and commits.
+    """Settings of an application with a Kafka consumer, which polls, works on each record, and commits.
 
     :ivar poll_timeout_ms: how long a poll waits for records: what most examples of Kafka take.
     :ivar record_duration_ms: how long the work on one record takes.

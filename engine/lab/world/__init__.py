@@ -1,1 +1,1 @@
-"""The cluster of a scenario in virtual time, and what can be done to it."""
+"""The cluster of a scenario in virtual time, and the commands for it."""

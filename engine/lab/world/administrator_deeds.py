@@ -1,7 +1,7 @@
 """Commands that an administrator carries out by hand: on half messages, on dead letters, on records of idempotence.
 
-The deed becomes an event of the broker, as every command that needs engine code. It looks the message up once more
-there: in between an END_TRANSACTION may have been dealt with, or the dead letter may have been resent.
+The action becomes an event of the broker, like every command that needs engine code. It looks the message up again
+there: an END_TRANSACTION may have been handled meanwhile, or the dead letter may have been resent.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def change_membership(world: Surroundings, role: LabNodeRole) -> None:
 
 
 def act_on_half_message(role: BrokerRole, command: Command) -> None:
-    """Do ``command`` on the broker, which runs. Raises :class:`HalfMessageCommandRefused`."""
+    """Carry out ``command`` on the running broker. Raises :class:`HalfMessageCommandRefused`."""
     assert role.broker is not None, "a running broker has its engine"
     administrator, deed = role.broker.half_message_administrator, _DEEDS[command.kind]
     name, anyway = str(command.value["message"]), bool(command.value.get("anyway"))
@@ -57,7 +57,7 @@ def act_on_half_message(role: BrokerRole, command: Command) -> None:
 
 
 def resend_dead_letter(role: BrokerRole, command: Command) -> None:
-    """Do ``command`` on the broker, which runs. Raises :class:`DeadLetterCommandRefused`."""
+    """Carry out ``command`` on the running broker. Raises :class:`DeadLetterCommandRefused`."""
     assert role.broker is not None, "a running broker has its engine"
     administrator = role.broker.dead_letter_administrator
     group, name, to = str(command.value["group"]), str(command.value["message"]), ResendTo(str(command.value["to"]))
@@ -74,7 +74,7 @@ class RecordCommandRefused(CommandRefused):
 
 
 def free_record(role: LabNodeRole, command: Command) -> None:
-    """Delete a record: its work may be done anew. Raises :class:`RecordCommandRefused`."""
+    """Delete a record: its work may be done again. Raises :class:`RecordCommandRefused`."""
     key = RecordKey(str(command.value["scope"]), str(command.value["key"]))
     if not isinstance(role, DatabaseRole | RedisRole) or not role.has_record(key):
         raise RecordCommandRefused("refusal.no_record", name=role.name, scope=key.scope, key=key.business_key)

@@ -1,9 +1,9 @@
-"""How far each group is behind over virtual time: what brokers have stored for it, and what it says it is done with.
+"""Backlog of each group over virtual time: what brokers have stored for it, and what it has reported as done.
 
 The backlog (lag) of a group in a queue is the queue's end minus the group's stored offset: what a broker knows, and
-what ``mqadmin consumerProgress`` prints as *Diff*. It counts what the listener is just busy with, and what is done but
-not reported yet: offsets travel with pulls, and else every 5 s. A group that has stored no offset is behind by the
-whole queue. The queues are those of the topics that its members subscribe to, and of its retry topic.
+what ``mqadmin consumerProgress`` prints as *Diff*. It includes messages in progress, and those that are done but not
+reported yet: offsets are sent with pulls, and otherwise every 5 s. A group without a stored offset lags by the whole
+queue. The queues are those of the topics that its members subscribe to, and of its retry topic.
 
 Who watches a run samples it every tenth of a second of its time, and keeps what has changed. When there are too many
 samples every other one goes, and from then on they are taken half as often: so a long run keeps its whole story in
@@ -28,12 +28,12 @@ QueueName = tuple[str, str, int]
 
 
 class BacklogSample(NamedTuple):
-    """What held for one group at one moment.
+    """State of one group at one moment.
 
     :ivar stored: messages in all its queues since the beginning.
-    :ivar done: how many of them lie before its stored offsets.
+    :ivar done: how many of them are before its stored offsets.
     :ivar lags: by queue, in the order of :attr:`GroupBacklog.queues`; a queue that came later is not in it.
-    :ivar members: how many of its consumers run.
+    :ivar members: number of running consumers.
     :ivar owners: how many of these own a queue of its topics.
     """
 
@@ -46,14 +46,14 @@ class BacklogSample(NamedTuple):
 
     @property
     def lag(self) -> int:
-        """Over all queues."""
+        """Return the sum over all queues."""
         return self.stored - self.done
 
 
 class GroupBacklog:
-    """One group.
+    """Backlog of one group.
 
-    :ivar queues: in the order in which they were seen first.
+    :ivar queues: in the order in which they were first seen.
     :ivar samples: the oldest first.
     """
 
@@ -61,18 +61,18 @@ class GroupBacklog:
         self.name = name
         self.queues: dict[QueueName, int] = {}
         self.samples: list[BacklogSample] = []
-        #: By queue: how many messages it has, how many of them are done.
+        #: By queue: how many messages it has, and how many of them are done.
         self._counts: list[tuple[int, int]] = []
 
     def note(self, queue: QueueName, stored: int, done: int) -> None:
-        """``queue`` holds so many messages now, of which so many are done."""
+        """Note that ``queue`` holds ``stored`` messages now, ``done`` of which are done."""
         place = self.queues.setdefault(queue, len(self.queues))
         if place == len(self._counts):
             self._counts.append((0, 0))
         self._counts[place] = (stored, min(done, stored))
 
     def sample(self, time_us: int, members: int, owners: int) -> None:
-        """Keep what was noted, if it is news. A broker that is down is taken for what it said last."""
+        """Keep what was noted, if it has changed. A broker that is down counts with its last values."""
         stored, done = sum(count for count, _ in self._counts), sum(finished for _, finished in self._counts)
         lags = tuple([count - finished for count, finished in self._counts])
         now = BacklogSample(time_us, stored, done, lags, members, owners)
@@ -88,7 +88,7 @@ class GroupBacklog:
 
 
 class BacklogWatch:
-    """Samples all clustering groups of a world.
+    """Sample all clustering groups of a world.
 
     :ivar groups: by name, in the order of the scenario.
     """
@@ -102,7 +102,7 @@ class BacklogWatch:
         self._next_us = 0
 
     def after_event(self, number: int) -> None:
-        """For ``LabRun.on_event``: takes a sample when it is time for one."""
+        """Take a sample if one is due; for ``LabRun.on_event``."""
         now_us = self._world.now_us
         if now_us < self._next_us:
             return
@@ -121,7 +121,7 @@ class BacklogWatch:
                 group.thin()
 
     def _look_for_groups(self) -> None:
-        """Members may join while the world runs."""
+        """Find new groups: members may join while the world runs."""
         for role in self._world.roles(ConsumerRole):
             group, topic = role.spec.group, role.spec.topic
             if role.spec.model == "clustering" and topic not in self._topics.get(group, {}):

@@ -1,4 +1,4 @@
-"""Faults of a broker itself: rules at its door, its lock table, its disk."""
+"""Faults of a broker itself: rules for incoming frames, its lock table, its disk."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from engine.protocol.body.message_queue import MessageQueue
 
 
 def rule_of(command: Command) -> FaultRule:
-    """The rule that a ``fault`` describes. Raises :class:`FaultRefused` for what does not fit together."""
+    """Return the rule that a ``fault`` describes. Raises :class:`FaultRefused` for fields that conflict."""
     return FaultRule(**command.value)  # type: ignore[arg-type]  # checked, field by field, when it was parsed
 
 
 def switch_group_lock(broker: Broker, command: Command) -> None:
-    """Let everybody of a group consume whatever they ask for, or not any more."""
+    """Let all members of a group consume whatever they request, or end that."""
     groups_off, group = broker.rebalance_lock_manager.groups_off, str(command.value["group"])
     groups_off.pop(group, None)
     if not command.value["on"]:
@@ -29,7 +29,9 @@ def switch_group_lock(broker: Broker, command: Command) -> None:
 
 
 def give_lock(broker: Broker, command: Command, client_id: str) -> str:
-    """Give a queue's lock to another client; whose it was. Raises :class:`FaultRefused` when nobody holds it."""
+    """Give a queue's lock to another client; return its former owner. Raises :class:`FaultRefused` if it is not
+    held.
+    """
     group, topic, queue_id = (command.value[name] for name in ("group", "topic", "queue_id"))
     queue = MessageQueue(str(topic), broker.config.broker_name, int(str(queue_id)))
     owner = broker.rebalance_lock_manager.give_away(str(group), queue, client_id)

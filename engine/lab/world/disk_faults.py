@@ -1,4 +1,4 @@
-"""What happens to a machine's disk, and to the memory before it."""
+"""Faults of a machine's disk, and of the memory before it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Carries commands out on a world.
+"""Execution of commands on a world.
 
-A command acts between two events. What needs engine code to run (an orderly shutdown, a topic change) becomes events of
+A command acts between two events. What needs engine code to run (a clean shutdown, a topic change) becomes events of
 the node that runs it.
 """
 
@@ -49,19 +49,21 @@ class NoSuchTarget(CommandRefused):
 
 
 class WrongNodeState(CommandRefused):
-    """The node is not in a state in which that can happen: only a running node can crash."""
+    """The node's state does not allow the command: only a running node can crash."""
 
 
 class TooManyFaults(CommandRefused):
-    """The world already waits for as many frames, or has as many partitions, as it keeps."""
+    """The world already waits for the maximum of frames, or has the maximum of partitions."""
 
 
-#: Partitions of one world, and frames that it waits for, at a time.
+#: Most partitions of one world, and frames that it waits for, at a time.
 FAULTS_MAX = 100
 
 
 def apply_command(world: ScenarioWorld, command: Command) -> None:
-    """Do it, and note it in history and journal. Raises :class:`CommandRefused`: then nothing has happened."""
+    """Apply a command, and note it in history and journal. Raises :class:`CommandRefused`, in which case nothing has
+    happened.
+    """
     if COMMANDS[command.kind].target in _OF_TARGET:
         _OF_TARGET[COMMANDS[command.kind].target](world, command)
     _ACTIONS[command.kind](world, command)
@@ -71,7 +73,7 @@ def apply_command(world: ScenarioWorld, command: Command) -> None:
 
 
 def follow_script(world: ScenarioWorld) -> None:
-    """Let the scenario's own commands become events of a world that begins."""
+    """Schedule the scenario's own commands as events of a world that begins."""
     loop = world.loop
     story = loop.new_actor("story", loop.root.node)
     context = loop.context_of(story)
@@ -84,15 +86,15 @@ def _follow(world: ScenarioWorld, line: ScriptLine) -> None:
     try:
         apply_command(world, line.command)
     except CommandRefused as refusal:
-        # Somebody outside was quicker: what the script wanted to crash has crashed already.
+        # A command from outside was faster: what the script wanted to crash has crashed already.
         _log.info("the script's %s at %d ms is left out: %s", line.command.kind, line.at_ms, refusal)
 
 
-# --- targets -------------------------------------------------------------------------------------------------------
+# --- targets ---------------------------------------------------------------------------------------------------------
 
 
 def find_node(world: ScenarioWorld, name: str) -> LabNodeRole:
-    """The node of that name. Raises :class:`NoSuchTarget`."""
+    """Return the node with this name. Raises :class:`NoSuchTarget`."""
     role = world.nodes.get(name)
     if role is None:
         raise NoSuchTarget("refusal.no_node", name=name, known=", ".join(world.nodes))
@@ -116,7 +118,7 @@ def _consumer(world: ScenarioWorld, name: str, kind: str) -> ConsumerRole:
 
 
 def _directions(world: ScenarioWorld, link: str) -> list[tuple[str, str]]:
-    """The (source, target) pairs of ``A->B`` or ``A<->B``."""
+    """Return the (source, target) pairs of ``A->B`` or ``A<->B``."""
     both, arrow = "<->" in link, "<->" if "<->" in link else "->"
     source, found, target = link.partition(arrow)
     if not found:
@@ -127,7 +129,7 @@ def _directions(world: ScenarioWorld, link: str) -> list[tuple[str, str]]:
 
 
 def find_actor(world: ScenarioWorld, name: str) -> LabActor:
-    """The oldest actor of that name which still runs. Raises :class:`NoSuchTarget`."""
+    """Return the oldest actor with this name that still runs. Raises :class:`NoSuchTarget`."""
     for actor in world.actors():
         if actor.name == name and actor.node.alive:
             return actor
@@ -141,7 +143,7 @@ def _need(role: LabNodeRole, allowed: tuple[str, ...], deed: Text) -> None:
         raise WrongNodeState("refusal.wrong_state", name=role.name, status=status, allowed=allowed_states, deed=deed)
 
 
-# --- processes -----------------------------------------------------------------------------------------------------
+# --- processes -------------------------------------------------------------------------------------------------------
 
 
 def _crash(world: ScenarioWorld, command: Command) -> None:
@@ -290,7 +292,7 @@ def _resend_dead_letter(world: ScenarioWorld, command: Command) -> None:
     resend_dead_letter(role, command)
 
 
-# --- links ---------------------------------------------------------------------------------------------------------
+# --- links -----------------------------------------------------------------------------------------------------------
 
 
 def _partition(world: ScenarioWorld, command: Command) -> None:
@@ -315,7 +317,7 @@ def _heal_link(world: ScenarioWorld, command: Command) -> None:
         world.link_faults.heal_link(source, target)
 
 
-#: Kind -> what it sets of a link; a delay is said in ms and kept in us.
+#: Kind -> what it sets of a link; a delay is given in ms and stored in us.
 _OF_LINK = {
     "link-delay": "delay_us",
     "link-loss": "loss_ratio",
@@ -353,7 +355,7 @@ def _drop_frame(world: ScenarioWorld, command: Command) -> None:
         raise NoSuchTarget("refusal.no_frame_under_way", link=command.target, due_us=due_us, index=index)
 
 
-# --- disks and actors ----------------------------------------------------------------------------------------------
+# --- disks and actors ------------------------------------------------------------------------------------------------
 
 
 def _storage(world: ScenarioWorld, command: Command) -> LabStorage:
@@ -384,7 +386,7 @@ def _release(world: ScenarioWorld, command: Command) -> None:
 
 def _fire_timer(world: ScenarioWorld, command: Command) -> None:
     due_us, index, schedule = _integer(command, "due_us"), _integer(command, "index"), world.loop.schedule
-    # What is on its way over a link or through the network is no timer: it would overtake what was sent before it.
+    # A frame in flight over a link or through the network is not a timer: it would overtake what was sent before it.
     is_task = "/" in command.target and "->" not in command.target
     timers = [event for event in schedule.timers_due_at(due_us) if event.actor.name == command.target and is_task]
     if index >= len(timers):
@@ -398,7 +400,7 @@ def _integer(command: Command, field: str) -> int:
     return value
 
 
-#: What a target must be before anything else is asked. What it is, an action asks again, to have it by its type.
+#: Type of target that is checked first. An action checks again, to get the target by its type.
 _OF_TARGET: Mapping[Target, Callable[[ScenarioWorld, Command], object]] = {
     Target.BROKER: _broker,
     Target.CONSUMER: lambda world, command: _consumer(world, command.target, command.kind),

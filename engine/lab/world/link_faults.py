@@ -1,6 +1,6 @@
-"""Everything that is wrong with the links of a world, in the order in which it is asked.
+"""All faults of the links of a world, in the order in which they are applied.
 
-First faults that wait for one frame ("drop the next UPDATE_CONSUMER_OFFSET"), then partitions, then poor links.
+First come faults that wait for one frame ("drop the next UPDATE_CONSUMER_OFFSET"), then partitions, then poor links.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from engine.runtime.lab.lab_runtime import LabMachines
 
 @dataclass(slots=True)
 class NextFrameFault:
-    """Waits for one frame.
+    """A fault that waits for one frame.
 
-    :ivar frame: a part of its name, see :class:`FrameNames`; empty: any frame.
+    :ivar frame: a part of its name, as in :class:`FrameNames`; empty: any frame.
     :ivar source: name of the sending node; empty: any.
     :ivar target: name of the receiving node; empty: any.
     :ivar delays_us: what happens to it, as in :class:`~engine.runtime.lab.lab_link_fault.LinkFault`.
@@ -29,12 +29,12 @@ class NextFrameFault:
     delays_us: tuple[int, ...]
 
     def is_for_link(self, parcel: Parcel) -> bool:
-        """Whether the frame travels where this fault waits."""
+        """Return whether the frame is on the link of this fault."""
         return self.source in ("", parcel.source) and self.target in ("", parcel.target)
 
 
 class LinkFaults:
-    """See the module. It is the one fault that the network asks."""
+    """All faults of links, as the single fault of the network."""
 
     def __init__(self, lab: LabMachines, reader: FrameReader) -> None:
         self.names = FrameNames(reader)
@@ -47,7 +47,6 @@ class LinkFaults:
         lab.network.parcel_watchers.append(self.names.note)
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
-        """See :class:`~engine.runtime.lab.lab_link_fault.LinkFault`."""
         if self.next_frames and parcel.kind is ParcelKind.FRAME:
             opinion = self._next_frame(parcel)
             if opinion is not None:
@@ -71,21 +70,21 @@ class LinkFaults:
         return None
 
     def poor_link(self, source: str, target: str) -> PoorLink:
-        """The condition of one direction, for changing it."""
+        """Return the condition of one direction, for changing it."""
         if (source, target) not in self.poor_links:
             chance = random.Random(f"{self._seed}:link {source}->{target}")
             self.poor_links[source, target] = PoorLink(source, target, chance)
         return self.poor_links[source, target]
 
     def heal(self) -> None:
-        """All links are good again, and nothing waits for a frame."""
+        """Reset all links, and wait for no frame."""
         self.next_frames.clear()
         self.partitions.clear()
         for poor in self.poor_links.values():
             poor.make_good()
 
     def heal_link(self, source: str, target: str) -> None:
-        """One direction is good again, and nothing waits for a frame there. A partition cuts what it cut besides."""
+        """Reset one direction, and wait for no frame there. A partition stays."""
         self.next_frames[:] = [fault for fault in self.next_frames if (fault.source, fault.target) != (source, target)]
         for partition in self.partitions:
             partition.mended[source, target] = None
@@ -95,7 +94,7 @@ class LinkFaults:
 
 
 def _matches(wanted: str, name: str) -> bool:
-    """``reply`` means any reply; a request's name means the request, not the reply to it."""
+    """Return whether the name matches. ``reply`` means any reply; a request's name means the request, not its reply."""
     if wanted == "":
         return True
     return name == wanted or (wanted == "reply" and name.startswith("reply"))

@@ -1,4 +1,4 @@
-"""Which event would run next, and which line of the engine it goes on at."""
+"""The event that would run next, and the line of the engine at which it continues."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.runtime.lab.lab_actor import LabActor, LabTask
 from engine.runtime.lab.lab_event import LabEvent
 
 _PROJECT = PurePath(__file__).parent.parent.parent.parent
-#: Where waiting happens; a reader wants to know what for.
+#: Folders where waiting happens; a reader wants to know the purpose of the wait.
 _BELOW = ("engine/runtime/", "engine/lab/")
 
 
@@ -27,7 +27,7 @@ class NextStep:
 
     :ivar due_us: virtual time at which it runs.
     :ivar file: source file relative to the project, ``engine/...``; empty when no engine code is known.
-    :ivar line: the line at which the task goes on; 0 when no engine code is known.
+    :ivar line: the line at which the task continues; 0 when no engine code is known.
     :ivar function: the function's qualified name.
     """
 
@@ -41,7 +41,7 @@ class NextStep:
 
 
 def next_step(world: ScenarioWorld) -> NextStep | None:
-    """What would run if one event were run now; None: nothing, the story is over."""
+    """Return the next event; None if the story is over."""
     event = world.loop.schedule.peek()
     if event is None or event.due_us > world.end_us:
         return None
@@ -59,7 +59,7 @@ def next_step(world: ScenarioWorld) -> NextStep | None:
 
 
 def source_of(world: ScenarioWorld, event: LabEvent) -> tuple[str, int, str]:
-    """File, line and function of the engine that ``event`` goes on at."""
+    """Return file, line and function of the engine at which ``event`` continues."""
     task = _task_of(event.actor)
     if task is not None:
         return innermost_line(task)
@@ -75,7 +75,7 @@ def source_of(world: ScenarioWorld, event: LabEvent) -> tuple[str, int, str]:
 
 @cache
 def _compiled_method(module: str, class_name: str, name: str) -> tuple[str, int, str]:
-    """Where the source of a method lies that runs compiled (:mod:`engine.compiled`), and so has no code object."""
+    """Return the source position of a method that runs compiled (:mod:`engine.compiled`), and so has no code object."""
     file = f"{module.replace('.', '/')}.py"
     if not file.startswith("engine/"):
         return "", 0, ""
@@ -89,7 +89,7 @@ def _compiled_method(module: str, class_name: str, name: str) -> tuple[str, int,
 
 
 def innermost_line(task: LabTask[Any]) -> tuple[str, int, str]:
-    """Where a task waits: the innermost line of engine code proper, or else of the runtime or lab."""
+    """Return where a task waits: the innermost line of engine code proper, or else of the runtime or lab."""
     found = ("", 0, "")
     for code, line in _frames(task):
         place = _named(code, line)
@@ -99,7 +99,7 @@ def innermost_line(task: LabTask[Any]) -> tuple[str, int, str]:
 
 
 def _frames(task: LabTask[Any]) -> Iterator[tuple[CodeType, int]]:
-    """(code, line) of the coroutines that a task is in, outermost first."""
+    """Yield (code, line) of the coroutines of a task, outermost first."""
     awaited: Any = task.get_coro()
     while awaited is not None:
         frame = getattr(awaited, "cr_frame", None) or getattr(awaited, "gi_frame", None)
@@ -122,7 +122,7 @@ def _named(code: CodeType, line: int) -> tuple[str, int, str]:
 
 @cache
 def _engine_file(path: str) -> str:
-    """``engine/...`` of a file of the engine; empty for any other."""
+    """Return ``engine/...`` for a file of the engine; empty for any other."""
     if not PurePath(path).is_relative_to(_PROJECT / "engine"):
         return ""
     return PurePath(path).relative_to(_PROJECT).as_posix()

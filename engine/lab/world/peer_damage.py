@@ -1,6 +1,6 @@
-"""A peer of a Raft group ends, and its disk has not kept what it should have: what Raft's paper says cannot happen.
+"""Damage to a Raft peer: it ends, and its disk has lost data, which Raft's paper rules out.
 
-Each ends the process, if it runs: what a disk has lost shows when it is read again.
+Each kind ends the process, if it runs: the loss shows when the disk is read again.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _SECOND_US = 1_000_000
 
 
 def damage(world: ScenarioWorld, role: LabNodeRole, command: Command) -> None:
-    """Carry out one of :data:`PEER_DAMAGES`. Raises ``CommandRefused``: then nothing has happened."""
+    """Carry out one of :data:`PEER_DAMAGES`. Raises ``CommandRefused``, in which case nothing has happened."""
     if not isinstance(role, RaftPeerRole):
         names = ", ".join(peer.name for peer in world.roles(RaftPeerRole))
         raise CommandRefused("refusal.needs_peer", kind=command.kind, name=role.name, role=role.role, known=names)
@@ -41,7 +41,7 @@ def _flip(path: str) -> Callable[[LabStorage, Command, int], None]:
         content = _content(storage, path, command)
         bit = command.value["bit"]
         assert isinstance(bit, int)
-        # From the file's end, among the bytes that say something: most of a file of state is empty.
+        # From the file's end, among the bytes in use: most of a state file is empty.
         places = [at for at, byte in enumerate(content.read(0, content.size_bytes)) if byte][::-1]
         place = places[bit // 8 % len(places)]
         content.corrupt(place, content.read(place, 1)[0] ^ 1 << bit % 8)

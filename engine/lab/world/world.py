@@ -58,10 +58,10 @@ _ROLES: dict[Role, type[LabNodeRole]] = {
 
 
 class ScenarioWorld(Surroundings):
-    """See the module. ``seed``: default: the scenario's own.
+    """A scenario's world. ``seed``: default: the scenario's own.
 
-    :ivar frame_reader: says what its frames are.
-    :ivar link_faults: what is wrong with the links.
+    :ivar frame_reader: decodes its frames.
+    :ivar link_faults: faults of the links.
     """
 
     def __init__(self, scenario: Scenario, seed: int | None = None) -> None:
@@ -79,7 +79,7 @@ class ScenarioWorld(Surroundings):
         self.link_faults = LinkFaults(lab, self.frame_reader)
         for spec in scenario.nodes:
             self._add(spec)
-        # The parser lets no scenario through that has more than one; with Kafka's nodes alone there is none.
+        # The parser allows at most one; with only Kafka nodes there is no name server.
         for name_server in self.roles(NameServerRole):
             self.name_server_address = name_server.address
         for role in self.nodes.values():
@@ -90,60 +90,60 @@ class ScenarioWorld(Surroundings):
         return role
 
     def add_node(self, spec: NodeSpec) -> LabNodeRole:
-        """A further machine joins and starts its process. Raises :class:`CommandRefused` for a name in use."""
+        """Add a machine and start its process. Raises :class:`CommandRefused` for a name in use."""
         if spec.name in self.nodes:
             raise CommandRefused("refusal.node_exists", name=spec.name)
         role = self._add(spec)
         role.boot()
         return role
 
-    # --- looking ---------------------------------------------------------------------------------------------------
+    # --- looking -----------------------------------------------------------------------------------------------------
 
     @property
     def journal(self) -> LabJournal:
-        """What every event did."""
+        """Return what every event did."""
         return self.lab.journal
 
     @property
     def failures(self) -> Sequence[LabFailure]:
-        """Exceptions that no code caught, in the order of events."""
+        """Return unhandled exceptions, in the order of events."""
         return self.loop.failures.failures
 
     def actors(self) -> list[LabActor]:
-        """Everything that runs callbacks now: unfinished tasks, then links."""
+        """Return everything that runs callbacks now: unfinished tasks, then links."""
         return self.lab.actors()
 
     def watch_parcels(self, watcher: Callable[[Parcel, tuple[int, ...]], None]) -> None:
-        """Have ``watcher`` told of every parcel that is sent, and after how many microseconds its copies arrive."""
+        """Call ``watcher`` with every parcel that is sent, and the microseconds after which its copies arrive."""
         self.lab.network.parcel_watchers.append(watcher)
 
     def watch_cuts(self, watcher: Callable[[Parcel], None]) -> None:
-        """Have ``watcher`` told of every frame that is lost after it was sent: by a cut, or by somebody's hand."""
+        """Call ``watcher`` with every frame that is lost after it was sent: by a cut, or by a command."""
         self.lab.network.cut_watchers.append(watcher)
 
     def stop_watching_parcels(self, watcher: Callable[[Parcel, tuple[int, ...]], None]) -> None:
-        """It is told no more, if it was."""
+        """Stop calling ``watcher``, if it was called."""
         if watcher in self.lab.network.parcel_watchers:
             self.lab.network.parcel_watchers.remove(watcher)
 
     def run_events(self, count: int, until_us: int, stop: Callable[[], bool]) -> int:
-        """Run up to ``count`` events that are due by then, until ``stop()`` after one of them; how many ran."""
+        """Run up to ``count`` events that are due by then, until ``stop()`` after one of them; return how many ran."""
         return self.loop.run_events(count, until_us, stop)
 
     def let_time_pass(self, until_us: int) -> None:
-        """The clock, but no event, goes on to there. What is due by then is ready."""
+        """Advance the clock to ``until_us`` without running events. What is due by then is ready."""
         self.loop.schedule.let_time_pass(until_us)
 
     @property
     def end_us(self) -> int:
-        """Virtual time at which the story ends."""
+        """Return the virtual time at which the story ends."""
         return self.scenario.duration_ms * 1_000
 
     @property
     def is_over(self) -> bool:
-        """Whether the story is told: its time is up, and whatever is due at that moment has happened.
+        """Return whether the story is over: its time is up, and whatever is due at that moment has happened.
 
-        So it does not depend on the steps in which it was told.
+        So it does not depend on the steps in which the world was run.
         """
         if self.now_us < self.end_us:
             return False
@@ -151,18 +151,18 @@ class ScenarioWorld(Surroundings):
         return following is None or following.due_us > self.end_us
 
     def brokers(self) -> list[BrokerRole]:
-        """All brokers, in the order of the scenario."""
+        """Return all brokers, in the order of the scenario."""
         return self.roles(BrokerRole)
 
     def producers(self) -> list[ProducerRole]:
-        """All producers, in the order of the scenario."""
+        """Return all producers, in the order of the scenario."""
         return self.roles(ProducerRole)
 
     def consumers(self) -> list[ConsumerRole]:
-        """All consumers, in the order of the scenario, then those that joined."""
+        """Return all consumers, in the order of the scenario, then those that joined."""
         return self.roles(ConsumerRole)
 
-    # --- end -------------------------------------------------------------------------------------------------------
+    # --- end ---------------------------------------------------------------------------------------------------------
 
     def close(self) -> None:
         """Free the world."""

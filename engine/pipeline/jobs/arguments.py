@@ -1,6 +1,6 @@
-"""Arguments of a job, as typed on a command line or sent by a page, checked against its parameters.
+"""Arguments of a job, from a command line or a page, checked against its parameters.
 
-Texts and JSON values are taken alike: ``"10s"`` and ``10000`` are the same duration, ``"true"`` and ``True`` the same
+Texts and JSON values are equivalent: ``"10s"`` and ``10000`` are the same duration, ``"true"`` and ``True`` the same
 switch. A name may be written with dashes or underscores.
 """
 
@@ -17,7 +17,7 @@ from engine.texts import Text
 
 #: Characters of one argument; a list of a few hundred topics fits.
 TEXT_MAX = 8_192
-#: Milliseconds in each unit that a duration may be written with.
+#: Milliseconds per unit in which a duration may be written.
 DURATION_UNITS_MS = {"ms": 1, "s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(rf"(\d{{1,15}})\s*({'|'.join(DURATION_UNITS_MS)})?")
 _SWITCH_WORDS = {
@@ -31,13 +31,12 @@ _SWITCH_WORDS = {
     "0": False,
 }
 
-#: What a job gets for one parameter: a text, a whole number (of milliseconds for a duration), a truth value.
-#: None: not said.
+#: Value of a parameter: a text, an integer (of milliseconds for a duration), or a boolean. None: not given.
 Argument = str | int | bool | None
 
 
 class ArgumentRefused(WrongArgument):
-    """An argument cannot be used.
+    """An argument is invalid.
 
     :ivar parameter: its name, in snake_case.
     :ivar text: what is wrong with it and what is allowed.
@@ -50,9 +49,9 @@ class ArgumentRefused(WrongArgument):
 
 
 def read_arguments(description: JobDescription, given: Mapping[str, object]) -> dict[str, Argument]:
-    """A checked value for every parameter of the job, defaults included. Raises :class:`ArgumentRefused`.
+    """Return a checked value for every parameter of the job, defaults included. Raises :class:`ArgumentRefused`.
 
-    What is None or an empty text counts as not given. TOPICS come as one text, the names joined by commas.
+    None or an empty text counts as not given. TOPICS are one text with the names joined by commas.
     """
     parameters = {parameter.name: parameter for parameter in description.parameters}
     named = by_parameter(given)
@@ -68,7 +67,7 @@ def read_arguments(description: JobDescription, given: Mapping[str, object]) -> 
 
 
 def by_parameter(given: Mapping[str, object]) -> dict[str, object]:
-    """``given`` under the parameters' own names. Raises :class:`ArgumentRefused` for one that is named twice."""
+    """Return ``given`` by the parameters' own names. Raises :class:`ArgumentRefused` if one is named twice."""
     named: dict[str, object] = {}
     for name, value in given.items():
         own = name.replace("-", "_")
@@ -87,7 +86,7 @@ def _read_one(parameter: JobParameter, value: object) -> Argument:
 
 
 def _text(parameter: JobParameter, value: object) -> str:
-    # A list is what a page sends for several topics.
+    # A page sends several topics as a list.
     if isinstance(value, list) and all(isinstance(part, str) for part in value):
         value = ",".join(value)
     if isinstance(value, bool) or not isinstance(value, str | int):
@@ -118,7 +117,7 @@ def _group(parameter: JobParameter, value: object) -> str:
 
 
 def _groups(parameter: JobParameter, value: object) -> str:
-    """Neither name can hold an ``@``."""
+    """Neither a group nor a topic can contain an ``@``."""
     parts = _parts(parameter, value)
     for part in parts:
         group, at, topic = part.partition("@")

@@ -1,5 +1,5 @@
-"""Schemas that Spark and Arrow share; columns of record batches as numpy arrays, and single values out of lists and
-maps, without a loop in Python.
+"""Schemas that Spark and Arrow share; conversion of Arrow columns to numpy arrays, and of lists and maps to single
+values, without a Python loop.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ _ARROW_TYPES = {
 
 
 def arrow_schema_of(schema: str) -> pa.Schema:
-    """Of a schema as Spark writes it: ``"kind string, count bigint"``."""
+    """Return the Arrow schema for a schema in Spark's form: ``"kind string, count bigint"``."""
     return pa.schema([(name, _ARROW_TYPES[kind]) for name, kind in (column.split() for column in schema.split(", "))])
 
 
 def int64(values: Any) -> Numbers:
-    """A column without nulls as numpy's 64-bit numbers."""
+    """Return a column without nulls as 64-bit numbers of numpy."""
     return np.asarray(values.to_numpy(zero_copy_only=False), np.int64)
 
 
 def one_chunk(values: Any) -> Any:
-    """A column of a table as one array; ``combine_chunks`` alone may leave a chunked one."""
+    """Return a column of a table as one array; ``combine_chunks`` alone may leave a chunked one."""
     combined = values.combine_chunks()
     return combined.combine_chunks() if isinstance(combined, pa.ChunkedArray) else combined
 
 
 def numbers(values: Any, nothing: int) -> Numbers:
-    """The same of a column that may hold nulls: ``nothing`` stands for them."""
+    """Return a column that may hold nulls as numbers; ``nothing`` stands for null."""
     return int64(pc.fill_null(pc.cast(values, pa.int64()), nothing))
 
 
@@ -51,7 +51,7 @@ def milliseconds(timestamps: Any, nothing: int = 0) -> Numbers:
 
 
 def property_values(properties: Any, name: str) -> Any:
-    """The values of one property, null where it is not: from the flat keys of the whole batch at once.
+    """Return the values of one property, null if it is missing, from the flat keys of the whole batch.
 
     :param properties: an Arrow map array without nulls.
     """
@@ -65,7 +65,7 @@ def property_values(properties: Any, name: str) -> Any:
 
 
 def first_elements(lists: Any) -> Any:
-    """The first value of each list, null where it is empty or null.
+    """Return the first value of each list, null if it is empty or null.
 
     :param lists: an Arrow list array.
     """

@@ -1,4 +1,4 @@
-"""A folder of Parquet files that grows by commits: all of a batch or nothing, and each batch once.
+"""A folder of Parquet files that grows by commits: a batch is added completely or not at all, and only once.
 
 ::
 
@@ -6,13 +6,13 @@
     FOLDER/_commits/00000012.json                                what commit 12 added, and the state after it
     FOLDER/_staging/...                                          what is not committed yet
 
-A commit goes so: write the files into ``_staging``; make ``_commits/N.json``, which names them and holds the new state;
-rename the files to where they belong. The second step decides. What died before it left files that nobody reads; what
-died after it is completed by the next who looks, since the commit says which file belongs where. No file is ever seen
-half, seen twice, or taken away again.
+A commit has three steps: write the files into ``_staging``; create ``_commits/N.json``, which names them and holds the
+new state; rename the files to their final places. The second step decides. A crash before it leaves files that no
+reader sees; after it, the next reader completes the commit, since the commit says where each file belongs. No file is
+ever seen half-written, seen twice, or removed again.
 
-``N`` is one more than the commit on which the work was based, and its file can be made only once. If two jobs work on
-one folder, one of them finds the name taken, and must look at the new state and do its batch again.
+``N`` is one more than the commit on which the work was based, and its file can be created only once. If two jobs work
+on one folder, one of them finds the name taken; it must read the new state and repeat its batch.
 
 Names that begin with ``_`` are hidden from Spark's and Arrow's readers.
 """
@@ -34,17 +34,17 @@ if TYPE_CHECKING:
 
 _COMMITS = "_commits"
 _STAGING = "_staging"
-#: Older commits are removed: the newest holds all of the state. Some stay, for people who want to see what happened.
+#: Older commits are removed: the newest holds the whole state. Some are kept for inspection.
 COMMITS_KEPT = 100
 
 
 class CommitTaken(Exception):
-    """Somebody else committed meanwhile: what was staged is based on an old state."""
+    """Another job has committed meanwhile: what was staged is based on an old state."""
 
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A file that was written but is not part of the folder yet.
+    """A file that was written but is not yet part of the folder.
 
     :ivar name: relative to the folder.
     :ivar place: the path of its partitions, such as ``topic=Orders/day=2026-11-22``.
@@ -58,7 +58,7 @@ class StagedFile:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The files of one batch, before its commit."""
+    """The files of one batch before its commit."""
 
     folder: str
     files: tuple[StagedFile, ...]
@@ -66,11 +66,11 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """The folder at one time.
+    """State of the folder after one commit.
 
     :ivar version: 0 is the empty folder.
-    :ivar moves: staged name -> name of each file that this commit added.
-    :ivar state: what the job keeps: JSON.
+    :ivar moves: staged name -> final name of each file that this commit added.
+    :ivar state: the job's own state as JSON.
     """
 
     version: int = 0
@@ -86,14 +86,16 @@ def _own_place(file: StagedFile) -> str:
 class CommittedFolder:
     """One writer's view of the folder.
 
-    :ivar files: all that is in it.
+    :ivar files: all files below it.
     """
 
     def __init__(
         self, spark: SparkSession, folder: str, writer: str, reached: Callable[[str], None] = lambda _point: None
     ) -> None:
-        """:param writer: a name that no other writer uses; what it staged in an earlier life is removed.
-        :param reached: called with the name of each step when it is done; tests die there.
+        """Open a folder.
+
+        :param writer: a name that no other writer uses; what an earlier process of it staged is removed.
+        :param reached: called with the name of each step when it is done; tests crash there.
         """
         self.files = SharedFiles(spark, folder)
         self._writer = writer
@@ -101,7 +103,7 @@ class CommittedFolder:
         self._remove_leftovers()
 
     def latest(self) -> Commit:
-        """The folder now. Completes the newest commit if its writer died (or has not come to it yet)."""
+        """Return the newest commit. Completes it if its writer died or has not completed it yet."""
         names = self._commit_names()
         if not names:
             return Commit()
@@ -110,7 +112,7 @@ class CommittedFolder:
         return commit
 
     def stage(self, frame: DataFrame, partition_columns: tuple[str, ...], max_rows_per_file: int) -> Stage:
-        """Write a batch into a staging folder: one Spark job."""
+        """Write a batch into a staging folder, as one Spark job."""
         folder = f"{_STAGING}/{self._writer}-{uuid.uuid4().hex}"
         writer = frame.write.option("maxRecordsPerFile", max_rows_per_file).partitionBy(*partition_columns)
         writer.parquet(self.files.uri(folder))
@@ -125,16 +127,16 @@ class CommittedFolder:
         state: Mapping[str, Any],
         place_of: Callable[[StagedFile], str] = _own_place,
     ) -> Commit:
-        """Add the staged files and the new state, and put the files in their places.
+        """Add the staged files and the new state, and move the files to their places.
 
-        Raises :class:`CommitTaken` if ``base`` is not the newest commit any more; nothing has changed then.
+        Raises :class:`CommitTaken` if ``base`` is no longer the newest commit; nothing was changed then.
         """
         version = base.version + 1
         moves = final_names(base, stage, place_of) if stage else {}
         commit = Commit(version, stage.folder if stage else "", moves, state)
         text = {"version": version, "staging": commit.staging, "moves": moves, "state": state}
         made = self.files.write_new(_commit_name(version), json.dumps(text, ensure_ascii=False))
-        # Of a writer that was slow for very long, the name may be free again because its commit has been removed.
+        # If the writer was very slow, the name may be free again because its commit has been removed.
         if made and self._commit_names()[-1] >= _last_part(version + COMMITS_KEPT):
             self.files.delete(_commit_name(version))
             made = False
@@ -181,7 +183,7 @@ class CommittedFolder:
 
 
 def final_names(base: Commit, stage: Stage, place_of: Callable[[StagedFile], str] = _own_place) -> dict[str, str]:
-    """Staged name -> the name that each file gets when the stage is committed upon ``base``."""
+    """Return staged name -> final name of each file if the stage is committed on top of ``base``."""
     return {
         file.name: f"{place_of(file)}/part-{base.version + 1:08d}-{number}.parquet"
         for number, file in enumerate(stage.files)

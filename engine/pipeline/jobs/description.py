@@ -1,7 +1,7 @@
-"""What a job tells about itself before it runs: parameters, tables, plots. Needs no Spark, so pages and help are quick.
+"""Description of a job before it runs: parameters, tables, plots. It needs no Spark, so pages and help are fast.
 
-Texts that a user sees stand in the catalogue (:mod:`engine.texts`) under the name of what they are about, unless it has
-a ``text`` of its own.
+Texts for users are in the catalogue (:mod:`engine.texts`) under the name of what they describe, unless it has a
+``text`` of its own.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ NUMBER_MAX = (1 << 53) - 1
 
 
 class ParameterKind(StrEnum):
-    """How a parameter is typed in, checked and offered."""
+    """How a parameter is entered, checked and offered."""
 
     TOPIC = "topic"  # one topic's name
     TOPICS = "topics"  # names joined by commas
     GROUP = "group"  # a consumer or producer group
     GROUPS = "groups"  # joined by commas, each "group" or "group@topic"
     TEXT = "text"
-    SCENARIO = "scenario"  # of the lab, by its name; the command line takes a file, too
+    SCENARIO = "scenario"  # a scenario's name in the lab; the command line also accepts a file
     FOLDER = "folder"  # a path, or a URI of a file system that Spark knows
     INTEGER = "integer"
-    DURATION = "duration"  # milliseconds; the command line takes 500ms, 10s, 5min, 2h too
+    DURATION = "duration"  # milliseconds; the command line also accepts 500ms, 10s, 5min, 2h
     CHOICE = "choice"
     SWITCH = "switch"  # true or false
 
@@ -42,10 +42,10 @@ class JobParameter:
     """One argument of a job.
 
     :ivar name: snake_case, units last; ``--name-with-dashes`` on the command line.
-    :ivar default: None: must be given if ``required``, else "not said".
-    :ivar unless: it must be given where this other parameter is not.
+    :ivar default: None: required if ``required``, otherwise optional.
+    :ivar unless: it is required if this other parameter is not given.
     :ivar minimum, maximum: of an integer or a duration; every one has both.
-    :ivar choices: what a CHOICE may be.
+    :ivar choices: the allowed values of a CHOICE.
     """
 
     name: str
@@ -60,7 +60,7 @@ class JobParameter:
 
     @property
     def help(self) -> Texts:
-        """A sentence or two."""
+        """Return the help text: a sentence or two."""
         return self.text or Text(f"job.parameter.{self.name}")
 
 
@@ -70,8 +70,8 @@ class ColumnKind(StrEnum):
     TEXT = "text"
     INTEGER = "integer"
     NUMBER = "number"
-    SHARE = "share"  # 0 to 1, shown as per cent
-    MILLISECONDS = "ms"  # a length of time
+    SHARE = "share"  # 0 to 1, shown as a percentage
+    MILLISECONDS = "ms"  # a duration
     TIMESTAMP = "timestamp"  # an instant: milliseconds since 1970
     YES_NO = "yes_no"  # a boolean
     LINK = "link"  # an address; a path leads to this page's server
@@ -81,8 +81,8 @@ class ColumnKind(StrEnum):
 class TableColumn:
     """One column of a result table.
 
-    :ivar cell_texts: of a TEXT column whose cells are words of the job's own: cell -> what is shown for it. Rows are
-        told with the cells, which stay the same in all languages; a cell that is not here is shown as it is.
+    :ivar cell_texts: for a TEXT column whose cells are the job's own terms: cell -> text to show. Rows are reported
+        with the cells, which are the same in all languages; a cell that is not listed is shown as it is.
     """
 
     name: str
@@ -92,25 +92,27 @@ class TableColumn:
 
     @property
     def title(self) -> Texts:
-        """Its heading."""
+        """Return the heading."""
         return self.text or Text(f"job.column.{self.name}")
 
 
 def columns(kind: ColumnKind, *names: str) -> tuple[TableColumn, ...]:
-    """Several of one kind, side by side."""
+    """Return several columns of one kind."""
     return tuple(TableColumn(name, kind) for name in names)
 
 
 def cell_texts(*cells: str, room: str = "job.cell.") -> Mapping[str, Texts]:
-    """For :class:`TableColumn`: cell -> its text, which stands in the catalogue under ``room`` and the cell."""
+    """Return texts for :class:`TableColumn`: cell -> its text, which is in the catalogue under ``room`` and the
+    cell.
+    """
     return {cell: Text(f"{room}{cell}") for cell in cells}
 
 
 @dataclass(frozen=True, slots=True)
 class JobTable:
-    """A result that a job shows; each report of it replaces the one before.
+    """A result table of a job; each report of it replaces the previous one.
 
-    :ivar bad_column: name of an integer column whose rows are findings where it is above 0 (marked on the page).
+    :ivar bad_column: name of an integer column; rows in which it is above 0 are findings (marked on the page).
     """
 
     name: str
@@ -120,15 +122,15 @@ class JobTable:
 
     @property
     def title(self) -> Texts:
-        """What it shows."""
+        """Return the title."""
         return self.text or Text(f"job.table.{self.name}")
 
 
 @dataclass(frozen=True, slots=True)
 class JobPlot:
-    """Numbers over time, or over another whole number (``x_title``), one line per series.
+    """Numbers over time, or over another integer (``x_title``), one line per series.
 
-    :ivar series_texts: as :attr:`TableColumn.cell_texts`, of the series' names.
+    :ivar series_texts: texts for the series' names, as :attr:`TableColumn.cell_texts`.
     """
 
     name: str
@@ -139,17 +141,17 @@ class JobPlot:
 
     @property
     def title(self) -> Texts:
-        """What it shows."""
+        """Return the title."""
         return self.text or Text(f"job.plot.{self.name}")
 
 
 @dataclass(frozen=True, slots=True)
 class JobDescription:
-    """A job, before it runs.
+    """Description of a job.
 
     :ivar name: as in ``glassmq pipeline NAME``.
     :ivar about: what it answers, in two or three sentences.
-    :ivar runs_until_stopped: whether it goes on with what is stored later (True), ends by itself (False), or its
+    :ivar runs_until_stopped: whether it continues with newly stored messages (True), ends by itself (False), or its
         parameter ``follow`` decides (None).
     """
 
@@ -168,15 +170,15 @@ TOPICS = JobParameter("topics", ParameterKind.TOPICS, required=True)
 STARTING_OFFSETS = JobParameter(
     "starting_offsets", ParameterKind.TEXT, default="earliest", text=Text("job.parameter.starting_offsets_or_json")
 )
-#: For jobs that cannot begin in the middle of a queue.
+#: For jobs that cannot start in the middle of a queue.
 STARTING_END = JobParameter(
     "starting_offsets", ParameterKind.CHOICE, default="earliest", choices=("earliest", "latest")
 )
-#: For jobs whose stream does the same as their one look at what is there.
+#: For jobs whose stream does the same as their batch.
 FOLLOW = JobParameter("follow", ParameterKind.SWITCH, default=False)
 CHECKPOINT_FOLDER = JobParameter("checkpoint_folder", ParameterKind.FOLDER)
 
 
 def trigger_ms(default: int) -> JobParameter:
-    """How often a job looks."""
+    """Return the parameter for how often a job checks for new messages."""
     return JobParameter("trigger_ms", ParameterKind.DURATION, default=default, minimum=100, maximum=HOUR_MS)

@@ -1,4 +1,4 @@
-"""What went wrong in Spark, as one line, and as a sentence that says what kind of failure it is."""
+"""Failures of Spark, as one line and as a sentence that names the kind of failure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import re
 from engine.pipeline.errors import JobFailed
 from engine.texts import Text, catalogue, joined
 
-#: The last line of a traceback that came along as text: "package.module.SomeError: why". Spark sends the tracebacks of
-#: its Python workers so.
+#: The last line of a traceback that is included as text: "package.module.SomeError: why". Spark sends the tracebacks of
+#: its Python workers in this form.
 _TRACEBACK_END = re.compile(r"^(?:[\w.]+\.)?([A-Z]\w*): (.+)$")
 #: A job's own error, raised in a function that Spark called.
 _OWN_ERROR = re.compile(r"^engine\.pipeline\.errors\.\w+: ", re.MULTILINE)
@@ -18,16 +18,16 @@ _LENGTH_MAX = 600
 _JAVA_DID_NOT_START = "Java ended before Spark had started; the log says why"
 _JAVA_IS_GONE = "Spark's Java process is gone; the log says why (too little memory, perhaps)"
 
-#: What the page says in front of the English line is ``job.failure.KIND``; of the source the kinds are its conditions.
+#: The page shows ``job.failure.KIND`` before the English line; for the data source the kinds are its conditions.
 _JAVA = {_JAVA_DID_NOT_START: "java_did_not_start", _JAVA_IS_GONE: "java_is_gone"}
-#: What a line of the source may name as ``topic 'Orders'``.
+#: Names that a line of the data source may mention as ``topic 'Orders'``.
 _NAMED = ("option", "topic", "group", "broker", "queue", "column")
 _NAMED_IN_LINE = re.compile(rf"\b({'|'.join(_NAMED)}) '([^']{{1,200}})'")
 _KIND = re.compile(r"\[([A-Z][A-Z0-9_.]*)\]")
 
 
 def failed(error: BaseException) -> JobFailed:
-    """``error``, that a job ended with, for its user."""
+    """Return the failure for the user from ``error``, with which a job ended."""
     line = explain(error)
     failure = JobFailed(line)
     if _OWN_ERROR.search(str(error)) is None:
@@ -36,7 +36,7 @@ def failed(error: BaseException) -> JobFailed:
 
 
 def sentence(line: str) -> Text:
-    """The kind of failure that a line of :func:`explain` is about, with what the line names."""
+    """Return the sentence for the kind of failure in a line of :func:`explain`, with the names in that line."""
     found = _KIND.match(line)
     kind = found[1] if found is not None else _JAVA.get(line)
     what, named = Text(f"job.failure.{kind}"), dict(_NAMED_IN_LINE.findall(line))
@@ -49,7 +49,9 @@ def sentence(line: str) -> Text:
 
 
 def explain(error: BaseException) -> str:
-    """``error`` as one line. What a data source or a function on an executor said is dug out of Spark's wrapping."""
+    """Return ``error`` as one line. Messages of a data source or of a function on an executor are extracted from
+    Spark's wrapping.
+    """
     from engine.pipeline.source.cluster.errors import explain as explain_source_error
 
     if (line := explain_source_error(error)) is not None:
@@ -58,7 +60,7 @@ def explain(error: BaseException) -> str:
     if "JAVA_GATEWAY_EXITED" in text:
         return _JAVA_DID_NOT_START
     kind = type(error).__name__
-    # An error that Java itself tells has its trace; without one there was no answer.
+    # An error that Java itself reports has its trace; without one there was no answer.
     is_unanswered = kind == "Py4JError" and "Trace:" not in text
     if is_unanswered or kind in ("Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError"):
         return _JAVA_IS_GONE
@@ -70,7 +72,7 @@ def explain(error: BaseException) -> str:
 
 
 def _innermost(text: str) -> str | None:
-    """What the last traceback inside ``text`` ends with; None without any."""
+    """Return the end of the last traceback in ``text``; None if there is no traceback."""
     if "Traceback (most recent call last)" not in text:
         return None
     after = text.rpartition("Traceback (most recent call last)")[2]

@@ -1,8 +1,8 @@
-"""A job while it runs: what it is given and what it must do.
+"""A running job: its inputs and its duties.
 
-A job is a function; everything it has is in the :class:`JobRun`. It keeps its logic in functions from DataFrames (with
-the columns of :mod:`engine.pipeline.source.decoding.schema`) to DataFrames, so that tests and other sources (Parquet)
-can use them, and does reading, reporting and writing itself.
+A job is a function; everything it needs is in the :class:`JobRun`. Its logic is in functions from DataFrames (with the
+columns of :mod:`engine.pipeline.source.decoding.schema`) to DataFrames, so that tests and other sources (Parquet) can
+use them; the job itself reads, reports and writes.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ class JobRun:
 
     :ivar spark: the session, with the source registered.
     :ivar arguments: parameter name -> checked value; every described parameter is there.
-    :ivar cluster: options of ``format("rocketmq")`` that say which cluster and who asks: ``nameServer``, ACL keys, TLS.
-    :ivar report: where to tell.
-    :ivar stop: set when the user wants the job to end; a job without queries looks at it between steps.
+    :ivar cluster: options of ``format("rocketmq")`` that identify the cluster and the account: ``nameServer``, ACL
+        keys, TLS.
+    :ivar report: receives progress and results.
+    :ivar stop: set when the user wants the job to end; a job without queries checks it between steps.
     :ivar watch: ``watch(query)`` waits until the query ends or the user stops the job (the query is then stopped), and
-        raises what the query failed with. Its batches are reported meanwhile.
-    :ivar failure: what the function of a micro-batch failed with, if it was the job's own error.
+        raises the query's error. Its batches are reported meanwhile.
+    :ivar failure: the error of a micro-batch's function, if it was the job's own error.
     """
 
     spark: SparkSession
@@ -46,21 +47,23 @@ class JobRun:
     failure: PipelineError | None = None
 
     def names(self, parameter: str) -> tuple[str, ...]:
-        """The topics or groups that a parameter lists, each once; none if it is not given."""
+        """Return the topics or groups that a parameter lists, without duplicates; empty if it is not given."""
         names = (name.strip() for name in (self.arguments[parameter] or "").split(","))
         return tuple(dict.fromkeys(name for name in names if name))
 
     def read(self, **options: str) -> DataFrame:
-        """A batch of messages: ``format("rocketmq")`` with the cluster's options and ``options``."""
+        """Return a batch of messages: ``format("rocketmq")`` with the cluster's options and ``options``."""
         return self.spark.read.format("rocketmq").options(**{**self.cluster, **options}).load()
 
     def read_stream(self, **options: str) -> DataFrame:
-        """The same, as a stream."""
+        """Return the messages as a stream."""
         return self.spark.readStream.format("rocketmq").options(**{**self.cluster, **options}).load()
 
     @contextmanager
     def checkpoint(self) -> Iterator[str]:
-        """Where a stream keeps what it knows: the argument ``checkpoint_folder``, else a folder for this run alone."""
+        """Yield the checkpoint folder of a stream: the argument ``checkpoint_folder``, else a folder for this run
+        only.
+        """
         with folder_or_temporary(self.arguments["checkpoint_folder"], "checkpoint") as folder:
             yield str(folder)
 
@@ -73,11 +76,11 @@ class JobRun:
         name: str | None = None,
         output_mode: str = "append",
     ) -> None:
-        """Give each micro-batch and its number to ``function``, until the query ends or the user stops the job.
+        """Call ``function`` with each micro-batch and its number, until the query ends or the user stops the job.
 
-        With the argument ``follow`` every ``trigger_ms``; without it what is there now.
+        With the argument ``follow`` every ``trigger_ms``; otherwise only what is stored now.
 
-        :param checkpoint: where Spark notes how far it has read.
+        :param checkpoint: folder in which Spark records how far it has read.
         """
         writer = frame.writeStream.outputMode(output_mode).foreachBatch(self._each_batch(function))
         writer = writer.option("checkpointLocation", checkpoint)
@@ -90,8 +93,8 @@ class JobRun:
         self.watch(writer.start())
 
     def _each_batch(self, function: Callable[[DataFrame, int], None]) -> Callable[[DataFrame, int], None]:
-        """Spark passes on nothing but the text of what a function raises; what the job itself has to say, in both
-        languages, is kept as :attr:`failure`.
+        """Wrap ``function``: Spark passes on only the text of its error, so the job's own error, in both languages, is
+        kept as :attr:`failure`.
         """
 
         def call(batch: DataFrame, batch_id: int) -> None:
@@ -104,14 +107,14 @@ class JobRun:
         return call
 
 
-#: What ``glassmq pipeline`` runs: it works until done or stopped, and raises
-#: :class:`~engine.pipeline.errors.JobFailed` for what the user can mend.
+#: What ``glassmq pipeline`` runs: it works until done or stopped, and raises :class:`~engine.pipeline.errors.JobFailed`
+#: for problems that the user can solve.
 Job = Callable[[JobRun], None]
 
 
 @contextmanager
 def folder_or_temporary(given: str | Path | None, purpose: str) -> Iterator[str | Path]:
-    """``given``, or a folder that is deleted in the end."""
+    """Yield ``given``, or a folder that is deleted at the end."""
     if given:
         yield given
         return

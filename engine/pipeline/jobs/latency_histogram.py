@@ -1,4 +1,4 @@
-"""How long things took, in counts that can be added: exact to the millisecond below 1,024 ms, above within 0.2 %.
+"""Histogram of durations, in counts that can be added: exact to the millisecond below 1,024 ms, within 0.2 % above.
 
 A value of 1,024 ms and more shares its cell with those that agree with it in the 10 leading bits.
 """
@@ -14,7 +14,7 @@ _EXACT_BITS = 10
 
 
 class LatencyHistogram:
-    """Durations in whole milliseconds. Negative ones (two clocks that differ) count as 0, and in ``negative``."""
+    """Durations in integer milliseconds. Negative ones (two clocks that differ) count as 0, and in ``negative``."""
 
     def __init__(self, cells: Iterable[tuple[int, int]] = (), longest: int = 0, negative: int = 0) -> None:
         #: The shortest duration of a cell -> how many.
@@ -24,11 +24,11 @@ class LatencyHistogram:
 
     @property
     def count(self) -> int:
-        """How many durations."""
+        """Return the number of durations."""
         return sum(self._cells.values())
 
     def add(self, durations_ms: npt.NDArray[np.int64]) -> None:
-        """Count them."""
+        """Add durations."""
         if not len(durations_ms):
             return
         self.negative += int((durations_ms < 0).sum())
@@ -48,7 +48,9 @@ class LatencyHistogram:
             self._cells[cell] = self._cells.get(cell, 0) + count
 
     def percentile(self, share: float) -> int:
-        """The duration that ``share`` of all (0.5: half of them) do not exceed: nearest rank. 0 if there are none."""
+        """Return the duration that ``share`` of all (0.5: half of them) do not exceed, by nearest rank; 0 if there are
+        no durations.
+        """
         rank = max(1, int(np.ceil(share * self.count - 1e-9)))
         seen = 0
         for cell in sorted(self._cells):
@@ -58,12 +60,12 @@ class LatencyHistogram:
         return 0
 
     def encode(self) -> list[object]:
-        """As it travels and is kept: JSON."""
+        """Encode for transport and storage: JSON."""
         return [sorted(self._cells.items()), self.longest, self.negative]
 
     @classmethod
     def decode(cls, encoded: list[object]) -> LatencyHistogram:
-        """What :meth:`encode` made."""
+        """Decode what :meth:`encode` returned."""
         cells, longest, negative = encoded
         assert isinstance(cells, list) and isinstance(longest, int) and isinstance(negative, int), "our own file"
         return cls([(cell, count) for cell, count in cells], longest, negative)

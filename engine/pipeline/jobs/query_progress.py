@@ -1,4 +1,4 @@
-"""Follows what Spark does and tells it to the job's report: micro-batches of streams, tasks of batch jobs.
+"""Progress of Spark for the job's report: micro-batches of streams, tasks of batch jobs.
 
 Spark calls a listener in the driver some 0.1-0.4 s after each micro-batch. For a batch job there is no such call; its
 tasks are counted twice a second.
@@ -38,37 +38,37 @@ class QueryProgress(StreamingQueryListener):
         self._report = report
         self._changed = threading.Condition()
         self._ended: dict[str, None] = {}
-        #: Of each query, since a job may have several over different topics.
+        #: Offsets of each query, since a job may have several over different topics.
         self._reached: dict[str, QueueOffsets] = {}
         self._latest: dict[str, QueueOffsets] = {}
         self.running = 0
 
     def wait_until_ended(self, run_id: str, limit_s: float) -> bool:
-        """Whether the last word about the query came in time. It comes after the query's end, from another thread."""
+        """Wait for the query's last event, which comes from another thread after its end; return whether it came in
+        time.
+        """
         with self._changed:
             return self._changed.wait_for(lambda: run_id in self._ended, limit_s)
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
-        """Called by Spark."""
         self.running += 1
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's name
-        """Called by Spark after each micro-batch."""
+        """Report a micro-batch; called by Spark after each of them."""
         self.note(json.loads(event.progress.json))
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's name
-        """Called by Spark."""
         with self._changed:
             self.running -= 1
             self._ended[str(event.runId)] = None
             self._changed.notify_all()
 
     def note(self, progress: Mapping[str, Any]) -> None:
-        """Report one progress, as Spark writes it in JSON."""
+        """Report one progress event, as Spark writes it in JSON."""
         query = str(progress.get("id"))
         sources = [source for source in progress.get("sources", []) if isinstance(source, dict)]
         reached = _merged(queue_offsets(source.get("endOffset")) for source in sources)
-        # Spark leaves it out, or writes "null", while a source has not said where the queues ended.
+        # Spark leaves it out, or writes "null", until a source has reported the ends of the queues.
         latest = _merged(queue_offsets(source.get("latestOffset")) for source in sources)
         self._report.batch(batch_figures(progress, lag_of(reached, latest)))
         if reached:
@@ -78,11 +78,11 @@ class QueryProgress(StreamingQueryListener):
 
 
 def batch_figures(progress: Mapping[str, Any], lag: int | None) -> dict[str, Any]:
-    """What is told of one micro-batch.
+    """Return the figures of one micro-batch.
 
     ``batch``: its number; ``query``: the query's name, if it has one; ``at``: when it began (ISO 8601); ``rows``;
     ``input_rows_per_s`` and ``processed_rows_per_s`` (None for an empty batch); ``durations_ms``: part of the work ->
-    ms, ``total_ms`` their sum; ``lag``: messages behind the end of the queues, None if nobody knows.
+    ms, ``total_ms`` their sum; ``lag``: messages up to the end of the queues, None if unknown.
     """
     durations = progress.get("durationMs") or {}
     rows = int(progress.get("numInputRows") or 0)
@@ -101,7 +101,9 @@ def batch_figures(progress: Mapping[str, Any], lag: int | None) -> dict[str, Any
 
 
 def queue_offsets(value: object) -> QueueOffsets:
-    """``value`` (JSON, or its text) as offsets per queue; empty when it is the offset of another kind of source."""
+    """Return ``value`` (JSON, or its text) as offsets per queue; empty if it is the offset of another kind of
+    source.
+    """
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -118,7 +120,7 @@ def queue_offsets(value: object) -> QueueOffsets:
 
 
 def lag_of(reached: QueueOffsets, latest: QueueOffsets) -> int | None:
-    """Messages between the two; None where the latter is not known."""
+    """Return the messages between the two; None if the latter is unknown."""
     if not latest:
         return None
     return sum(
@@ -129,7 +131,9 @@ def lag_of(reached: QueueOffsets, latest: QueueOffsets) -> int | None:
 
 
 def _merged(several: Any) -> dict[str, dict[str, int]]:
-    """Offsets of several queries as one; where two read the same queue the smaller counts: both have come so far."""
+    """Merge offsets of several queries; if two read the same queue the smaller offset counts, which both have
+    reached.
+    """
     merged: dict[str, dict[str, int]] = {}
     for offsets in several:
         for topic, queues in offsets.items():
@@ -140,7 +144,7 @@ def _merged(several: Any) -> dict[str, dict[str, int]]:
 
 
 def _rate(value: object) -> float | None:
-    """A rate that JSON can express: Spark's is NaN or infinite for a batch without duration."""
+    """Return a rate in a form that JSON allows: Spark's is NaN or infinite for a batch without duration."""
     if not isinstance(value, int | float) or value != value or value in (float("inf"), float("-inf")):
         return None
     return round(float(value), 1)
@@ -148,9 +152,10 @@ def _rate(value: object) -> float | None:
 
 @contextmanager
 def told_tasks(context: SparkContext, report: JobReport, queries: QueryProgress) -> Iterator[None]:
-    """Count the tasks of what Spark runs at the moment and report them, in a thread of its own, until this is left.
+    """Count the tasks that Spark is running and report them, in a separate thread, until the block ends.
 
-    Silent while streams run: their batches tell more than their tasks, which come and go many times a second.
+    Nothing is reported while streams run: their batches say more than their tasks, which start and end many times a
+    second.
     """
     end = threading.Event()
 
@@ -161,7 +166,7 @@ def told_tasks(context: SparkContext, report: JobReport, queries: QueryProgress)
                 continue
             try:
                 counted = _count_tasks(context)
-            except Exception:  # Spark is on its way out; whoever waits for the job learns why
+            except Exception:  # Spark is shutting down; the caller that waits for the job gets the reason
                 log.debug("tasks could not be counted", exc_info=True)
                 return
             if counted[1] > 0 and counted != last:
@@ -178,7 +183,7 @@ def told_tasks(context: SparkContext, report: JobReport, queries: QueryProgress)
 
 
 def _count_tasks(context: SparkContext) -> tuple[int, int]:
-    """(done, all) tasks of the stages that run."""
+    """Return (done, all) tasks of the running stages."""
     tracker = context.statusTracker()
     jobs = [job for job_id in tracker.getActiveJobsIds() if (job := tracker.getJobInfo(job_id)) is not None]
     stages = [

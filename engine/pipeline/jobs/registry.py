@@ -1,4 +1,6 @@
-"""The jobs by name. Each is a package with ``description.py`` (``DESCRIPTION``, no Spark) and ``job.py`` (``JOB``)."""
+"""Registry of jobs by name. Each is a package with ``description.py`` (``DESCRIPTION``, no Spark) and ``job.py``
+(``JOB``).
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,7 @@ from engine.pipeline.jobs.description import JobDescription
 if TYPE_CHECKING:
     from engine.pipeline.jobs.job import Job
 
-#: In the order in which they are listed.
+#: All names, in the order in which they are listed.
 JOB_NAMES: tuple[str, ...] = (
     "delivery-audit",
     "transaction-reconciliation",
@@ -23,14 +25,14 @@ JOB_NAMES: tuple[str, ...] = (
 
 
 def describe(name: str) -> JobDescription:
-    """What a job tells about itself. Raises :class:`~engine.pipeline.errors.UnknownJob`."""
+    """Return the description of a job. Raises :class:`~engine.pipeline.errors.UnknownJob`."""
     description = import_module(f"{_package(name)}.description").DESCRIPTION
     assert isinstance(description, JobDescription)
     return description
 
 
 def load_job(name: str) -> Job:
-    """The job itself; imports PySpark. Raises :class:`~engine.pipeline.errors.UnknownJob`."""
+    """Return the job itself; imports PySpark. Raises :class:`~engine.pipeline.errors.UnknownJob`."""
     job: Job = import_module(f"{_package(name)}.job").JOB
     return job
 

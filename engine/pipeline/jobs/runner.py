@@ -1,4 +1,4 @@
-"""Runs a job: makes the session, waits for the queries, ends them fast."""
+"""The runner of jobs: creates the session, waits for the queries, and stops them quickly."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("glassmq.pipeline")
 
-#: How long a stopped job may go on; what then still runs ends with the process.
+#: How long a stopped job may continue; whatever runs after that ends with the process.
 STOP_PATIENCE_S = 1.5
-#: Spark's own shutdown.
+#: Timeout of Spark's own shutdown.
 _SHUTDOWN_S = 0.7
 _LAST_WORD_S = 2.0
 _LOOK_S = 0.1
@@ -56,15 +56,15 @@ def run_job(
 ) -> None:
     """Run the job ``name`` until it is done or ``stop`` is set. Starts Spark, and ends it with its Java process.
 
-    :param cluster: options of the source that say which cluster, and who asks.
+    :param cluster: options of the source that identify the cluster and the account.
     :param master: such as ``local[2]``.
-    :param conf: settings of Spark; they win over our own.
-    :param work_folder: for Spark's temporary files; None: one that is deleted in the end.
-    :param session: a session that is there already; it is used, and outlives the job. ``conf`` counts for nothing then.
-    :param started: called, in another thread, when Spark is there and the job begins.
+    :param conf: settings of Spark, which override our own.
+    :param work_folder: folder for Spark's temporary files; None: one that is deleted at the end.
+    :param session: an existing session, which is used and not stopped. ``conf`` is ignored then.
+    :param started: called, in another thread, when Spark is ready and the job begins.
 
-    Raises :class:`~engine.pipeline.errors.PipelineError` with one line that says what was wrong; the whole story is in
-    the log. Raises nothing when the job was stopped.
+    Raises :class:`~engine.pipeline.errors.PipelineError` with one line that says what was wrong; the details are in the
+    log. Raises nothing if the job was stopped.
     """
     description = describe(name)
     checked = read_arguments(description, arguments)
@@ -97,7 +97,7 @@ def _start_spark(name: str, master: str, folder: Path, conf: Mapping[str, str]) 
 
 @dataclass(slots=True)
 class _Run:
-    """One job at work. It has a thread of its own, so that whoever waits can also hear that it shall stop."""
+    """A running job. It has a thread of its own, so that the waiting thread can also react to a stop."""
 
     job: Job
     arguments: Mapping[str, Argument]
@@ -145,10 +145,10 @@ class _Run:
             self.failure = (run and run.failure) or failure
 
     def _watcher(self, queries: QueryProgress) -> Callable[[StreamingQuery], None]:
-        """What a job waits for its query with."""
+        """Return the function with which a job waits for its query."""
 
         def watch(query: StreamingQuery) -> None:
-            # It raises what the query failed with. It takes fractions of a second, whatever its annotation says.
+            # It raises the query's error. It accepts fractions of a second, whatever its annotation says.
             while not query.awaitTermination(_LOOK_S):  # type: ignore[arg-type]
                 if self.stop.is_set():
                     query.stop()
@@ -158,13 +158,13 @@ class _Run:
         return watch
 
     def _end_work(self) -> None:
-        """Cancel what Spark runs; queries are stopped by whoever watches them."""
+        """Cancel what Spark runs; queries are stopped by the threads that watch them."""
         if self.spark is not None:
             in_passing(self.spark.sparkContext.cancelAllJobs)
 
 
 def _end_spark() -> None:
-    """End the session and the Java process of this process, if there are any, with patience but not with much."""
+    """Stop the session and the Java process of this process, if there are any, within a short timeout."""
     from pyspark import SparkContext
 
     # PySpark has no public name for the Java process that it started.
@@ -176,7 +176,7 @@ def _end_spark() -> None:
         return
     in_passing(gateway.shutdown).join(_SHUTDOWN_S)
     SparkContext._gateway = SparkContext._jvm = None
-    # Java ends when nobody holds the other end of its standard input.
+    # Java exits when the other end of its standard input is closed.
     if java.stdin is not None:
         java.stdin.close()
     try:
@@ -187,7 +187,7 @@ def _end_spark() -> None:
 
 
 def in_passing(work: Callable[[], object]) -> threading.Thread:
-    """Do ``work`` in a thread that nobody has to wait for; what it fails with is of no interest."""
+    """Run ``work`` in a thread that need not be waited for; its errors are ignored."""
 
     def attempt() -> None:
         with contextlib.suppress(Exception):

@@ -1,7 +1,7 @@
-"""Files that driver and executors share, through the Hadoop client that Spark itself uses: local folders, NFS, HDFS.
+"""Files shared by driver and executors, through the Hadoop client that Spark itself uses: local folders, NFS, HDFS.
 
-A job that commits needs two promises of the file system: a rename is atomic, and one that finds its target taken fails.
-HDFS gives both. For a local folder the second is kept by a hard link. Object stores (S3) give neither.
+A job that commits requires two guarantees of the file system: a rename is atomic, and it fails if its target exists.
+HDFS gives both. For a local folder the second is implemented by a hard link. Object stores (S3) give neither.
 """
 
 from __future__ import annotations
@@ -21,11 +21,14 @@ if TYPE_CHECKING:
 class SharedFiles:
     """The files below one folder. Names are relative to it, with ``/``.
 
-    :ivar root: the folder's full URI, which Spark reads and writes.
+    :ivar root: the folder's full URI, for Spark.
     """
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
-        """:param folder: a path, or a URI such as ``hdfs://host/archive``; it need not exist."""
+        """Open a folder.
+
+        :param folder: a path, or a URI such as ``hdfs://host/archive``; it need not exist.
+        """
         jvm = spark._jvm
         assert jvm is not None, "the driver has a JVM"
         self._jvm: JVMView = jvm
@@ -39,38 +42,38 @@ class SharedFiles:
         self._local_root = Path(str(qualified.toUri().getPath())) if self.root.startswith("file:") else None
 
     def uri(self, name: str) -> str:
-        """What Spark calls the file."""
+        """Return the file's URI for Spark."""
         return f"{self.root}/{name}"
 
     def names(self, folder: str) -> list[str]:
-        """What lies directly in ``folder``, sorted; nothing if there is no such folder."""
+        """Return the sorted names directly in ``folder``; empty if there is no such folder."""
         if not self.exists(folder):
             return []
         return sorted(status.getPath().getName() for status in self._system.listStatus(self._path(folder)))
 
     def files_below(self, folder: str, ending: str) -> list[str]:
-        """All files below ``folder`` whose names end so, sorted."""
+        """Return all files below ``folder`` with this ending, sorted."""
         found: list[str] = []
         if self.exists(folder):
             prefix = len(self.root) + 1
             listing = self._system.listFiles(self._path(folder), True)
             while listing.hasNext():
-                # A java Path prints itself unescaped, as it was made.
+                # A Java path prints itself unescaped, as it was created.
                 name = listing.next().getPath().toString()
                 if name.endswith(ending) and not name.rsplit("/", 1)[1].startswith((".", "_")):
                     found.append(name[prefix:])
         return sorted(found)
 
     def exists(self, name: str) -> bool:
-        """Whether there is a file or a folder of this name."""
+        """Return whether a file or a folder with this name exists."""
         return bool(self._system.exists(self._path(name)))
 
     def size(self, name: str) -> int:
-        """Bytes of a file."""
+        """Return the size of a file in bytes."""
         return int(self._system.getFileStatus(self._path(name)).getLen())
 
     def parquet_rows(self, name: str) -> int:
-        """How many rows a Parquet file has, by its footer."""
+        """Return the number of rows of a Parquet file, from its footer."""
         hadoop = self._jvm.org.apache.parquet.hadoop
         reader = hadoop.ParquetFileReader.open(hadoop.util.HadoopInputFile.fromPath(self._path(name), self._conf))
         try:
@@ -79,7 +82,7 @@ class SharedFiles:
             reader.close()
 
     def read(self, name: str) -> str:
-        """The text of a file."""
+        """Return the text of a file."""
         stream = self._system.open(self._path(name))
         try:
             return str(self._jvm.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
@@ -87,7 +90,7 @@ class SharedFiles:
             stream.close()
 
     def write_new(self, name: str, text: str) -> bool:
-        """Make a file with this text, whole or not at all; False if the name is taken."""
+        """Create a file with this text, completely or not at all; return False if the name exists."""
         folder, _, last = name.rpartition("/")
         draft = f"{folder}/.{last}.{uuid.uuid4().hex}"
         self._system.mkdirs(self._path(folder))
@@ -106,7 +109,7 @@ class SharedFiles:
         return True
 
     def move(self, name: str, target: str) -> bool:
-        """Rename a file; False if it is not there (any more)."""
+        """Rename a file; return False if it does not exist (any more)."""
         self._system.mkdirs(self._path(target.rpartition("/")[0]))
         try:
             self._rename(name, target)
@@ -117,7 +120,7 @@ class SharedFiles:
         return True
 
     def delete(self, name: str) -> None:
-        """Remove a file or a folder with all that is in it, if it is there."""
+        """Delete a file or a folder with its contents, if it exists."""
         self._system.delete(self._path(name), True)
 
     def _rename(self, name: str, target: str) -> None:

@@ -1,7 +1,7 @@
-"""``format("rocketmq")``: what Spark asks for a reader or a writer.
+"""``format("rocketmq")``: the data source that gives Spark its readers and writers.
 
-Spark makes one of these in a Python process of its own and sends readers and writers on to the executors, so the parts
-are imported only where they are needed.
+Spark creates it in a separate Python process and sends readers and writers on to the executors, so the parts are
+imported only where they are needed.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class RocketMQDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What ``format(...)`` is given."""
+        """Return the name for ``format(...)``."""
         return "rocketmq"
 
     def schema(self) -> StructType:
-        """The columns that the option ``columns`` asks for; all, if it is not given."""
+        """Return the columns of the option ``columns``; all if it is not given."""
         from engine.pipeline.source.decoding.schema import spark_schema
         from engine.pipeline.source.reader.options import ReadOptions
 
@@ -39,28 +39,28 @@ class RocketMQDataSource(DataSource):
             return spark_schema(ReadOptions.parse(self.options).columns)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """For ``spark.read``."""
+        """Return the reader for ``spark.read``."""
         from engine.pipeline.source.reader.batch_reader import make_reader
 
         with Briefly():
             return make_reader(schema, self.options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's name
-        """For ``spark.readStream``."""
+        """Return the reader for ``spark.readStream``."""
         from engine.pipeline.source.reader.stream_reader import make_stream_reader
 
         with Briefly():
             return make_stream_reader(schema, self.options)
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:
-        """For ``DataFrame.write``."""
+        """Return the writer for ``DataFrame.write``."""
         from engine.pipeline.source.writer.writer import make_writer
 
         with Briefly():
             return make_writer(schema, self.options, overwrite)
 
     def streamWriter(self, schema: StructType, overwrite: bool) -> DataSourceStreamWriter:  # noqa: N802 - Spark's name
-        """For ``DataFrame.writeStream``."""
+        """Return the writer for ``DataFrame.writeStream``."""
         from engine.pipeline.source.writer.writer import make_stream_writer
 
         with Briefly():

@@ -1,10 +1,11 @@
-"""The slave's side: connects to the master, appends what it sends, and reports how far it is (RocketMQ: ``HAClient``).
+"""The slave's side: connects to the master, appends what it receives, and reports the end of its own log (RocketMQ:
+``HAClient``).
 
     APART ---connect---> FOLLOWS ---lost, silence, foreign piece---> APART
       +------- the master's log is another one ------> REFUSED (until the next start)
 
-Before it reports for the first time, it has its last message compared with the master's (``check``): RocketMQ's does
-not, and a master that lost its end and then grew past it would be followed as if nothing had happened.
+Before its first report it has its last message compared with the master's (``check``). RocketMQ's slave does not, so a
+master that lost the end of its log and then grew past it would be followed as if nothing had happened.
 """
 
 from __future__ import annotations
@@ -23,18 +24,18 @@ from engine.store.services.replica_log import ReplicaLog, WrongPiece
 _log = logging.getLogger("glassmq.replication")
 
 CONNECT_TIMEOUT_MS = 3_000
-#: After a connection was lost, or could not be made (``HAClient``: ``waitForRunning(1000 * 5)``).
+#: Delay after a connection was lost or could not be made (``HAClient``: ``waitForRunning(1000 * 5)``).
 RECONNECT_AFTER_MS = 5_000
-#: How often it looks meanwhile whether its master is elsewhere: then it connects at once.
+#: How often, during that delay, it checks whether its master has moved; if so, it connects immediately.
 _NEWS_INTERVAL_MS = 500
 
 
 class MasterDiverged(Exception):
-    """The master's log is not a longer copy of this one; says where and what to do."""
+    """The master's log is not a longer copy of this one. The message says where they differ and what to do."""
 
 
 class FollowerState(Enum):
-    """How a slave stands to its master."""
+    """State of a slave's connection to its master."""
 
     APART = "not connected"
     FOLLOWS = "follows"
@@ -49,13 +50,13 @@ _NEXT = {
 
 
 class HaClient:
-    """A port's ``FrameHandler``.
+    """Follow a master's commit log; a ``FrameHandler`` of the runtime port.
 
     :param find_master: the master's address for slaves, ``"host:port"``; None while it is not known.
     :param check: raises :class:`MasterDiverged`; or ``ConnectFailed`` when the master cannot be asked.
-    :param moved: called when no master is known, or none can be reached where it was: it may be elsewhere.
-    :ivar heard_ms: when the master said something last; 0: never.
-    :ivar problem: why it does not follow; empty while it does.
+    :param moved: called when no master is known or none answers at its last address: it may have moved.
+    :ivar heard_ms: when the last frame from the master arrived; 0: never.
+    :ivar problem: why the slave is not following; empty while it is.
     """
 
     def __init__(
@@ -83,12 +84,12 @@ class HaClient:
         self._is_apart = asyncio.Event()
 
     def start(self, tasks: BackgroundTasks) -> None:
-        """Begin to follow."""
+        """Start the tasks that follow the master."""
         tasks.spawn(self._follow(), "follow master")
         tasks.every(self._config.send_heartbeat_interval_ms // 4, self._look_at_the_clock, "report to master")
 
     def shutdown(self) -> None:
-        """End the connection. The tasks of :meth:`start` have ended."""
+        """Close the connection. The tasks of :meth:`start` must have ended."""
         if self._connection is not None:
             self._connection.close()
 
@@ -134,7 +135,7 @@ class HaClient:
     # --- the port's FrameHandler -------------------------------------------------------------------------------------
 
     def connection_made(self, connection: Connection) -> None:
-        """The report is the request for what lies behind it."""
+        """Report the end of the slave's log, which requests everything after it."""
         self._connection = connection
         self._go(FollowerState.FOLLOWS)
         self.problem = ""
@@ -143,7 +144,7 @@ class HaClient:
         self._report()
 
     def frame_received(self, frame: bytes) -> None:
-        """A piece of the log, or a sign of life."""
+        """Handle a piece of the log or a heartbeat."""
         assert self._connection is not None
         self._heard_us, self.heard_ms = self._clock.monotonic_us(), self._clock.now_ms()
         offset, data = decode_piece(frame)
@@ -157,7 +158,7 @@ class HaClient:
                 self._report()
 
     def connection_lost(self, reason: str) -> None:
-        """Try again later."""
+        """Note that the connection is lost; it is opened again later."""
         self._connection = None
         if self.state is FollowerState.FOLLOWS:
             self._go(FollowerState.APART)

@@ -1,4 +1,6 @@
-"""Settings of replication (RocketMQ: those of ``MessageStoreConfig`` that begin with ``ha``, and ``brokerRole``)."""
+"""Settings of replication (RocketMQ: ``brokerRole`` and the settings of ``MessageStoreConfig`` that begin with
+``ha``).
+"""
 
 from __future__ import annotations
 
@@ -7,37 +9,37 @@ from enum import Enum
 
 
 class BrokerRole(Enum):
-    """What a broker is for the others of its name. ``brokerRole``."""
+    """Role of a broker among the brokers that share its name (RocketMQ: ``brokerRole``)."""
 
-    #: Acknowledges a message as soon as it has it itself.
+    #: Acknowledges a message when it has stored the message itself.
     ASYNC_MASTER = "ASYNC_MASTER"
-    #: Acknowledges a message when slaves have it as well.
+    #: Acknowledges a message when slaves have stored it as well.
     SYNC_MASTER = "SYNC_MASTER"
     #: Copies a master.
     SLAVE = "SLAVE"
 
 
 class ReplicaAcks(Enum):
-    """How many copies a SYNC_MASTER waits for. RocketMQ 4.9 knows the first only; the others are ours."""
+    """How many copies a SYNC_MASTER waits for. RocketMQ 4.9 has only the first; the others are ours."""
 
     #: One slave.
     ONE = "one"
     #: Two slaves.
     TWO = "two"
-    #: So many slaves that, with the master, more than half of ``replica_count`` machines have the message.
+    #: Enough slaves that, with the master, more than half of ``replica_count`` machines have the message.
     MAJORITY = "majority"
 
 
 @dataclass(frozen=True, slots=True)
 class HaConfig:
-    """RocketMQ 4.9.8's defaults; it has no names for the last two.
+    """Settings of replication with RocketMQ 4.9.8's defaults; RocketMQ has no names for the last two.
 
-    :ivar send_heartbeat_interval_ms: after so long without anything to say either side says that it lives.
-    :ivar housekeeping_interval_ms: after so long without a word from the other side the connection is closed.
-    :ivar transfer_batch_bytes: most of a piece.
-    :ivar slave_fallbehind_max_bytes: a slave that is further behind is not waited for.
+    :ivar send_heartbeat_interval_ms: either side sends a heartbeat when it has sent nothing for this long.
+    :ivar housekeeping_interval_ms: a connection is closed when the other side has sent nothing for this long.
+    :ivar transfer_batch_bytes: largest size of a piece of the log.
+    :ivar slave_fallbehind_max_bytes: the master does not wait for a slave that lags by more than this.
     :ivar slave_timeout_ms: how long a sender waits for slaves.
-    :ivar replica_count: machines that hold a copy, the master is one of them; for ``ReplicaAcks.MAJORITY``.
+    :ivar replica_count: machines that hold a copy, the master included; for ``ReplicaAcks.MAJORITY``.
     """
 
     send_heartbeat_interval_ms: int = 5_000
@@ -50,7 +52,7 @@ class HaConfig:
 
     @property
     def slaves_needed(self) -> int:
-        """So many slaves must have a message before a SYNC_MASTER acknowledges it."""
+        """Return how many slaves must have a message before a SYNC_MASTER acknowledges it."""
         if self.replica_acks is ReplicaAcks.MAJORITY:
             return self.replica_count // 2
         return 1 if self.replica_acks is ReplicaAcks.ONE else 2

@@ -3,8 +3,8 @@
     WAITS ---report---> SENDS ---silence, close---> ENDED
       +-----------refused report--------------------^
 
-RocketMQ has two threads for each slave and lets the socket's buffer hold the sender back. Here one object reacts to
-reports, to a log that grew, and to a timer; what the slave has not confirmed is bounded by a window.
+RocketMQ has two threads for each slave, and a full socket buffer blocks the sender. Here one object reacts to reports,
+to growth of the log and to a timer; the bytes that the slave has not confirmed are bounded by a window.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from engine.store.log.commit_log import CommitLog
 
 _log = logging.getLogger("glassmq.replication")
 
-#: So many bytes may be on their way to one slave: what fits into its read buffer.
+#: Most bytes sent to a slave and not yet confirmed: the size of its read buffer.
 WINDOW_BYTES = PIECE_MAX_BYTES
 
 
 class SlaveState(Enum):
-    """How far a slave's connection is."""
+    """State of the connection to a slave."""
 
     WAITS = "waits for the first report"
     SENDS = "sends the log"
@@ -40,16 +40,17 @@ _NEXT = {
 
 
 class HaConnection:
-    """A port's ``FrameHandler``.
+    """Send the log to one slave; a ``FrameHandler`` of the runtime port.
 
     :param acknowledged: called when the slave has reported a new end.
-    :param ended: called once, when it counts no more: what it has not read yet may keep the connection open for longer.
-    :param refusal: given its address, why nobody there may have the log; None: it may.
-    :ivar begin_offset: the first byte sent on this connection. What a slave has before it may be different bytes:
-        an empty one begins with the newest file, and a master may have lost its end and gone on.
+    :param ended: called once, when the connection no longer counts. Bytes that the slave has not read yet may keep the
+        socket open for longer.
+    :param refusal: given the slave's address, returns why it may not have the log; None: it may.
+    :ivar begin_offset: the first byte sent on this connection. The slave's bytes before it may be different ones: an
+        empty slave begins with the newest file, and a master may have lost the end of its log and continued.
     :ivar next_offset: the next byte to send.
-    :ivar acknowledged_offset: the end of the slave's log as it reported it last; -1: it has not reported yet.
-    :ivar caught_up_ms: when it had everything last.
+    :ivar acknowledged_offset: the end of the slave's log in its last report; -1: it has not reported yet.
+    :ivar caught_up_ms: when the slave last had everything.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class HaConnection:
     # --- the port's FrameHandler -------------------------------------------------------------------------------------
 
     def connection_made(self, connection: Connection) -> None:
-        """A slave has connected."""
+        """Note that a slave has connected."""
         self._connection = connection
         self.address = connection.remote_address
         refusal = self._refusal(self.address)
@@ -87,7 +88,7 @@ class HaConnection:
             self._end(f"is refused: {refusal}")
 
     def frame_received(self, frame: bytes) -> None:
-        """The slave has told the end of its log."""
+        """Handle the slave's report of the end of its log."""
         if self.state is SlaveState.ENDED:
             return
         self._heard_us = self._clock.monotonic_us()
@@ -110,7 +111,7 @@ class HaConnection:
         self.send_more()
 
     def connection_lost(self, reason: str) -> None:
-        """The slave is gone."""
+        """Note that the slave has disconnected."""
         self._end(f"is gone: {reason}")
 
     def _end(self, what: str) -> None:
@@ -123,7 +124,7 @@ class HaConnection:
     # --- sending -----------------------------------------------------------------------------------------------------
 
     def _begin(self, offset: int) -> str | None:
-        """Where to begin is what the first report says; why that cannot be, or None."""
+        """Begin at the offset of the first report; return why that is impossible, or None."""
         log = self._log
         if offset > log.max_offset:
             return f"its log ends at {offset}, this one at {log.max_offset}: the rest was never here, or is lost"
@@ -131,7 +132,7 @@ class HaConnection:
             return f"its log ends at {offset}, and this one begins at {log.min_offset}: begin it with an empty folder"
         if offset < 0:
             return f"it reports {offset}; allowed: 0 and more"
-        # As RocketMQ: an empty slave begins with the newest file, not with the oldest.
+        # As in RocketMQ, an empty slave begins with the newest file, not with the oldest.
         self.begin_offset = offset or (log.files.files[-1].start_offset if log.files.files else 0)
         self.next_offset, self.acknowledged_offset = self.begin_offset, offset
         self._go(SlaveState.SENDS)
@@ -139,7 +140,7 @@ class HaConnection:
         return None
 
     def send_more(self) -> None:
-        """Send what there is, as far as the window allows."""
+        """Send more of the log, as far as the window allows."""
         log = self._log
         while (
             self.state is SlaveState.SENDS
@@ -158,7 +159,7 @@ class HaConnection:
         self._said_us = self._clock.monotonic_us()
 
     def look_at_the_clock(self) -> None:
-        """Say that the master lives, or end a connection on which the slave has been silent for too long."""
+        """Send a heartbeat when one is due, or end a connection on which the slave has been silent for too long."""
         now_us = self._clock.monotonic_us()
         self._note_caught_up()
         if now_us - self._heard_us > self._config.housekeeping_interval_ms * 1_000:
@@ -174,21 +175,21 @@ class HaConnection:
 
     @property
     def confirmed_offset(self) -> int:
-        """The slave has all bytes from :attr:`begin_offset` to here."""
+        """Return the offset up to which the slave has all bytes from :attr:`begin_offset` on."""
         return max(self.begin_offset, self.acknowledged_offset)
 
     @property
     def behind_bytes(self) -> int:
-        """How much of what it is to be sent the slave has not confirmed."""
+        """Return how many bytes the slave has not confirmed yet."""
         return self._log.max_offset - self.confirmed_offset
 
     def holds(self, offset: int, end_offset: int) -> bool:
-        """Whether the slave has confirmed these bytes, which it got on this connection."""
+        """Return whether the slave has confirmed these bytes and received them on this connection."""
         return self.begin_offset <= offset and end_offset <= self.confirmed_offset
 
     @property
     def is_near(self) -> bool:
-        """Whether it makes sense to wait for it."""
+        """Return whether the slave is close enough to the end of the log to be waited for."""
         return self.state is SlaveState.SENDS and self.behind_bytes < self._config.slave_fallbehind_max_bytes
 
     def _note_caught_up(self) -> None:

@@ -1,5 +1,5 @@
-"""What master and slave say to each other (RocketMQ: ``HAConnection``, ``HAClient``). No RemotingCommand, no length
-before it::
+"""Frames between master and slave (RocketMQ: ``HAConnection``, ``HAClient``). They are not RemotingCommands and have no
+length prefix::
 
     slave to master    | end of its log (8 bytes) |                                    "report"
     master to slave    | offset (8 bytes) | size (4 bytes) | size bytes of the log |   "piece"; size 0: "heartbeat"
@@ -16,36 +16,36 @@ _PIECE_HEAD = Struct(">qi")
 REPORT_BYTES = _REPORT.size
 PIECE_HEAD_BYTES = _PIECE_HEAD.size
 
-#: What a slave takes in one piece: RocketMQ's read buffer (``HAClient.READ_MAX_BUFFER_SIZE``) has so many bytes.
+#: Largest piece that a slave accepts: the size of RocketMQ's read buffer (``HAClient.READ_MAX_BUFFER_SIZE``).
 PIECE_MAX_BYTES = 4 * 1024 * 1024
 
 
 def encode_report(end_offset: int) -> bytes:
-    """The slave has all bytes before ``end_offset``."""
+    """Encode the report of a slave that has all bytes before ``end_offset``."""
     return _REPORT.pack(end_offset)
 
 
 def decode_report(frame: bytes) -> int:
-    """The end of the slave's log."""
+    """Return the end of the slave's log."""
     (end_offset,) = _REPORT.unpack(frame)
     return int(end_offset)
 
 
 def encode_piece(offset: int, data: bytes) -> bytes:
-    """``data`` lies at ``offset`` of the master's log; without data a heartbeat."""
+    """Encode a piece with the bytes of the master's log from ``offset`` on; without data it is a heartbeat."""
     return _PIECE_HEAD.pack(offset, len(data)) + data
 
 
 def decode_piece(frame: bytes) -> tuple[int, bytes]:
-    """``(offset, data)``."""
+    """Return ``(offset, data)`` of a piece."""
     offset, _ = _PIECE_HEAD.unpack_from(frame)
     return offset, frame[PIECE_HEAD_BYTES:]
 
 
 class _Splitter:
-    """Cuts a stream; see :class:`~engine.runtime.frame_splitter.Splitter`."""
+    """Split a byte stream into frames, as a :class:`~engine.runtime.frame_splitter.Splitter`."""
 
-    #: Frames have no length prefix: no short cut for those that have.
+    #: Frames have no length prefix, so the shortcut for length-prefixed frames does not apply.
     is_empty = False
 
     def __init__(self) -> None:
@@ -53,7 +53,7 @@ class _Splitter:
         self.error: str | None = None
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The frames that ``data`` completes, whole."""
+        """Return the frames that ``data`` completes."""
         frames: list[bytes] = []
         pending, position = self._pending + data, 0
         while self.error is None:
@@ -70,14 +70,14 @@ class _Splitter:
 
 
 class ReportSplitter(_Splitter):
-    """Cuts what a slave says."""
+    """Split the stream from a slave into reports."""
 
     def _size_at(self, pending: bytes, position: int) -> int | None:
         return REPORT_BYTES
 
 
 class PieceSplitter(_Splitter):
-    """Cuts what a master says."""
+    """Split the stream from a master into pieces."""
 
     def _size_at(self, pending: bytes, position: int) -> int | None:
         if position + PIECE_HEAD_BYTES > len(pending):
@@ -90,7 +90,9 @@ class PieceSplitter(_Splitter):
 
 
 def frame_name(data: bytes) -> str | None:
-    """``HA_REPORT``, ``HA_PIECE`` or ``HA_HEARTBEAT``; None: ``data`` is no frame of these, or may be another one."""
+    """Return ``HA_REPORT``, ``HA_PIECE`` or ``HA_HEARTBEAT``; None if ``data`` is not one of these frames, or may be
+    another kind of frame.
+    """
     if len(data) == REPORT_BYTES:
         return "HA_REPORT"
     if len(data) < PIECE_HEAD_BYTES or _PIECE_HEAD.unpack_from(data)[1] != len(data) - PIECE_HEAD_BYTES:

@@ -1,5 +1,5 @@
-"""The master's side: slaves connect here and get the log; senders wait here until slaves have it
-(RocketMQ: ``HAService`` with its ``AcceptSocketService`` and ``GroupTransferService``).
+"""The master's side: slaves connect here to receive the log, and senders wait here until slaves have it (RocketMQ:
+``HAService`` with its ``AcceptSocketService`` and ``GroupTransferService``).
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from engine.store.log.put_message_result import PutMessageStatus
 
 
 class HaService:
-    """See the module.
+    """Serve the log to slaves, and let senders wait for them.
 
-    :param refusal: see :class:`HaConnection`.
-    :ivar slaves: those that are connected, in the order in which they came.
-    :ivar timeouts: how many senders were told that slaves took too long.
+    :param refusal: as in :class:`HaConnection`.
+    :ivar slaves: the connected slaves, in the order in which they connected.
+    :ivar timeouts: how many senders received an answer that slaves took too long.
     """
 
     def __init__(
@@ -40,14 +40,14 @@ class HaService:
         self._waiting = WaitingSenders()
 
     async def start(self, host: str, port: int, tasks: BackgroundTasks) -> None:
-        """Let slaves connect. Raises ``AddressInUse``, ``RuntimeFault``."""
+        """Listen for slaves. Raises ``AddressInUse``, ``RuntimeFault``."""
         self._listener = await self._runtime.network.listen(host, port, self._new_connection)
-        # Four looks in the shortest time that matters.
+        # Four checks in the shortest time that matters.
         tasks.every(self.config.send_heartbeat_interval_ms // 4, self._look_at_the_clock, "slaves")
 
     @property
     def address(self) -> str:
-        """``"ip:port"`` where slaves connect; empty until :meth:`start`."""
+        """Return the ``"ip:port"`` to which slaves connect; empty until :meth:`start`."""
         return "" if self._listener is None else self._listener.address
 
     async def shutdown(self) -> None:
@@ -72,14 +72,14 @@ class HaService:
     # --- the log -----------------------------------------------------------------------------------------------------
 
     def log_grew(self) -> None:
-        """There is more to send."""
+        """Send what was appended to the log."""
         for slave in list(self.slaves):
             slave.send_more()
 
     async def replicated(self, offset: int, end_offset: int) -> PutMessageStatus:
-        """Return when enough slaves have confirmed the bytes from ``offset`` to ``end_offset``: PUT_OK;
-        SLAVE_NOT_AVAILABLE at once when there are too few that can, FLUSH_SLAVE_TIMEOUT when they take too long. The
-        message is stored in any case.
+        """Return when enough slaves have confirmed the bytes from ``offset`` to ``end_offset``: PUT_OK, or
+        FLUSH_SLAVE_TIMEOUT when they take too long. Return SLAVE_NOT_AVAILABLE immediately when too few slaves can
+        confirm them. The message is stored in any case.
         """
         if self._is_copied(offset, end_offset):
             return PutMessageStatus.PUT_OK

@@ -1,8 +1,8 @@
-"""File ``raft/applied``: how far the entries of the group are durably in commit log and tables.
+"""File ``raft/applied``: how far the entries of the group are durably in the commit log and the tables.
 
-After a start a member does not know what is committed until it hears of a leader, and its commit log may end with what
-it appended as a leader and nobody else got. What lies behind the mark is given up then, and comes again out of the
-Raft log.
+After a start a member does not know what is committed until it hears from a leader, and its commit log may end with
+messages that it appended as a leader and that no other member received. Whatever is after the mark is dropped then, and
+is applied again from the Raft log.
 """
 
 from __future__ import annotations
@@ -24,10 +24,12 @@ _log = logging.getLogger("glassmq.replication")
 
 @dataclass(frozen=True, slots=True)
 class AppliedMark:
-    """:ivar index: of the last entry.
+    """A position up to which the entries of the group are applied and durable.
 
-    :ivar log_end_offset: where the commit log ends with it.
-    :ivar settled_offset: whatever a leader writes about the messages before it, is in log and tables.
+    :ivar index: index of the last applied entry.
+    :ivar log_end_offset: end of the commit log after that entry.
+    :ivar settled_offset: everything that a leader writes about messages before this offset is in the log and the
+        tables.
     """
 
     index: int = 0
@@ -36,8 +38,8 @@ class AppliedMark:
 
 
 def load_mark(disk: Disk) -> AppliedMark:
-    """What was saved last; in an empty folder the first one, which is saved. Where the file is damaged, the commit log
-    is rebuilt out of the Raft log, from its first entry on. Raises :class:`NotOfThisGroup`, ``DiskFault``.
+    """Return the mark that was saved last. In an empty folder, save and return the first one. If the file is damaged,
+    the commit log is rebuilt from the first entry of the Raft log. Raises :class:`NotOfThisGroup`, ``DiskFault``.
     """
     if not disk.exists(PATH):
         if disk.list_folder("commitlog"):
@@ -52,7 +54,9 @@ def load_mark(disk: Disk) -> AppliedMark:
 
 
 def parse_mark(content: bytes) -> AppliedMark | None:
-    """None: it is not what :func:`save_mark` writes. Older versions wrote no checksum."""
+    """Parse what :func:`save_mark` writes, also without the checksum, which older versions did not write. Return None
+    for any other content.
+    """
     try:
         found = loads_json(content)
     except MalformedBody:
@@ -73,5 +77,5 @@ def _checksum(mark: AppliedMark) -> int:
 
 
 def save_mark(disk: Disk, mark: AppliedMark) -> None:
-    """Replace the file, durably. Raises ``DiskFault``."""
+    """Replace the file durably. Raises ``DiskFault``."""
     disk.write_whole(PATH, dumps_pretty_json({**asdict(mark), _CHECKSUM: _checksum(mark)}))

@@ -1,4 +1,4 @@
-"""What the files of a stopped member say about it, read without changing any."""
+"""What the files of a stopped member say about it; they are read and never changed."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from engine.runtime.port import Disk
 
 @dataclass(frozen=True, slots=True)
 class MemberFolder:
-    """:ivar state: None: ``raft/state`` says nothing.
+    """State of a stopped member, as its files say.
 
-    :ivar entry_count: whole entries of ``raft/log``.
-    :ivar joins: why the member will join its group when it is started; NONE: it does not have to.
-    :ivar is_mark_whole: whether ``raft/applied`` is; if not, the commit log will be rebuilt.
+    :ivar state: what ``raft/state`` says; None if it says nothing.
+    :ivar entry_count: undamaged entries in ``raft/log``.
+    :ivar joins: why the member will join its group again when it starts; NONE: it does not have to.
+    :ivar is_mark_whole: whether ``raft/applied`` is undamaged; if not, the commit log will be rebuilt.
     """
 
     state: HardState | None
@@ -28,12 +29,14 @@ class MemberFolder:
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing of what the member had is missing: one that joins already is whole as that."""
+        """Return whether none of the member's data is missing. A member that is already joining counts as complete."""
         return self.joins in (JoinReason.NONE, JoinReason.NEW) and self.is_mark_whole
 
 
 def look_at_member(disk: Disk) -> MemberFolder | None:
-    """None: the folder is no member's of a group. Raises ``DiskFault``."""
+    """Read the files of a member; return None if the folder does not belong to a member of a group. Raises
+    ``DiskFault``.
+    """
     if not disk.list_folder("raft"):
         return None
     content = disk.read_whole(STATE_PATH) if disk.exists(STATE_PATH) else b""

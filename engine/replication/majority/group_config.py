@@ -1,4 +1,4 @@
-"""Who is in a group of brokers (RocketMQ: ``dLegerPeers`` and ``dLegerSelfId`` of ``MessageStoreConfig``)."""
+"""Members of a group of brokers (RocketMQ: ``dLegerPeers`` and ``dLegerSelfId`` of ``MessageStoreConfig``)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ _PEER = re.compile(r"([A-Za-z0-9_]{1,32})-([^\s;]+:\d{1,5})")
 
 
 class GroupUnclear(Exception):
-    """A text that names no group."""
+    """A text is not a valid list of the group's members."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupConfig:
-    """One member's view.
+    """Configuration of one member.
 
-    :ivar name: this member's.
-    :ivar addresses: of all members, name -> ``"host:port"``. Their times are settings of each member's broker.
+    :ivar name: name of this member.
+    :ivar addresses: name -> ``"host:port"`` of all members. Timeouts are settings of each member's broker.
     """
 
     name: str
@@ -26,13 +26,13 @@ class GroupConfig:
 
     @property
     def own_address(self) -> tuple[str, int]:
-        """Where this member listens to the others."""
+        """Return the host and the port on which this member listens for the others."""
         host, _, port = self.addresses[self.name].rpartition(":")
         return host, int(port)
 
 
 def parse_group(peers: str, name: str) -> GroupConfig:
-    """The member ``name`` of :func:`parse_peers`. Raises :class:`GroupUnclear`."""
+    """Return the configuration of the member ``name`` of :func:`parse_peers`. Raises :class:`GroupUnclear`."""
     addresses = parse_peers(peers)
     if name not in addresses:
         raise GroupUnclear(f"{name!r} is not one of the members {', '.join(addresses)}")
@@ -40,7 +40,7 @@ def parse_group(peers: str, name: str) -> GroupConfig:
 
 
 def parse_peers(peers: str) -> dict[str, str]:
-    """``peers`` as DLedger has them: ``n0-127.0.0.1:40911;n1-127.0.0.1:40912``. Raises :class:`GroupUnclear`."""
+    """Parse ``peers`` in DLedger's form, ``n0-127.0.0.1:40911;n1-127.0.0.1:40912``. Raises :class:`GroupUnclear`."""
     addresses: dict[str, str] = {}
     for text in peers.split(";"):
         found = _PEER.fullmatch(text.strip())

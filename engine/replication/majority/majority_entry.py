@@ -1,4 +1,4 @@
-"""What the entries of a group say: a piece of the commit log, what a table's file holds, or which topics are deleted.
+"""Entries of a group: a piece of the commit log, the content of a table's file, or the topics that are deleted.
 
 Layouts::
 
@@ -20,28 +20,28 @@ from engine.replication.majority.errors import EntryRefused
 _OFFSET = struct.Struct(">cQ")
 _PATH_LENGTH = struct.Struct(">cB")
 _PIECE, _FILE, _COMPRESSED_FILE, _LINE, _DELETED = b"L", b"F", b"Z", b"J", b"D"
-#: Longer files are compressed: their text becomes a tenth of it, and an entry has at most 4 MiB.
+#: Longer files are compressed: their text shrinks to a tenth, and an entry holds at most 4 MiB.
 _COMPRESSED_FROM_BYTES = 1_048_576
-#: Of an uncompressed file: more than the tables of a broker may have at their bounds.
+#: Largest size of an uncompressed file: more than the tables of a broker can reach at their bounds.
 _FILE_MAX_BYTES = 1 << 28
 
 
 @dataclass(frozen=True, slots=True)
 class LogPiece:
-    """Whole messages, and blanks between them, as they lie at ``offset`` of every member's commit log."""
+    """Whole messages, and the blanks between them, as they are stored at ``offset`` of every member's commit log."""
 
     offset: int
     data: bytes
 
     @property
     def end_offset(self) -> int:
-        """Behind the last byte."""
+        """Return the offset after the last byte."""
         return self.offset + len(self.data)
 
 
 @dataclass(frozen=True, slots=True)
 class SharedFile:
-    """A table as its file holds it; the newest counts."""
+    """A table as the content of its file; the newest one counts."""
 
     path: str
     content: bytes
@@ -49,7 +49,7 @@ class SharedFile:
 
 @dataclass(frozen=True, slots=True)
 class SharedLine:
-    """A change to a table, as a line of the journal of its file (:mod:`engine.store.files.change_journal`)."""
+    """A change to a table, as a line in the journal of its file (:mod:`engine.store.files.change_journal`)."""
 
     path: str
     line: bytes
@@ -57,7 +57,9 @@ class SharedLine:
 
 @dataclass(frozen=True, slots=True)
 class TopicsDeleted:
-    """The consume queues of ``topics`` are deleted; messages after ``log_end_offset`` are of topics made again."""
+    """The consume queues of ``topics`` are deleted; messages after ``log_end_offset`` belong to topics created
+    again.
+    """
 
     log_end_offset: int
     topics: tuple[str, ...]
@@ -68,7 +70,7 @@ GroupEntry = LogPiece | TableEntry
 
 
 def encode_entry(entry: GroupEntry) -> bytes:
-    """The data of a Raft entry."""
+    """Encode the data of a Raft entry."""
     match entry:
         case LogPiece():
             return _OFFSET.pack(_PIECE, entry.offset) + entry.data
@@ -85,7 +87,7 @@ def encode_entry(entry: GroupEntry) -> bytes:
 
 
 def decode_entry(data: bytes) -> GroupEntry:
-    """The reverse. Raises :class:`EntryRefused`."""
+    """Decode the data of a Raft entry. Raises :class:`EntryRefused`."""
     kind = data[:1]
     if kind in (_PIECE, _DELETED) and len(data) > _OFFSET.size:
         offset, rest = _OFFSET.unpack_from(data)[1], data[_OFFSET.size :]
@@ -121,7 +123,7 @@ def _decompressed(data: bytes) -> bytes:
     return content
 
 
-#: What a new leader has to know beside the messages (``SlaveSynchronize`` of a master's slave copies the same).
+#: What a new leader needs besides the messages (RocketMQ's ``SlaveSynchronize`` copies the same to a slave).
 SHARED_PATHS = tuple(
     f"config/{name}.json" for name in ("topics", "subscriptionGroup", "consumerOffset", "delayOffset", "consumerFilter")
 )

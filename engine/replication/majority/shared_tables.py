@@ -1,9 +1,9 @@
-"""The broker's tables in a group: what its leader writes, the followers write, too (DLedger's brokers copy tables as
-slaves do, every 10 s; a leader that dies takes with it what it has answered since).
+"""Replication of a broker's tables in a group: followers write what the leader writes. (DLedger's brokers copy tables
+every 10 s, as slaves do, so the answers since the last copy are lost with the leader.)
 
-Whatever the leader has written to its own files it proposes in the same form, a whole file or a line of its journal,
-and whoever changed the table is answered when a majority has it. As all files were the same when the leader's term
-began, a line belongs to every member's file.
+Whatever the leader writes to its own files it also proposes in the same form, as a whole file or as a line of its
+journal, and the client that changed the table is answered when a majority has it. All files were the same when the
+leader's term began, so a line applies to every member's file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from engine.store.files.config_file import ConfigFile, NotShared
 
 
 class SharingTables:
-    """The leader's side, an ``engine.store.files.config_file.Sharing``.
+    """The leader's side of table replication, an ``engine.store.files.config_file.Sharing``.
 
     :param timeout_ms: how long a change waits for a majority.
     """
@@ -40,14 +40,14 @@ class SharingTables:
         self._committed: dict[str, bytes] = {}
 
     def begin(self, files: Iterable[ConfigFile]) -> None:
-        """Share ``files`` from now on, as they are and as they change; they have no journals."""
+        """Replicate ``files`` from now on: their present content and each change. They have no journals."""
         self._files = tuple(files)
         for file in self._files:
             file.sharing = self
         self.look()
 
     def end(self) -> None:
-        """Share nothing any more: the broker writes its files once more when it ends."""
+        """Stop replicating: the broker writes its files once more when it stops."""
         for file in self._files:
             file.sharing = None
 
@@ -59,7 +59,7 @@ class SharingTables:
                 try:
                     self._peer.offer(encode_entry(SharedFile(file.path, content)))
                 except RaftError:
-                    continue  # it is about to lose its office, or tries again the next time
+                    continue  # the leader is about to step down, or tries again the next time
                 self._proposed[file.path] = content
 
     async def file_saved(self, path: str, content: bytes) -> None:
@@ -79,7 +79,9 @@ class SharingTables:
         await self._share(SharedLine(path, line))
 
     async def topics_deleted(self, log_end_offset: int, topics: Iterable[str]) -> None:
-        """Return when a majority deletes the consume queues of ``topics``. Raises :class:`NotShared`."""
+        """Return when a majority has the entry that deletes the consume queues of ``topics``. Raises
+        :class:`NotShared`.
+        """
         await self._share(TopicsDeleted(log_end_offset, tuple(topics)))
 
     async def _share(self, entry: TableEntry) -> None:
@@ -97,7 +99,7 @@ class SharingTables:
 
 
 class FollowedTables:
-    """The follower's side: the files as the leader has them."""
+    """The follower's side of table replication: keeps the files as the leader has them."""
 
     def __init__(self, disk: Disk) -> None:
         self._disk = disk
@@ -114,11 +116,11 @@ class FollowedTables:
             return
         await disk.off_loop(lambda: disk.write_whole(path, entry.content))
         if journal.exists:
-            # Its lines belong to what the file held, or are those of a leader that shared them with nobody.
+            # Its lines apply to the old content of the file, or come from a leader that never replicated them.
             journal.clear()
 
     def close(self) -> None:
-        """Write no more."""
+        """Stop writing."""
         for journal in self._journals.values():
             journal.close()
         self._journals.clear()

@@ -1,28 +1,28 @@
-"""What can go wrong with a majority log."""
+"""Errors of the Raft log."""
 
 from __future__ import annotations
 
 
 class RaftError(Exception):
-    """Base of what the group refuses."""
+    """Base of all errors that the Raft group raises."""
 
 
 class IllegalRoleChange(RaftError):
-    """A role that cannot follow on the present one: a bug, or a message that no peer sends."""
+    """A role change is not in the table: a bug, or a message that no correct peer sends."""
 
 
 class RaftFrameRefused(RaftError):
-    """A frame that is none of this protocol, or lies about what is in it."""
+    """A frame is not a frame of this protocol, or its fields do not agree with its content."""
 
 
 class CommittedEntryConflict(RaftError):
-    """A leader sends another entry in the place of one that is committed here: one of the two has lost its log."""
+    """A leader sends another entry in place of one that is committed here: one of the two has lost its log."""
 
 
 class NotLeader(RaftError):
-    """Only the leader takes proposals.
+    """Only the leader accepts proposals.
 
-    :ivar leader: whom to ask; empty: unknown.
+    :ivar leader: name of the leader; empty if unknown.
     """
 
     def __init__(self, name: str, leader: str) -> None:
@@ -31,8 +31,8 @@ class NotLeader(RaftError):
 
 
 class ProposalRefused(RaftError):
-    """The leader cannot take the proposal now; it is in no log."""
+    """The leader cannot accept the proposal now; the proposal is in no log."""
 
 
 class OutcomeUnknown(RaftError):
-    """The leader has lost its office, or stopped, before the proposal was committed: it may still be."""
+    """The leader stepped down or stopped before the proposal was committed; it may still be committed."""

@@ -1,4 +1,4 @@
-"""What a peer must remember over a crash, besides its log (paper, figure 2), and whether it does."""
+"""What a peer must remember across a crash besides its log (paper, figure 2), and whether it does."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ class JoinReason(IntEnum):
     NONE = 0
     #: Its folder was empty.
     NEW = 1
-    #: Of ``raft/log`` less is whole than it had acknowledged.
+    #: ``raft/log`` has fewer undamaged entries than the member had acknowledged.
     DAMAGED_LOG = 2
     #: ``raft/state`` is missing, damaged, or older than the log.
     LOST_STATE = 3
 
     @property
     def words(self) -> str:
-        """For the log; people get ``raft.joins`` of the texts."""
+        """Return the reason as words for the log; users see ``raft.joins`` of the texts."""
         return self.name.lower().replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True)
 class HardState:
-    """Term and vote, and whether this peer joins.
+    """Term and vote of a peer, and whether it is joining.
 
-    :ivar voted_for: empty: nobody in this term.
-    :ivar joining: 0: it is a member. Else the number of this joining: drawn anew each time that state is missed, so
-        that no late frame about an earlier life is taken for one about this one.
+    :ivar voted_for: the candidate that got the vote in this term; empty if none did.
+    :ivar joining: 0: it is a member. Otherwise the number of this joining, drawn each time the state is found missing,
+        so that a late frame about an earlier joining is not taken for one about this joining.
     """
 
     term: int = 0

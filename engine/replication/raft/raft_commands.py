@@ -1,4 +1,4 @@
-"""What a client says to a peer, and its bytes: a command for the log, and what became of it. A format of our own.
+"""Requests of a client to a peer and their answers: a command for the log, and its outcome. The format is our own.
 
 A frame is its length (4 bytes), ``"RCMD"`` and a JSON object of the fields.
 """
@@ -13,37 +13,37 @@ from enum import StrEnum
 from engine.replication.raft.errors import RaftFrameRefused
 
 COMMAND_MAGIC = b"RCMD"
-#: What its frame is called.
+#: Name of its frame.
 COMMAND_NAME = "COMMAND"
 KEY_MAX_LENGTH = 200
 
 
 class CommandStatus(StrEnum):
-    """What became of a command."""
+    """Outcome of a command."""
 
-    #: A majority has it, and the leader has applied it.
+    #: A majority has the command, and the leader has applied it.
     COMMITTED = "committed"
-    #: This peer does not lead; it is in no log.
+    #: This peer is not the leader; the command is in no log.
     NOT_LEADER = "not leader"
-    #: The leader could not take it; it is in no log.
+    #: The leader could not accept the command; it is in no log.
     REFUSED = "refused"
-    #: The leader lost its office meanwhile.
+    #: The leader stepped down before the command was committed.
     UNKNOWN = "unknown"
 
 
 @dataclass(frozen=True, slots=True)
 class RaftClientConfig:
-    """How a client waits. The values are ours: longer than an election takes."""
+    """Timeouts of a client. The values are our own: longer than an election takes."""
 
     answer_timeout_ms: int = 500
-    #: Until it asks the next peer, when one does not know the leader or is not there.
+    #: Delay before the client asks the next peer, when one does not know the leader or does not answer.
     retry_ms: int = 50
     give_up_ms: int = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class RaftCommand:
-    """``key`` is put into the log; by ``number`` its answer finds back."""
+    """A command: ``key`` is put into the log, and ``number`` relates the answer to the command."""
 
     number: int
     key: str
@@ -51,7 +51,9 @@ class RaftCommand:
 
 @dataclass(frozen=True, slots=True)
 class CommandAnswer:
-    """``leader``: whom to ask, or empty; ``index``, ``term``: of the committed entry; ``detail``: why there is none."""
+    """The answer to a command. ``leader``: the leader's name, or empty; ``index``, ``term``: of the committed entry;
+    ``detail``: why it was not committed.
+    """
 
     number: int
     status: str
@@ -62,13 +64,13 @@ class CommandAnswer:
 
 
 def encode_command_frame(said: RaftCommand | CommandAnswer) -> bytes:
-    """A whole frame, with its length."""
+    """Encode a whole frame with its length."""
     body = COMMAND_MAGIC + json.dumps(asdict(said)).encode()
     return struct.pack(">I", len(body)) + body
 
 
 def decode_command_frame(frame: bytes) -> RaftCommand | CommandAnswer:
-    """What a frame says, given without its length. Raises :class:`RaftFrameRefused`."""
+    """Decode a frame, given without its length. Raises :class:`RaftFrameRefused`."""
     try:
         fields = json.loads(frame.removeprefix(COMMAND_MAGIC)) if frame.startswith(COMMAND_MAGIC) else None
     except ValueError:

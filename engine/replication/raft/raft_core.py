@@ -1,8 +1,8 @@
-"""One peer's decisions, without input and output (paper, figure 2; DLedger: ``DLedgerLeaderElector``,
-``DLedgerEntryPusher``; the style is etcd's raft).
+"""The decisions of one peer, without input and output (paper, figure 2; DLedger: ``DLedgerLeaderElector``,
+``DLedgerEntryPusher``; in the style of etcd's raft).
 
 Messages, time and proposals go in; what is to be done comes out as :class:`RaftOutput`, in this order: write, send,
-apply. The core may be ahead of the disk: what it has taken in and not written yet, nobody has been told.
+apply. The core may be ahead of the disk: what it has accepted and not yet written has not been reported to anyone.
 """
 
 from __future__ import annotations
@@ -32,14 +32,15 @@ from engine.replication.raft.raft_rules import RaftConfig, RaftRules
 
 
 class RaftCore:
-    """:param voters: the group, unless the log says otherwise; empty: it waits until a leader takes it in.
+    """Decide what a peer does next.
 
-    :ivar voters: as the last entry about it in the log says, committed or not (paper, section 6).
-    :ivar leader: this term's, as far as known; or empty.
-    :ivar answers: what others said to this candidate, and it to itself.
-    :ivar followers: what this leader knows of the other voters.
+    :param voters: the group, unless the log says different; empty: wait until a leader adds it.
+    :ivar voters: the voters in the last membership entry of the log, committed or not (paper, section 6).
+    :ivar leader: the leader of this term as far as known, or empty.
+    :ivar answers: answers of voters to this candidate, its own included.
+    :ivar followers: what this leader knows about the other voters.
     :ivar due_ms: when :meth:`tick` is to be called.
-    :ivar why_not_leading: of one that led: why it stepped down; else empty.
+    :ivar why_not_leading: why a former leader stepped down; otherwise empty.
     """
 
     def __init__(
@@ -62,15 +63,15 @@ class RaftCore:
         self.answers: dict[str, VoteVerdict] = {}
         self.followers: dict[str, Progress] = {}
         self._first_voters = tuple(voters)
-        #: Who has said, of those that were asked while this peer joins, that it is new, too.
+        #: Voters that were asked while this peer joins and answered that they are new, too.
         self._new_peers: dict[str, None] = {}
         self._random = generator
         self._output = RaftOutput()
         self._heard_leader_ms: int | None = None
         self._elected_ms = now_ms
         self.why_not_leading = ""
-        #: Of a leader: how long it stood still itself since it heard a majority; of others: whether they have waited
-        #: after they stood still.
+        #: For a leader: how long its own process was paused since it heard from a majority; for others: whether they
+        #: have waited after a pause.
         self._stood_still_ms = 0
         self._has_waited = False
         self._read_membership()
@@ -82,25 +83,25 @@ class RaftCore:
 
     @property
     def term(self) -> int:
-        """The present term."""
+        """Return the present term."""
         return self.hard_state.term
 
     def _is_majority(self, names: Sequence[str]) -> bool:
         return 2 * sum(name in self.voters for name in names) > len(self.voters)
 
     def take_output(self) -> RaftOutput:
-        """What is to be done since the last call."""
+        """Return what is to be done since the last call."""
         output, self._output = self._output, RaftOutput()
         return output
 
     # --- inputs ------------------------------------------------------------------------------------------------------
 
     def tick(self, now_ms: int, late_ms: int = 0) -> None:
-        """The timer is over, since ``late_ms``: a leader sends heartbeats, one that joins asks whether all are new,
-        another that votes stands for election.
+        """Handle the end of the timer, ``late_ms`` after it was due: a leader sends heartbeats, a joining member asks
+        whether all are new, another voter stands for election.
 
-        One that comes much too late stood still itself, on a busy machine: what others said meanwhile has arrived and
-        is not read yet. So a leader does not count that time as their silence, and others read first.
+        A tick that comes much too late means that this process was paused: messages have arrived meanwhile and are not
+        read yet. So a leader does not count that time as the others' silence, and other roles read first.
         """
         stood_still = late_ms > self.config.heartbeat_ms
         if self.role is RaftRole.LEADER:
@@ -122,17 +123,17 @@ class RaftCore:
             self._rearm(now_ms)
 
     def sign_of_life(self, follower: str) -> AppendEntries:
-        """A heartbeat that rests on nothing that this leader has still to write."""
+        """Return a heartbeat that does not depend on anything this leader has yet to write."""
         matched = self.followers[follower].match_index
         committed = min(self.log.commit_index, matched)
         return AppendEntries(self.name, self.term, matched, self.log.term_at(matched), committed)
 
     def answer_of_life(self) -> AppendAnswer | JoiningAnswer:
-        """An answer to a leader that acknowledges nothing."""
+        """Return an answer to a leader that acknowledges nothing."""
         return self._append_answer(matched=True, index=0)
 
     def receive(self, message: RaftMessage, now_ms: int) -> None:
-        """A message has come; from whom does not matter, nor how often or in which order. Raises
+        """Handle a message. Sender, order and duplicates do not matter. Raises
         :class:`~engine.replication.raft.errors.CommittedEntryConflict`.
         """
         is_question = (
@@ -159,8 +160,7 @@ class RaftCore:
                 self._note_newcomer(message, now_ms)
 
     def propose(self, data: bytes, kind: EntryKind = EntryKind.DATA) -> RaftEntry:
-        """Put ``data`` into the log; it counts when it is committed. Raises :class:`NotLeader`,
-        :class:`ProposalRefused`."""
+        """Append ``data`` to the log. Raises :class:`NotLeader`, :class:`ProposalRefused`."""
         if self.role is not RaftRole.LEADER:
             raise NotLeader(self.name, self.leader)
         if len(data) > self.config.entry_max_bytes:
@@ -172,8 +172,8 @@ class RaftCore:
     def change_membership(self, voters: Sequence[str]) -> RaftEntry:
         """Add or remove one voter. Raises :class:`NotLeader`, :class:`ProposalRefused`.
 
-        Two majorities then have a peer in common. The change before must be committed, and an entry of this leader's
-        own term (that the thesis lacked the second was found in 2015).
+        The old and the new majority then have a peer in common. The previous change must be committed, and so must an
+        entry of this leader's own term (the thesis lacked that condition; the fault was found in 2015).
         """
         if self.role is not RaftRole.LEADER:
             raise NotLeader(self.name, self.leader)
@@ -183,7 +183,7 @@ class RaftCore:
             raise ProposalRefused("the change before, or the leader's first entry, is not committed yet")
         members = [voter for voter in voters if voter == self.name or self._is_member(voter)]
         if 2 * len(members) <= len(voters):
-            # A new one may have to join, too; nobody could be admitted then, ever.
+            # A new voter may have to join, too; then nobody could ever be admitted.
             raise ProposalRefused(
                 f"{', '.join(voters)} would have no majority without members that join or are new: only "
                 f"{', '.join(members) or 'nobody'} would count"
@@ -352,7 +352,7 @@ class RaftCore:
                 self._write(new)
             self._commit(min(request.commit_index, index))
         else:
-            # What conflicts there, does so with its whole term: one answer skips it (paper, end of 5.3).
+            # If an entry conflicts, all of its term do: one answer skips the term (paper, end of 5.3).
             index = log.last_index if previous > log.last_index else log.first_index_of_term_at(previous) - 1
         self._answer_leader(request.sender, matched=is_matched, index=index)
 
@@ -377,7 +377,7 @@ class RaftCore:
             progress.next_index = max(progress.next_index, progress.match_index + 1)
             self._advance_commit()
         else:
-            # Less than it had: it has come back with an empty folder, or the answer is an old one, and others follow.
+            # Less than before: its folder is empty now, or the answer is an old one and newer ones follow.
             progress.match_index = min(progress.match_index, answer.index)
             progress.next_index = min(answer.index + 1, progress.next_index)
         if progress.joining:
@@ -395,7 +395,7 @@ class RaftCore:
         ):
             self._commit(index)
             if self.name not in self.voters and self._membership_index <= index:
-                # It has managed its own removal, and is done (paper, section 6).
+                # It has committed its own removal, and is done (paper, section 6).
                 self._step_down(self.term, self._elected_ms, why="it is no voter any more")
 
     def _commit(self, index: int) -> None:
@@ -403,9 +403,9 @@ class RaftCore:
 
     # --- joining -----------------------------------------------------------------------------------------------------
     #
-    # A member that lost its state has forgotten votes and acknowledgements. It counts again with an entry that a
-    # leader began after it had heard so, and that a majority *without* it has: each of these then had no newer term,
-    # so no vote that was forgotten elects anybody any more; and what had been committed before, this leader has.
+    # A member that lost its state has forgotten votes and acknowledgements. It counts again after an entry that a
+    # leader began after learning of the loss, and that a majority *without* the member has: none of these had a newer
+    # term then, so no forgotten vote can elect anyone, and this leader has all that was committed before.
 
     def _admit(self, name: str, progress: Progress) -> None:
         if not progress.admission_index:
@@ -416,7 +416,7 @@ class RaftCore:
     def _take_admission(self, admission: Admission, now_ms: int) -> None:
         known = (self.hard_state.joining, self.term)
         if self.role is RaftRole.JOINING and known == (admission.joining, admission.term):
-            # Its vote of this term is given: whom it gave it to before, it does not know.
+            # Its vote of this term counts as given: it does not know to which candidate it gave it before.
             self._become_member(admission.sender, now_ms)
 
     def _become_member(self, voted_for: str, now_ms: int) -> None:
@@ -425,7 +425,7 @@ class RaftCore:
         self._rearm(now_ms)
 
     def _is_new(self) -> bool:
-        """Whether it has no entry, and has lost none."""
+        """Return whether it has no entry and has lost none."""
         state = self.hard_state
         return not self.log.entries and (state.reason is JoinReason.NEW if state.joining else state.term == 0)
 
@@ -435,7 +435,7 @@ class RaftCore:
             others = [voter for voter in self._first_voters if voter != self.name]
             self._output.messages += [(voter, question) for voter in others if voter not in self._new_peers]
             if len(self._new_peers) == len(others):
-                # Nobody has anything: there was no group before this one.
+                # No peer has any entry: this is the group's first start.
                 self._become_member(self.name if self.term else "", now_ms)
         self._rearm(now_ms)
 

@@ -1,6 +1,6 @@
-"""The way from one peer to another: a connection that is opened when there is something to say.
+"""The link from one peer to another: a connection that is opened when there is something to send.
 
-Nothing is kept for one that cannot be reached: the protocol says everything again that still counts.
+Nothing is kept for a peer that cannot be reached: the protocol repeats everything that still matters.
 """
 
 from __future__ import annotations
@@ -9,12 +9,15 @@ from engine.replication.raft.raft_messages import RaftMessage, encode_message
 from engine.runtime.background_tasks import BackgroundTasks
 from engine.runtime.port import ConnectFailed, Connection, Network
 
-#: What waits while the connection is being opened; older messages give way to newer ones.
+#: Most messages that wait while the connection is being opened; newer messages replace older ones.
 WAITING_MAX = 16
 
 
 class RaftLink:
-    """:param timeout_ms: so long may it take to connect."""
+    """Send messages to one peer.
+
+    :param timeout_ms: timeout for opening the connection.
+    """
 
     def __init__(self, network: Network, tasks: BackgroundTasks, name: str, address: str, timeout_ms: int) -> None:
         self._network = network
@@ -27,7 +30,7 @@ class RaftLink:
         self._is_connecting = False
 
     def send(self, message: RaftMessage) -> None:
-        """Send it, or not: to an end that does not read, nothing is."""
+        """Send ``message``, or drop it if the other end is not reading."""
         connection = self._connection
         if connection is not None and not connection.is_closing:
             if connection.has_room:
@@ -50,17 +53,16 @@ class RaftLink:
             self.send(message)
 
     def connection_made(self, connection: Connection) -> None:
-        """See the port. It is known from now on: whoever waits for it may be cancelled."""
+        """Keep the connection immediately, since the task that waits for it may be cancelled."""
         self._connection = connection
 
     def frame_received(self, frame: bytes) -> None:
-        """See the port. Nothing comes this way: who answers has a link of its own."""
+        """Ignore the frame: peers answer on links of their own."""
 
     def connection_lost(self, reason: str) -> None:
-        """See the port."""
         self._connection = None
 
     def close(self) -> None:
-        """End the connection."""
+        """Close the connection."""
         if self._connection is not None:
             self._connection.close()

@@ -1,4 +1,4 @@
-"""The log of one peer (DLedger: ``DLedgerStore``): in memory, but for the data of what has been applied long ago."""
+"""The log of one peer (DLedger: ``DLedgerStore``), in memory except for the data of entries applied long ago."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from engine.replication.raft.errors import CommittedEntryConflict
 
 
 class EntryKind(IntEnum):
-    """What an entry is for."""
+    """Kind of an entry."""
 
-    #: What a new leader begins its term with: once it is committed, so is all before it.
+    #: First entry of a new leader's term: when it is committed, so is everything before it.
     NO_OP = 0
     DATA = 1
     #: The names of all voters from here on, one per line.
@@ -21,7 +21,7 @@ class EntryKind(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class RaftEntry:
-    """One entry. The first has index 1."""
+    """One entry of the log. The first has index 1."""
 
     index: int
     term: int
@@ -30,10 +30,11 @@ class RaftEntry:
 
 
 class RaftLog:
-    """:ivar entries: all of them, oldest first; those up to ``released_index`` without their data.
+    """The log of one peer.
 
-    :ivar commit_index: up to there a majority has them, as far as this peer knows; not kept on disk.
-    :ivar read_data: reads the data of a released entry again, given its index.
+    :ivar entries: all entries, oldest first; those up to ``released_index`` without their data.
+    :ivar commit_index: a majority has the entries up to this index, as far as this peer knows; not kept on disk.
+    :ivar read_data: reads the data of a released entry back, given its index.
     """
 
     read_data: Callable[[int], bytes]
@@ -45,22 +46,24 @@ class RaftLog:
 
     @property
     def last_index(self) -> int:
-        """0: the log is empty."""
+        """Return the index of the last entry; 0 if the log is empty."""
         return len(self.entries)
 
     @property
     def last_term(self) -> int:
-        """Of the last entry; 0: the log is empty."""
+        """Return the term of the last entry; 0 if the log is empty."""
         return self.term_at(self.last_index)
 
     def term_at(self, index: int) -> int:
-        """0 before the first entry, -1 where there is none."""
+        """Return the term of the entry at ``index``: 0 before the first entry, -1 if there is no such entry."""
         if not 0 < index <= self.last_index:
             return 0 if index == 0 else -1
         return self.entries[index - 1].term
 
     def slice(self, first: int, count: int, max_bytes: int) -> tuple[RaftEntry, ...]:
-        """Up to ``count`` entries from index ``first``, of ``max_bytes`` together unless the first one has more."""
+        """Return up to ``count`` entries from index ``first``, together at most ``max_bytes`` unless the first one is
+        larger.
+        """
         taken: list[RaftEntry] = []
         size = 0
         for entry in self.entries[first - 1 : first - 1 + count]:
@@ -73,7 +76,7 @@ class RaftLog:
         return tuple(taken)
 
     def release(self, index: int) -> None:
-        """Keep the data of the entries up to ``index``, which are committed, on the disk only."""
+        """Keep the data of the entries up to ``index``, which are committed, only on disk."""
         assert index <= self.commit_index
         for number in range(self.released_index, index):
             if self.entries[number].kind is EntryKind.DATA:
@@ -81,20 +84,20 @@ class RaftLog:
         self.released_index = max(self.released_index, index)
 
     def is_behind(self, last_index: int, last_term: int) -> bool:
-        """Whether a log that ends so is less up to date than this one (paper, 5.4.1)."""
+        """Return whether a log with this last entry is less up to date than this one (paper, 5.4.1)."""
         return (last_term, last_index) < (self.last_term, self.last_index)
 
     def append(self, term: int, kind: EntryKind, data: bytes) -> RaftEntry:
-        """The leader's way to grow."""
+        """Append an entry as the leader."""
         entry = RaftEntry(self.last_index + 1, term, kind, data)
         self.entries.append(entry)
         return entry
 
     def merge(self, entries: Sequence[RaftEntry]) -> tuple[RaftEntry, ...]:
-        """The follower's way: entries that follow on one that both have. Returns those that are new here.
+        """Append entries as a follower; they follow an entry that both logs have. Return those that are new here.
 
-        What is there already stays; from the first conflict on, all of this log gives way. Raises
-        :class:`CommittedEntryConflict`, and changes nothing, where a committed entry would have to.
+        Entries that are already here stay; from the first conflict on, this log's entries are replaced. Raises
+        :class:`CommittedEntryConflict`, and changes nothing, if a committed entry would have to be replaced.
         """
         for number, entry in enumerate(entries):
             if self.term_at(entry.index) != entry.term:
@@ -109,14 +112,14 @@ class RaftLog:
         return ()
 
     def first_index_of_term_at(self, index: int) -> int:
-        """Where the run of entries of one term begins that ``index`` is part of."""
+        """Return the index at which the run of entries with the term of ``index`` begins."""
         term = self.term_at(index)
         while index > 1 and self.term_at(index - 1) == term:
             index -= 1
         return index
 
     def commit(self, index: int) -> tuple[RaftEntry, ...]:
-        """Everything up to ``index`` is committed. Returns what was not before."""
+        """Mark everything up to ``index`` as committed. Return the entries that were not committed before."""
         newly = tuple(self.entries[self.commit_index : index])
         self.commit_index = max(self.commit_index, min(index, self.last_index))
         return newly

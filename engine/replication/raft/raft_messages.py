@@ -1,6 +1,6 @@
-"""What peers say to each other, and its bytes (paper, figure 2; DLedger: ``VoteRequest``, ``PushEntryRequest``).
+"""Messages between peers, and their bytes (paper, figure 2; DLedger: ``VoteRequest``, ``PushEntryRequest``).
 
-A format of our own. A frame is its length (4 bytes), then::
+The format is our own. A frame is its length (4 bytes), then::
 
     "RAFT" | kind (1) | the message's numbers, 8 bytes each | sender (length 1, UTF-8) | entries
 
@@ -24,24 +24,24 @@ _NUMBER_MAX = (1 << 63) - 1
 
 
 class VoteVerdict(IntEnum):
-    """What a voter says to a candidate."""
+    """Answer of a voter to a candidate."""
 
     GRANTED = 0
-    #: The candidate's term is over.
+    #: The candidate's term is outdated.
     OLD_TERM = 1
-    #: The voter hears its leader, and sees no need (pre-vote only).
+    #: The voter still hears from its leader (pre-vote only).
     HEARS_LEADER = 2
-    #: In this term its vote is given.
+    #: The voter has given its vote of this term to another candidate.
     VOTED_FOR_ANOTHER = 3
-    #: The candidate's log lacks something.
+    #: The candidate's log lacks entries that the voter has.
     LOG_BEHIND = 4
-    #: The voter joins: it may have forgotten a vote, or what it acknowledged.
+    #: The voter is joining: it may have forgotten a vote, or what it acknowledged.
     JOINING = 5
 
 
 @dataclass(frozen=True, slots=True)
 class RequestVote:
-    """A candidate asks for a vote; with ``pre_vote``, whether it would get one if it asked."""
+    """A candidate asks for a vote, or with ``pre_vote`` whether it would get one."""
 
     kind: ClassVar[int] = 1
     sender: str
@@ -53,7 +53,7 @@ class RequestVote:
 
 @dataclass(frozen=True, slots=True)
 class VoteAnswer:
-    """``term`` is the voter's, or, when it grants a pre-vote, the one that was asked about.
+    """The answer to a vote request. ``term`` is the voter's own, or the requested one when it grants a pre-vote.
 
     ``verdict``: a number of :class:`VoteVerdict`.
     """
@@ -67,7 +67,7 @@ class VoteAnswer:
 
 @dataclass(frozen=True, slots=True)
 class AppendEntries:
-    """The leader's entries behind ``previous_index``; without any, a heartbeat."""
+    """The leader's entries after ``previous_index``; without entries, a heartbeat."""
 
     kind: ClassVar[int] = 3
     sender: str
@@ -80,7 +80,9 @@ class AppendEntries:
 
 @dataclass(frozen=True, slots=True)
 class AppendAnswer:
-    """``index``: matched: up to there both logs are the same; else: the last entry that may be."""
+    """The answer to entries. ``index``: if they matched, both logs are the same up to it; otherwise it is the last
+    entry at which they may match.
+    """
 
     kind: ClassVar[int] = 4
     sender: str
@@ -91,7 +93,7 @@ class AppendAnswer:
 
 @dataclass(frozen=True, slots=True)
 class JoiningAnswer:
-    """The same from a member that joins, and does not count. ``joining``: see ``HardState``."""
+    """The answer to entries from a member that is joining and does not count. ``joining``: as in ``HardState``."""
 
     kind: ClassVar[int] = 5
     sender: str
@@ -103,7 +105,7 @@ class JoiningAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """The leader to a member that joins: it has all that may have been committed before, and counts again."""
+    """Sent by the leader to a joining member: it has all that may have been committed before, and counts again."""
 
     kind: ClassVar[int] = 6
     sender: str
@@ -123,7 +125,9 @@ class FoundingQuestion:
 
 @dataclass(frozen=True, slots=True)
 class FoundingAnswer:
-    """``is_new``: the sender has no entry and has lost none; ``joining`` is that of the question."""
+    """The answer to :class:`FoundingQuestion`. ``is_new``: the sender has no entry and has lost none; ``joining`` is
+    that of the question.
+    """
 
     kind: ClassVar[int] = 8
     sender: str
@@ -143,7 +147,7 @@ RaftMessage = (
     | FoundingAnswer
 )
 _KINDS: dict[int, type[RaftMessage]] = {message.kind: message for message in get_args(RaftMessage)}
-#: What the frames of those kinds are called that have one name each.
+#: Frame names of the kinds that have only one name.
 _NAMES: dict[type[RaftMessage], str] = {
     AppendAnswer: "APPEND_ANSWER",
     JoiningAnswer: "JOINING_ANSWER",
@@ -151,7 +155,7 @@ _NAMES: dict[type[RaftMessage], str] = {
     FoundingQuestion: "FOUNDING_QUESTION",
     FoundingAnswer: "FOUNDING_ANSWER",
 }
-#: What frames are called.
+#: All frame names.
 FRAME_NAMES = (
     *("REQUEST_PRE_VOTE", "REQUEST_VOTE", "PRE_VOTE", "VOTE", "HEARTBEAT", "APPEND_ENTRIES"),
     *_NAMES.values(),
@@ -159,7 +163,7 @@ FRAME_NAMES = (
 
 
 def frame_name(message: RaftMessage) -> str:
-    """One of :data:`FRAME_NAMES`."""
+    """Return the name of the message's frame, one of :data:`FRAME_NAMES`."""
     match message:
         case RequestVote():
             return "REQUEST_PRE_VOTE" if message.pre_vote else "REQUEST_VOTE"
@@ -176,7 +180,7 @@ def _number_names(kind: type[RaftMessage]) -> list[str]:
 
 
 def encode_message(message: RaftMessage) -> bytes:
-    """A whole frame, with its length."""
+    """Encode a whole frame with its length."""
     numbers = [getattr(message, name) for name in _number_names(type(message))]
     sender = message.sender.encode()
     body = RAFT_MAGIC + struct.pack(f">B{len(numbers)}QB", message.kind, *numbers, len(sender)) + sender
@@ -186,7 +190,7 @@ def encode_message(message: RaftMessage) -> bytes:
 
 
 def decode_message(frame: bytes) -> RaftMessage:
-    """The message in a frame, given without its length. Raises :class:`RaftFrameRefused`."""
+    """Decode a frame, given without its length. Raises :class:`RaftFrameRefused`."""
     if frame[: len(RAFT_MAGIC)] != RAFT_MAGIC:
         raise RaftFrameRefused(f"a frame of {len(frame)} bytes begins with {frame[:4]!r}, not with {RAFT_MAGIC!r}")
     kind = _KINDS.get(frame[4]) if len(frame) > 4 else None

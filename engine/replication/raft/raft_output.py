@@ -1,4 +1,4 @@
-"""What a core has decided, and what a leader knows of its followers (etcd's raft: ``Ready``, ``Progress``)."""
+"""Decisions of a core, and what a leader knows about its followers (etcd's raft: ``Ready``, ``Progress``)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.replication.raft.raft_messages import RaftMessage
 
 @dataclass(slots=True)
 class RaftOutput:
-    """What is to be done.
+    """What a peer has to do next.
 
     :ivar hard_state: to be written; None: unchanged.
     :ivar entries: to be written; the log on the disk ends before the first of them.
@@ -27,10 +27,10 @@ class RaftOutput:
 
 @dataclass(slots=True)
 class Progress:
-    """What the leader knows of a follower: ``next_index`` runs ahead of its answers, ``match_index`` does not.
+    """What the leader knows about a follower: ``next_index`` runs ahead of its answers, ``match_index`` does not.
 
     :ivar joining: the number of its joining; 0: it is a member, and counts.
-    :ivar admission_index: of the entry with which it is to count again; 0: there is none yet.
+    :ivar admission_index: index of the entry with which it will count again; 0: there is no such entry yet.
     """
 
     next_index: int

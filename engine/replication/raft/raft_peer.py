@@ -1,9 +1,9 @@
 """A peer of a group on a node: the core with its timer, its disk and its connections (DLedger: ``DLedgerServer``).
 
-One task writes, sends and applies what the core has decided, in this order; what the core decides meanwhile is the next
-round's. So many entries share one flush. Where a flush takes longer than a heartbeat may, leader and followers say
-meanwhile that they live, in frames that claim nothing about the disk; for so long that another may lead better, and no
-longer.
+One task writes, sends and applies what the core has decided, in this order; what the core decides meanwhile waits for
+the next round. Many entries thus share one flush. If a flush takes longer than a heartbeat may, leader and followers
+send heartbeats that claim nothing about the disk. They stop after a while, because another peer may then be the better
+leader.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from engine.runtime.frame_splitter import FrameSplitter
 from engine.runtime.port import Connection, DiskFault, Runtime
 from engine.runtime.started_parts import StartedParts
 
-#: A number of a joining fits into a message.
+#: Numbers of a joining are below this, so that they fit into a message.
 JOINING_MAX = 1 << 63
 
 _log = logging.getLogger("glassmq.raft")
 
 
 class RaftPeer:
-    """Use: ``await start(...)``, ``await propose(...)``, ``await shutdown()``.
+    """Run one peer: ``await start(...)``, ``await propose(...)``, ``await shutdown()``.
 
-    :param addresses: name -> ``"host:port"`` of everyone who is or may become a voter; others are not listened to.
-    :param voters: see :class:`RaftCore`.
-    :param apply: called with every committed entry behind ``applied_index``, in order.
-    :ivar applied_index: so much is applied when it is started.
-    :param is_first_start: see ``RaftStore``.
-    :ivar failure: why it stopped by itself; empty: it did not.
-    :ivar fault: the same as it was raised: ``DiskFault``, or ``CommittedEntryConflict``.
-    :ivar on_change: called when the core has heard or decided something, or the peer has failed.
+    :param addresses: name -> ``"host:port"`` of every present or future voter; messages from others are ignored.
+    :param voters: as in :class:`RaftCore`.
+    :param apply: called with every committed entry after ``applied_index``, in order.
+    :ivar applied_index: index of the last entry that was applied before the start.
+    :param is_first_start: as in ``RaftStore``.
+    :ivar failure: why it stopped by itself; empty if it did not.
+    :ivar fault: the exception that stopped it: ``DiskFault`` or ``CommittedEntryConflict``.
+    :ivar on_change: called when the core's state has changed or the peer has failed.
     """
 
     core: RaftCore
@@ -78,16 +78,16 @@ class RaftPeer:
             if other != name
         }
         self._parts = StartedParts(f"{name}/raft")
-        #: Index and term -> who waits for the proposal; at most as many as the core takes.
+        #: Index and term -> the caller that waits for the proposal; at most as many as the core accepts.
         self._proposals: dict[tuple[int, int], asyncio.Future[RaftEntry]] = {}
         self._changed = asyncio.Event()
         self._is_rearmed = asyncio.Event()
         self._role, self._led_term = RaftRole.FOLLOWER, 0
-        #: When the present round began to write; None: it does not.
+        #: When the present round began to write; None while it does not write.
         self._writes_since_ms: int | None = None
 
     async def start(self, host: str, port: int) -> str:
-        """Read the files, listen and take part; ``"host:port"``. Raises ``DiskFault``, ``AddressInUse``."""
+        """Read the files, listen and take part; return ``"host:port"``. Raises ``DiskFault``, ``AddressInUse``."""
         numbers = self._runtime.random_for("raft joining")
         async with self._parts.starting():
             store = RaftStore(
@@ -115,7 +115,7 @@ class RaftPeer:
         return listener.address
 
     async def shutdown(self) -> None:
-        """Leave the group without a word: it elects another leader, if this is it."""
+        """Stop without notifying the group: if this is the leader, the others elect another."""
         await self._parts.end()
 
     def _close_links(self) -> None:
@@ -123,24 +123,24 @@ class RaftPeer:
             link.close()
 
     async def propose(self, data: bytes) -> RaftEntry:
-        """Put ``data`` into the log; its entry, when it is committed and applied here.
+        """Append ``data`` to the log; return its entry when it is committed and applied here.
 
         Raises ``NotLeader``, ``ProposalRefused``, ``OutcomeUnknown``.
         """
         return await self._committed(lambda: self.core.propose(data))
 
     def offer(self, data: bytes) -> RaftEntry:
-        """Put ``data`` into the log, and do not wait: ``apply`` is called if it is committed. Raises ``NotLeader``,
+        """Append ``data`` to the log without waiting; ``apply`` is called if it is committed. Raises ``NotLeader``,
         ``ProposalRefused``.
         """
         return self._take(lambda: self.core.propose(data))
 
     async def change_membership(self, voters: Sequence[str]) -> RaftEntry:
-        """Make ``voters`` the group, one more or one less than now; raises as :meth:`propose` does."""
+        """Change the group to ``voters``, one more or one fewer than now. Raises what :meth:`propose` raises."""
         return await self._committed(lambda: self.core.change_membership(voters))
 
     def receive(self, frame: bytes, connection: Connection) -> None:
-        """A frame has come from whom ever."""
+        """Handle a frame from any sender."""
         try:
             message = decode_message(frame)
             if message.sender not in self._links:
@@ -167,7 +167,7 @@ class RaftPeer:
         return self.config.heartbeat_ms <= self._now_ms() - began_ms < 2 * self.config.election_timeout_max_ms
 
     def _decide(self, decide: Callable[[], None]) -> None:
-        """Let the core decide something; what it cannot go on with ends this peer."""
+        """Let the core decide something; an error after which it cannot go on stops this peer."""
         try:
             decide()
         except (DiskFault, CommittedEntryConflict) as fault:
@@ -182,7 +182,7 @@ class RaftPeer:
         self.on_change()
 
     def _look(self) -> None:
-        """The core has changed."""
+        """Handle a change of the core."""
         self._changed.set()
         self._is_rearmed.set()
         self._log_role()
@@ -223,7 +223,7 @@ class RaftPeer:
     def _give_up_proposals(self, *, is_over: bool = False) -> None:
         log = self.core.log
         for (index, term), waiting in self._proposals.items():
-            # What is committed is applied in a moment: a leader commits its own removal, and leads no longer.
+            # Committed entries are applied in a moment: a leader may commit its own removal and no longer lead.
             is_committed = index <= log.commit_index and log.term_at(index) == term
             if not waiting.done() and (is_over or not is_committed):
                 waiting.set_exception(OutcomeUnknown(f"{self.name} leads no longer"))
@@ -253,7 +253,7 @@ class RaftPeer:
             try:
                 await store.write(output, flushes_state=self.rules.persists_vote_before_answering)
             except DiskFault as error:
-                # What is on the disk now, nobody knows: a peer that cannot write has nothing more to say.
+                # It is unknown what is on disk now: a peer that cannot write must not send anything.
                 self._fail(error)
                 return
             finally:
@@ -269,22 +269,19 @@ class RaftPeer:
 
 
 class _InboundHandler:
-    """Another peer's way to here."""
+    """Handler of the connection from another peer."""
 
     _connection: Connection
 
     def __init__(self, peer: RaftPeer) -> None:
-        #: Its own, as these are no commands of RocketMQ's.
+        #: A splitter of its own, as these are not RocketMQ commands.
         self.splitter = FrameSplitter()
         self._peer = peer
 
     def connection_made(self, connection: Connection) -> None:
-        """See the port."""
         self._connection = connection
 
     def frame_received(self, frame: bytes) -> None:
-        """See the port."""
         self._peer.receive(frame, self._connection)
 
-    def connection_lost(self, reason: str) -> None:
-        """See the port."""
+    def connection_lost(self, reason: str) -> None: ...

@@ -1,4 +1,4 @@
-"""What a peer is, as a table (paper, figure 4). What is not in the table cannot happen, and raises."""
+"""The roles of a peer, as a table (paper, figure 4). A change that is not in the table raises."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from engine.replication.raft.errors import IllegalRoleChange
 
 
 class RaftRole(StrEnum):
-    """A candidate that only asks whether it could win (thesis, section 9.6) has a role of its own."""
+    """Role of a peer. A candidate that only asks whether it could win (thesis, section 9.6) has a role of its own."""
 
     FOLLOWER = "follower"
-    #: It has no state, or has lost some: it takes entries, but does not vote, and nobody counts it.
+    #: It has no state or has lost some: it takes entries, but neither votes nor counts.
     JOINING = "joining"
     PRE_CANDIDATE = "pre-candidate"
     CANDIDATE = "candidate"
@@ -20,17 +20,17 @@ class RaftRole(StrEnum):
 
 
 class RoleEvent(StrEnum):
-    """What changes the role."""
+    """Event that changes the role."""
 
-    #: The timer is over, and pre-vote is on.
+    #: The timer has ended, and pre-vote is on.
     ASK_FIRST = "ask first"
-    #: The timer is over without pre-vote, or a majority would vote for it.
+    #: The timer has ended without pre-vote, or a majority would vote for the peer.
     STAND = "stand"
-    #: A majority has voted for it.
+    #: A majority has voted for the peer.
     WIN = "win"
-    #: It hears of a newer term, of this term's leader, or as leader from no majority.
+    #: The peer hears of a newer term or of this term's leader, or, as leader, from no majority.
     STEP_DOWN = "step down"
-    #: As a joining member, it has all that may have been committed with votes that it has forgotten.
+    #: As a joining member, the peer has everything that may have been committed with votes it has forgotten.
     BE_ADMITTED = "be admitted"
 
 
@@ -52,7 +52,7 @@ ROLE_CHANGES: Mapping[tuple[RaftRole, RoleEvent], RaftRole] = {
 
 
 def next_role(role: RaftRole, event: RoleEvent) -> RaftRole:
-    """The role after ``event``. Raises :class:`IllegalRoleChange`, which says what is allowed."""
+    """Return the role after ``event``. Raises :class:`IllegalRoleChange`, which names what is allowed."""
     after = ROLE_CHANGES.get((role, event))
     if after is None:
         allowed = ", ".join(known for before, known in ROLE_CHANGES if before is role)

@@ -1,6 +1,6 @@
-"""How a peer behaves: its times and bounds, and the rules of the protocol as switches.
+"""Timeouts and bounds of a peer, and the rules of the protocol as switches.
 
-A rule is switched off only to find out what it is for: the lab's search then shows what breaks.
+A rule is switched off only to show its purpose: the lab's search then finds what breaks.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class RaftRules:
-    """Each is on in the protocol."""
+    """Rules of the protocol; each is on by default."""
 
     #: Paper, 5.4.1: a vote goes only to a candidate whose log is at least as up to date as the voter's.
     checks_log_is_up_to_date: bool = True
@@ -18,7 +18,7 @@ class RaftRules:
     commits_only_own_term: bool = True
     #: Paper, figure 2: term and vote are on the disk before the answer leaves.
     persists_vote_before_answering: bool = True
-    #: Thesis, 9.6: ask whether one could win before the term is raised.
+    #: Thesis, 9.6: a candidate asks whether it could win before it raises the term.
     pre_vote: bool = True
     #: Thesis, 6.2: a leader that hears from no majority for an election timeout steps down.
     checks_quorum: bool = True
@@ -26,9 +26,10 @@ class RaftRules:
 
 @dataclass(frozen=True, slots=True)
 class RaftConfig:
-    """Times and bounds. Raises ``ValueError`` when a heartbeat could not arrive before the election timeout."""
+    """Timeouts and bounds. Raises ``ValueError`` when a heartbeat could not arrive before the election timeout."""
 
-    #: A third of the shortest election timeout, so that a lost heartbeat or two elect nobody (DLedger: 2,000).
+    #: A third of the shortest election timeout, so that one or two lost heartbeats do not start an election (DLedger:
+    #: 2,000).
     heartbeat_ms: int = 50
     #: Paper, 9.3: 150 to 300.
     election_timeout_min_ms: int = 150

@@ -17,7 +17,7 @@ from engine.runtime.port import AppendFile, Disk, DiskFault
 LOG_PATH = "raft/log"
 #: Index, term, kind.
 ENTRY_LAYOUT = struct.Struct(">QQB")
-#: Of older versions, which kept all states one after the other: term, and the vote as data.
+#: State of older versions, which appended each state to the file: term, and the vote as data.
 _OLD_STATE = struct.Struct(">Q")
 
 _CHECKSUM = struct.Struct(">I")
@@ -27,14 +27,14 @@ _log = logging.getLogger("glassmq.raft")
 
 
 class ChainedFile:
-    """Records: checksum, the numbers of ``layout``, the length of the data (4 bytes), data.
+    """A file of records: checksum, the numbers of ``layout``, the length of the data (4 bytes), data.
 
-    :param keeps: given the numbers of a record, whether its data is wanted now.
+    :param keeps: given the numbers of a record, returns whether its data is needed now.
 
-    A checksum is of its record *and* of the checksum before it: what a lost tail leaves behind never fits to what is
-    written over it. The file ends at the first record that is not whole; the rest is cut off.
+    A checksum covers its record *and* the checksum before it, so that the rest of a lost tail never matches what is
+    written over it. The file ends at the first record that is damaged; the rest is cut off.
 
-    :ivar found: (numbers, data) of each record that was there; the data of those that are not kept is empty.
+    :ivar found: (numbers, data) of each record that was in the file; the data of those that are not kept is empty.
     """
 
     def __init__(
@@ -46,13 +46,13 @@ class ChainedFile:
     ) -> None:
         self.file: AppendFile = disk.open_append(path)
         self._layout = layout
-        #: Where each record ends, and its checksum.
+        #: End and checksum of each record.
         self._ends: list[tuple[int, int]] = [(0, 0)]
         self.found: list[tuple[tuple[Any, ...], bytes]] = []
         self._read(keeps)
 
     def append(self, records: Iterable[tuple[tuple[Any, ...], bytes]], after: int | None = None) -> None:
-        """Add ``records`` behind the first ``after`` ones (None: all). Raises ``DiskFull``, ``DiskFault``."""
+        """Append ``records`` after the first ``after`` ones (None: after all). Raises ``DiskFull``, ``DiskFault``."""
         if after is not None:
             del self._ends[after + 1 :]
         end, checksum = self._ends[-1]
@@ -68,15 +68,17 @@ class ChainedFile:
 
     @property
     def count(self) -> int:
-        """How many records there are."""
+        """Return the number of records."""
         return len(self._ends) - 1
 
     def checksum_at(self, number: int) -> int:
-        """Of the record ``number``, and by the chain of all before it; 0 before the first."""
+        """Return the checksum of the record ``number`` and, through the chain, of all before it; 0 before the first."""
         return self._ends[number][1]
 
     def data_of(self, number: int) -> bytes:
-        """Of the record ``number``, the first is 1. Raises ``DiskFault``, also when it is damaged."""
+        """Return the data of the record ``number``, where the first is 1. Raises ``DiskFault``, also when it is
+        damaged.
+        """
         (begin, before), (end, checksum) = self._ends[number - 1 : number + 1]
         record = self.file.read_at(begin + _CHECKSUM.size, end - begin - _CHECKSUM.size)
         if zlib.crc32(record, before) != checksum:
@@ -84,7 +86,7 @@ class ChainedFile:
         return record[self._layout.size + _SIZE.size :]
 
     def rewrite_from(self, number: int) -> None:
-        """Write the records behind the first ``number`` once more, durably: it is not known whether they were."""
+        """Write the records after the first ``number`` once more, durably: it is unknown whether they were durable."""
         begin, end = self._ends[number][0], self._ends[-1][0]
         if begin < end:
             data = self.file.read_at(begin, end - begin)
@@ -106,7 +108,7 @@ class ChainedFile:
 def whole_records(
     read_at: Callable[[int, int], bytes], size_bytes: int, layout: struct.Struct
 ) -> Iterator[tuple[tuple[Any, ...], bytes, int, int]]:
-    """Numbers, data, end and checksum of each record at the beginning of a :class:`ChainedFile`."""
+    """Yield numbers, data, end and checksum of each undamaged record at the beginning of a :class:`ChainedFile`."""
     at = checksum = 0
     head_size = _CHECKSUM.size + layout.size + _SIZE.size
     while size_bytes - at >= head_size:
@@ -125,7 +127,7 @@ def whole_records(
 
 
 def entries_in(content: bytes) -> list[RaftEntry]:
-    """The whole entries in the file of a log."""
+    """Return the undamaged entries in the file of a log."""
     return [
         RaftEntry(index, term, EntryKind(kind), data)
         for (index, term, kind), data, _, _ in whole_records(
@@ -135,7 +137,9 @@ def entries_in(content: bytes) -> list[RaftEntry]:
 
 
 def old_state(content: bytes, end: int, checksum_at: Callable[[int], int]) -> SavedState | None:
-    """What ``raft/state`` of an older version says last: its log had no end written down, and is taken as it is."""
+    """Return the last state in a ``raft/state`` of an older version, which did not record the end of the log: the log
+    is taken as it is.
+    """
     states = list(whole_records(lambda at, count: content[at : at + count], len(content), _OLD_STATE))
     if not states:
         return None
@@ -144,10 +148,11 @@ def old_state(content: bytes, end: int, checksum_at: Callable[[int], int]) -> Sa
 
 
 def join_reason(found: SavedState | None, count: int, checksum: int, last_term: int, applied_index: int) -> JoinReason:
-    """Why a member with these files cannot know all that it has voted and acknowledged; NONE: it can.
+    """Return why a member with these files cannot know everything that it has voted and acknowledged; NONE if it can.
 
-    :param count: whole entries in the log; ``checksum`` is that of the one where the log ended, as ``found`` says.
-    :param last_term: of the last whole entry.
+    :param count: undamaged entries in the log; ``checksum`` is that of the entry where the log ended according to
+        ``found``.
+    :param last_term: term of the last undamaged entry.
     """
     if found is None and not count and not applied_index:
         return JoinReason.NEW
@@ -159,14 +164,16 @@ def join_reason(found: SavedState | None, count: int, checksum: int, last_term: 
 
 
 class RaftStore:
-    """Opens ``raft/log`` and ``raft/state``, or makes them. Raises ``DiskFault``.
+    """Open or create ``raft/log`` and ``raft/state``. Raises ``DiskFault``.
 
-    A member whose files do not say all that it has ever voted and acknowledged joins: see ``RaftCore``.
+    A member whose files do not hold everything that it has ever voted and acknowledged joins again, as ``RaftCore``
+    describes.
 
     :param applied_index: the data of entries up to there stays on the disk.
-    :param draw_number: the number of a joining, at least 1.
-    :param is_first_start: an operator's word that this peer has never run; otherwise an empty folder was lost.
-    :ivar saved: what was found.
+    :param draw_number: returns the number of a joining, at least 1.
+    :param is_first_start: the operator states that this peer has never run; otherwise an empty folder counts as lost
+        data.
+    :ivar saved: the state that was found.
     """
 
     def __init__(
@@ -187,7 +194,7 @@ class RaftStore:
             level = logging.INFO if reason is JoinReason.NEW else logging.WARNING
             _log.log(level, "this member joins its group, and does not vote until it is admitted: %s", reason.words)
         if found is not None:
-            # Whether what follows was flushed, nobody knows; that it was acknowledged, is out of the question.
+            # It is unknown whether the records after it were flushed; they cannot have been acknowledged.
             self._entries.rewrite_from(log_end)
         self._state = state
         self._states = StateFile(disk, number, self._with_end(self._entries.count))
@@ -197,14 +204,15 @@ class RaftStore:
         return SavedState(self._state, end, self._entries.checksum_at(end))
 
     def data_of(self, index: int) -> bytes:
-        """Of an entry that was written. Raises ``DiskFault``."""
+        """Return the data of an entry that was written. Raises ``DiskFault``."""
         return self._entries.data_of(index)
 
     async def write(self, output: RaftOutput, *, flushes_state: bool = True) -> None:
-        """Write what ``output`` says; durable when this returns. Raises ``DiskFault``, ``DiskFull``.
+        """Write what ``output`` requires; it is durable when this returns. Raises ``DiskFault``, ``DiskFull``.
 
-        Three steps, each flushed: term and vote, without the end of what gives way in the log; the entries; the log's
-        end. So the state is never older than the log, and no entry is acknowledged that the state does not know of.
+        There are three steps, each flushed: term and vote, with the log's end before anything that is replaced; the
+        entries; the new end of the log. So the state is never older than the log, and no entry is acknowledged that the
+        state does not record.
 
         :param flushes_state: False: term and vote stay in the page cache.
         """
@@ -223,6 +231,6 @@ class RaftStore:
             await self._states.flush()
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._entries.file.close()
         self._states.close()

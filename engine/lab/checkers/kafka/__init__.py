@@ -1,1 +1,1 @@
-"""What must hold of the records of Kafka's producers, in the logs of partitions and at consumers."""
+"""Checkers of the records of Kafka's producers, in the logs of partitions and at consumers."""

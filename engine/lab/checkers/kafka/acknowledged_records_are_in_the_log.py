@@ -1,10 +1,10 @@
-"""Checker: what a producer of Kafka was told is stored, is in the log of that partition, at that offset.
+"""Checker: a record that a Kafka producer knows to be stored is in the log of that partition, at that offset.
 
 Anomaly: *lost write*.
 
 Fault model. A crash of the process takes nothing that was appended: the page cache outlives it. A power cut may take
-what was not flushed, and Kafka flushes nothing before it answers (``flush.messages`` is without end by default): it
-counts on copies on other brokers, which a lab with one of them has not. Expired files may go.
+what was not flushed, and Kafka flushes nothing before it answers (``flush.messages`` is unlimited by default): it
+relies on copies on other brokers, which do not exist in a lab with one broker. Expired files may go.
 """
 
 from __future__ import annotations
@@ -17,14 +17,13 @@ from engine.texts import Text
 
 
 class AcknowledgedRecordsAreInTheLog(Checker):
-    """See the module."""
+    """Check that acknowledged records are in the log, as the module describes."""
 
     name = "acknowledged-records-are-in-the-log"
     anomaly = Anomaly.LOST_WRITE
     applies = staticmethod(has_lone_kafka)
 
     def record_send_returned(self, entry: SendReturned) -> None:
-        """A producer got its answer."""
         watch = self.watch.kafka_brokers.get(entry.broker)
         if entry.status != "ok" or watch is None:
             return
@@ -33,6 +32,5 @@ class AcknowledgedRecordsAreInTheLog(Checker):
             self.report(wanted.element, Text("checker.acknowledged-records-are-in-the-log.not_there", record=wanted))
 
     def record_lost(self, record: LoggedRecord, is_lawful: bool) -> None:
-        """It did not survive."""
         if not is_lawful:
             self.report(record.element, Text("checker.acknowledged-records-are-in-the-log.gone", record=record))

@@ -1,12 +1,12 @@
-"""Checker: what a group has committed, one of its members has consumed; in the end everything.
+"""Checker: a record before a group's committed offset was consumed by one of its members; in the end every record is.
 
-Anomaly: *skipped*. The committed offset is behind a record, so nobody of the group will get it, and nobody has had it;
-or all has been calm for long, a member that is assigned the partition runs, and a record still waits.
+Anomaly: *skipped*. The committed offset is past a record that no member has received, and none will receive it; or all
+has been calm for long, a member that is assigned the partition runs, and a record still waits.
 
 Fault model: any, of an application that commits after its records are consumed. Who commits before loses in a crash
 what it had not come to. After a power cut that took the tail of a log its offsets are given to other records: a group
-that stood behind them passes those unseen, and that is left out. (Kafka's consumers since 2.3 look whether the log was
-cut, by the epoch of its leader; the one here does not.) Records of transactions that were not committed are left out.
+that was past them skips those, and that is left out. (Kafka's consumers since 2.3 look whether the log was cut, by the
+epoch of its leader; the one here does not.) Records of transactions that were not committed are left out.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engine.texts import Text
 
 
 class CommittedRecordsAreConsumed(Checker):
-    """See the module."""
+    """Check that committed records are consumed, as the module describes."""
 
     name = "committed-records-are-consumed"
     anomaly = Anomaly.SKIPPED
@@ -29,22 +29,19 @@ class CommittedRecordsAreConsumed(Checker):
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        #: Group -> what it has consumed.
+        #: Group -> the records that it has consumed.
         self._consumed: dict[str, dict[LoggedRecord, None]] = {}
 
     def record_consumed(self, entry: ConsumeEnded) -> None:
-        """Remember it."""
         record = LoggedRecord(entry.broker, entry.topic, entry.queue_id, entry.queue_offset, entry.key)
         self._consumed.setdefault(entry.group, {})[record] = None
 
     def offset_kept(self, broker: str, group: str, topic: str, partition: int, offset: int) -> None:
-        """Is all before it consumed?"""
         for record in self.watch.kafka_brokers[broker].records.values():
             if record[1:3] == (topic, partition) and record.offset < offset:
                 self._look(group, record, "passed")
 
     def run_ended(self) -> None:
-        """See the module."""
         if not self.watch.has_been_calm:
             return
         for spec in self.world.scenario.of_role(Role.KAFKA_CONSUMER):

@@ -1,14 +1,14 @@
-"""Checkers: each record is in the log once, and the records of a producer stand in a partition in the order of sending.
+"""Checkers: each record is in the log once, and the records of a producer are stored in a partition in send order.
 
-Anomalies: *duplicate*: an answer is lost, the producer sends the batch again, and the broker appends it once more;
-*out of order*: a batch failed and was sent again while one behind it was appended.
+Anomalies: *duplicate*: an answer is lost, the producer sends the batch again, and the broker appends it once more; *out
+of order*: a batch failed and was sent again while a later one was appended.
 
 Fault model: any, of a producer with ``enable.idempotence`` (a producer id, and a sequence number for each partition:
-the broker tells a batch that it has, and refuses one that leaves a gap). Except for its first batch in a partition: a
-broker that knows nothing of a producer takes any number from it, as Kafka's does. That leans on TCP, which loses no
-frame of a connection alone; the lab may. When the first batch is lost and a later one of those on their way is not,
-what was sent before the broker knew the producer may stand in any order, and twice. Without ``enable.idempotence``
-only that: one request in flight at a time keeps the order, not more.
+the broker recognises a batch that it has, and refuses one that leaves a gap). Except for its first batch in a
+partition: a broker that knows nothing of a producer takes any number from it, as Kafka's does. That relies on TCP,
+which never loses a single frame of a connection; the lab may. If the first batch is lost and a later one in flight is
+not, what was sent before the broker knew the producer may be stored in any order, and twice. Without
+``enable.idempotence`` only that: one request in flight at a time keeps the order, not more.
 """
 
 from __future__ import annotations
@@ -28,19 +28,20 @@ _Place = tuple[str, str, str, int]
 
 
 class _Sends:
-    """Which of all sends a record was, and whether it began before its broker knew anything of its producer."""
+    """The position of each record among all sends, and whether it began before its broker knew its producer."""
 
     def __init__(self, invoked: Sequence[SendInvoked]) -> None:
         self._invoked = invoked
-        #: Key -> the producer, and which of all sends it was.
+        #: Key -> the producer, and the position among all sends.
         self._sent: dict[str, tuple[str, int]] = {}
         #: How many records of the producer the broker holds.
         self._held: Counter[_Place] = Counter()
-        #: So many sends had begun when a broker took a producer's first batch, and not the first one sent.
+        #: Number of sends that had begun when a broker accepted a producer's first batch that was not the first one
+        #: sent.
         self._free_below: dict[_Place, int] = {}
 
     def stored(self, record: LoggedRecord) -> tuple[_Place, int] | None:
-        """Where it went, and which of all sends it was; None: it is not bound, or nobody here sent it."""
+        """Return where it was stored, and its position among all sends; None if it is exempt or was not sent here."""
         for number in range(len(self._sent), len(self._invoked)):
             self._sent[self._invoked[number].key] = (self._invoked[number].node, number)
         if record.key not in self._sent:
@@ -53,7 +54,7 @@ class _Sends:
         return None if number < self._free_below.get(place, 0) else (place, number)
 
     def lost(self, record: LoggedRecord) -> tuple[_Place, int] | None:
-        """The same of one that is gone."""
+        """Return the same for a record that is gone."""
         if record.key not in self._sent:
             return None
         producer, number = self._sent[record.key]
@@ -62,12 +63,14 @@ class _Sends:
         return place, number
 
     def _has_skipped(self, producer: str, topic: str, number: int) -> bool:
-        """Did the producer send another before? In another partition counts, too: which it was for, nobody noted."""
+        """Return whether the producer sent another record before. One for another partition counts, too, as the
+        partition is not recorded.
+        """
         return any(sent.node == producer and sent.topic == topic for sent in self._invoked[:number])
 
 
 class RecordsAreInTheLogOnce(Checker):
-    """See the module."""
+    """Check that each record is in the log once, as the module describes."""
 
     name = "records-are-in-the-log-once"
     anomaly = Anomaly.DUPLICATE
@@ -80,20 +83,18 @@ class RecordsAreInTheLogOnce(Checker):
         self._stored: dict[tuple[str, str, str], LoggedRecord] = {}
 
     def record_stored(self, record: LoggedRecord) -> None:
-        """Is it there already?"""
         is_bound = self._sends.stored(record) is not None
         first = self._stored.setdefault((record.broker, record.topic, record.key), record)
         if first is not record and is_bound:
             self.report(record.element, Text(f"checker.{self.name}.again", record=record, first=first))
 
     def record_lost(self, record: LoggedRecord, is_lawful: bool) -> None:
-        """What is gone may come again."""
         self._sends.lost(record)
         self._stored.pop((record.broker, record.topic, record.key), None)
 
 
 class RecordsAreInOrder(Checker):
-    """See the module."""
+    """Check that records are in send order, as the module describes."""
 
     name = "records-are-in-order"
     anomaly = Anomaly.OUT_OF_ORDER
@@ -102,11 +103,10 @@ class RecordsAreInOrder(Checker):
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
         self._sends = _Sends(self.world.history.sends_invoked)
-        #: The bound records of a place in order, and which of all sends each was.
+        #: The non-exempt records of a place in order, with their positions among all sends.
         self._stored: dict[_Place, list[tuple[int, LoggedRecord]]] = {}
 
     def record_stored(self, record: LoggedRecord) -> None:
-        """Was it sent behind the one before?"""
         found = self._sends.stored(record)
         if found is None:
             return
@@ -118,7 +118,6 @@ class RecordsAreInOrder(Checker):
             stored.append((number, record))
 
     def record_lost(self, record: LoggedRecord, is_lawful: bool) -> None:
-        """What is gone is before nothing any more."""
         found = self._sends.lost(record)
         if found is not None:
             place, number = found

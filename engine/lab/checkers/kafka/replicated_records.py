@@ -1,4 +1,5 @@
-"""Checkers of a cluster of Kafka: what was promised is on whoever leads, and replicas agree on what consumers may read.
+"""Checkers of a Kafka cluster: promised records are on every later leader, and replicas agree on what consumers may
+read.
 
 Fault model: any crash of processes, pause, and anything that links do; leaders are elected among the in-sync replicas.
 Kafka does not promise it with ``unclean.leader.election.enable``, nor when followers cut their logs at their own high
@@ -23,20 +24,20 @@ _ALL = -1
 
 
 class _Promises:
-    """Whoever leads a partition has what was promised of it.
+    """Track promised records: every leader of a partition must have them.
 
-    :param lacks: told of a record that a leader has not, and of its epoch.
+    :param lacks: called with a record that a leader lacks, and with the leader's epoch.
     """
 
     def __init__(self, watch: ClusterWatch, lacks: Callable[[LoggedRecord, int], None]) -> None:
         self._watch = watch
         self._lacks = lacks
         self._promised: dict[_Place, str] = {}
-        #: Topic and partition -> the newest epoch, and who leads in it.
+        #: Topic and partition -> the newest epoch and its leader.
         self._leaders: dict[tuple[str, int], tuple[int, str]] = {}
 
     def led(self, broker: str, topic: str, partition: int, epoch: int) -> None:
-        """Who is late to hear that it led once does not count."""
+        """Note a leader. A broker that learns late that it once led does not count."""
         if epoch >= self._leaders.get((topic, partition), (0, ""))[0]:
             self._leaders[topic, partition] = (epoch, broker)
             for place, key in self._promised.items():
@@ -44,7 +45,7 @@ class _Promises:
                     self._look(place, key)
 
     def add(self, place: _Place, key: str) -> None:
-        """It is promised from now on."""
+        """Promise a record from now on."""
         self._promised[place] = key
         self._look(place, key)
 
@@ -58,7 +59,7 @@ class _Promises:
 
 
 class _PromisesOutliveLeaders(Checker, is_base=True):
-    """What was promised of records is looked for at every broker that begins to lead their partition."""
+    """Base: promised records are checked at every broker that begins to lead their partition."""
 
     applies = staticmethod(has_kafka_cluster)
 
@@ -67,7 +68,6 @@ class _PromisesOutliveLeaders(Checker, is_base=True):
         self._promises = _Promises(watch, self._lacks)
 
     def partition_led(self, broker: str, topic: str, partition: int, epoch: int) -> None:
-        """Has it everything?"""
         self._promises.led(broker, topic, partition, epoch)
 
     def _lacks(self, record: LoggedRecord, epoch: int) -> None:
@@ -75,13 +75,14 @@ class _PromisesOutliveLeaders(Checker, is_base=True):
 
 
 class AcknowledgedRecordsSurviveElections(_PromisesOutliveLeaders):
-    """Anomaly: *lost write*. A producer with ``acks`` all was told that a record is kept; a later leader lacks it."""
+    """Anomaly: *lost write*. A record that was acknowledged to a producer with ``acks`` all is missing on a later
+    leader.
+    """
 
     name = "acknowledged-records-survive-elections"
     anomaly = Anomaly.LOST_WRITE
 
     def record_send_returned(self, entry: SendReturned) -> None:
-        """A producer got its answer."""
         role = self.world.nodes[entry.node]
         if entry.status != "ok" or not isinstance(role, KafkaProducerRole) or role.producer is None:
             return
@@ -90,13 +91,12 @@ class AcknowledgedRecordsSurviveElections(_PromisesOutliveLeaders):
 
 
 class ConsumedRecordsStay(_PromisesOutliveLeaders):
-    """Anomaly: *ghost read*. A consumer was given a record; a later leader has none, or another one, at its place."""
+    """Anomaly: *ghost read*. A consumer received a record, and a later leader has none or another one at its place."""
 
     name = "consumed-records-stay"
     anomaly = Anomaly.GHOST_READ
 
     def record_consume_began(self, entry: ConsumeBegan) -> None:
-        """An application has it."""
         self._promises.add((entry.topic, entry.queue_id, entry.queue_offset), entry.key)
 
 
@@ -108,13 +108,11 @@ class ReplicasAgree(Checker):
     applies = staticmethod(has_kafka_cluster)
 
     def second_passed(self) -> None:
-        """Compare each with the one that is furthest."""
         topics = [(topic.name, number) for topic in self.world.topics(of_kafka=True) for number in range(topic.queues)]
         for topic, partition in topics:
             self._compare(topic, partition)
 
     def run_ended(self) -> None:
-        """Once more."""
         self.second_passed()
 
     def _compare(self, topic: str, partition: int) -> None:

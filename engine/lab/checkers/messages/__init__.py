@@ -1,1 +1,1 @@
-"""What must hold of every message."""
+"""Checkers of messages."""

@@ -1,14 +1,14 @@
-"""Checker: what a producer was told is stored, is stored.
+"""Checker: a message that a producer knows to be stored is stored.
 
 Anomaly: *lost write*. A send was answered with SEND_OK and the message is not where the answer said, or a message was
 in the log and is gone.
 
-Fault model. A crash of the process takes nothing that was appended, in either flush mode: the page cache outlives the
-process. A power cut may take what was not flushed: with asynchronous flush that is up to 500 ms and more of
+Fault model. A crash of the process loses nothing that was appended, in either flush mode: the page cache outlives the
+process. A power cut may lose what was not flushed: with asynchronous flush that is up to 500 ms and more of
 acknowledged messages (RocketMQ promises no better without a slave); with synchronous flush never a message that was
 acknowledged with SEND_OK. FLUSH_DISK_TIMEOUT promises as little as asynchronous flush. Copies of messages that a
 consumer gave back (retry, dead letter) and of delayed messages are stored without waiting for the disk
-(``waitStoreMsgOK`` is false), as in RocketMQ: a power cut may take them in both modes. Expired files may go.
+(``waitStoreMsgOK`` is false), as in RocketMQ: a power cut may lose them in both modes. Expired files may be deleted.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _SEND_OK = "SEND_OK"
 
 
 class AcknowledgedMessagesAreStored(Checker):
-    """See the module."""
+    """Check that acknowledged messages are stored, as the module describes."""
 
     name = "acknowledged-messages-are-stored"
     anomaly = Anomaly.LOST_WRITE
@@ -35,11 +35,10 @@ class AcknowledgedMessagesAreStored(Checker):
         super().__init__(watch)
         #: (broker, commit-log offset, key) of messages acknowledged by a broker with synchronous flush.
         self._durable: dict[tuple[str, int, str], None] = {}
-        #: Answers that arrived while their broker was down: looked at when it is back.
+        #: Answers that arrived while their broker was down, checked when it is back.
         self._pending: dict[str, list[SendReturned]] = {}
 
     def send_returned(self, entry: SendReturned) -> None:
-        """A producer got its answer."""
         if entry.status != "ok":
             return
         broker = self.watch.brokers.get(entry.broker)
@@ -51,12 +50,10 @@ class AcknowledgedMessagesAreStored(Checker):
             self._pending.setdefault(entry.broker, []).append(entry)
 
     def broker_loaded(self, broker: BrokerWatch) -> None:
-        """Look for what was acknowledged meanwhile."""
         for entry in self._pending.pop(broker.name, ()):
             self._check(broker, entry)
 
     def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
-        """A message did not survive a crash."""
         identity = (message.broker, message.commit_log_offset, message.first_key)
         if identity in self._durable:
             what = Text("checker.acknowledged-messages-are-stored.gone_after_flush")

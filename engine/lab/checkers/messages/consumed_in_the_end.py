@@ -1,13 +1,13 @@
 """Checker: in the end every message that a group wants was consumed, is a dead letter, or is still to come.
 
-Anomalies: *skipped*, at the end of a run (a message that the group has not consumed and that lies behind its offset,
-with no retry on the way), *stuck* (messages of a queue wait, a member runs, nothing is wrong, and nobody takes them).
+Anomalies: *skipped*, at the end of a run (a message before the group's offset that it has not consumed, with no retry
+on the way), *stuck* (messages of a queue wait and are not taken although a member runs and nothing is wrong).
 
 Fault model: any; a message that a power cut was allowed to take, or whose retry copy it took, is left out. "Stuck" is
 claimed only after the cluster has been calm for a heartbeat and a rebalance and the longest wait for a pull (30 s), and
 when no listener call hangs. It is looked for all the time, because it need not last: a client drops a queue that it has
-not pulled for 120 s and takes it anew, which would hide that the pull was forgotten. Retries that wait at a delay level
-are still to come, however long that takes.
+not pulled for 120 s and takes it again, which would hide that the pull was forgotten. Retries that wait at a delay
+level are still to come, however long that takes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded
 from engine.protocol.names import SCHEDULE_TOPIC
 from engine.texts import Text
 
-#: Who is stuck is looked for so often.
+#: Interval of the check for stuck queues.
 _LOOK_EVERY_US = 5_000_000
 
 #: (broker, topic, queue id)
@@ -32,7 +32,7 @@ _Queue = tuple[str, str, int]
 
 
 class ConsumedInTheEnd(Checker):
-    """See the module."""
+    """Check that every message is consumed in the end, as the module describes."""
 
     name = "consumed-in-the-end"
     anomaly = Anomaly.SKIPPED
@@ -43,31 +43,26 @@ class ConsumedInTheEnd(Checker):
         self._dropping = {group.name: None for group in self.world.scenario.groups if group.retry_queues == 0}
         #: (broker, group, topic, queue id) -> the first offset that a broker stored.
         self._first_offsets: dict[tuple[str, str, str, int], int] = {}
-        #: When a message of the queue became visible, or a listener had to do with one, the last time.
+        #: When a message of the queue last became visible or was handled by a listener.
         self._last_deed_us: dict[_Queue, int] = {}
         self._next_look_us = 0
 
     def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
     ) -> None:
-        """Remember where a group began that did not begin with the first message."""
         self._first_offsets.setdefault((broker.name, group, topic, queue_id), offset)
 
     def messages_dispatched(self, broker: BrokerWatch, messages: Sequence[LoggedMessage]) -> None:
-        """They have not waited yet."""
         for message in messages:
             self._last_deed_us[broker.name, message.topic, message.queue_id] = self.watch.now_us
 
     def consume_began(self, entry: ConsumeBegan) -> None:
-        """The queue is being worked on."""
         self._last_deed_us[entry.broker, entry.topic, entry.queue_id] = self.watch.now_us
 
     def consume_ended(self, entry: ConsumeEnded) -> None:
-        """As ``consume_began``."""
         self._last_deed_us[entry.broker, entry.topic, entry.queue_id] = self.watch.now_us
 
     def second_passed(self) -> None:
-        """Is anybody stuck?"""
         watch = self.watch
         if watch.now_us >= self._next_look_us:
             self._next_look_us = watch.now_us + _LOOK_EVERY_US
@@ -75,13 +70,12 @@ class ConsumedInTheEnd(Checker):
                 self._check_groups(is_end=False)
 
     def run_ended(self) -> None:
-        """See the module."""
         self._check_groups(is_end=True)
 
     def _check_groups(self, *, is_end: bool) -> None:
         brokers = [broker for broker in self.watch.brokers.values() if broker.is_up]
         if len(brokers) < len(self.watch.brokers):
-            return  # what lies on a broker that is down may be a retry of what lies on another
+            return  # a message on a broker that is down may be a retry of one on another broker
         for group in self.watch.groups.values():
             if group.is_consistent and group.name not in self._dropping:
                 self._check(group, brokers, is_end=is_end)
@@ -92,7 +86,7 @@ class ConsumedInTheEnd(Checker):
             for message in broker.messages:
                 if group.wants(message) and broker.is_to_come(group.name, message):
                     key = message.unique_key
-                    # What was given back lies behind the group's offset until that is reported: nobody waits for it.
+                    # A message that was given back counts as consumed once that is reported: it is not waited for.
                     is_waiting = message.topic != SCHEDULE_TOPIC and not group.is_settled(message)
                     to_come[key] = to_come.get(key, False) or is_waiting
         waiting: dict[_Queue, list[LoggedMessage]] = {}
@@ -109,7 +103,7 @@ class ConsumedInTheEnd(Checker):
 
     def _unfinished(self, group: GroupWatch, brokers: list[BrokerWatch]) -> Iterator[LoggedMessage]:
         wanted = [message for broker in brokers for message in broker.messages if group.wants(message)]
-        # A group may pass the last copy of a message that way: the copies before it will not be consumed either.
+        # In this way a group may pass the last copy of a message: the copies before it will not be consumed either.
         passed = {message.unique_key: None for message in wanted if self._may_be_passed(message)}
         for message in wanted:
             is_over = message.unique_key in passed or self._is_done(group, message)
@@ -126,7 +120,9 @@ class ConsumedInTheEnd(Checker):
         )
 
     def _may_be_passed(self, message: LoggedMessage) -> bool:
-        """Whether it has the offset of one that a power cut took: who stood behind that one goes on behind this one."""
+        """Return whether it has the offset of a message that a power cut took: a consumer past that one continues after
+        this one.
+        """
         broker = self.watch.brokers[message.broker]
         return message.queue_offset < broker.lost_until.get((message.topic, message.queue_id), 0)
 

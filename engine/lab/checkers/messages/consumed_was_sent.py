@@ -1,6 +1,6 @@
-"""Checker: a consumer sees nothing but what a producer sent, where the broker has it.
+"""Checker: a consumer sees only what a producer sent, at the place where the broker has it.
 
-Anomaly: *ghost read*. A listener got a message that nobody sent, that its producer was told is certainly not stored, or
+Anomaly: *ghost read*. A listener got a message that was not sent, that its producer knows is certainly not stored, or
 that is another one than the broker has at that place.
 
 Fault model: any. After a power cut a consumer may still hold messages that the broker has lost, and the broker may have
@@ -18,7 +18,7 @@ from engine.texts import Text
 
 
 class ConsumedWasSent(Checker):
-    """See the module."""
+    """Check that consumed messages were sent, as the module describes."""
 
     name = "consumed-was-sent"
     anomaly = Anomaly.GHOST_READ
@@ -30,12 +30,10 @@ class ConsumedWasSent(Checker):
         self._refused: dict[str, int] = {}
 
     def send_returned(self, entry: SendReturned) -> None:
-        """A broker may have said no."""
         if entry.status == "refused":
             self._refused[entry.key] = self._refused.get(entry.key, 0) + 1
 
     def consume_began(self, entry: ConsumeBegan) -> None:
-        """A listener gets a message."""
         sends = self.world.history.sends_invoked
         for send in sends[self._sends_read :]:
             self._sent[send.key] = self._sent.get(send.key, 0) + 1

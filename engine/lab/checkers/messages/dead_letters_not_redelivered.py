@@ -1,13 +1,13 @@
-"""Checker: a dead letter is dead.
+"""Checker: a dead letter is not delivered again.
 
 Anomaly: *duplicate*. A message went to the dead-letter topic of a group and is delivered to that group again.
 
 Fault model: any, with one exception. RocketMQ delivers at least once: when a message was delivered twice (its queue
-changed owners, an answer was lost, a broker forgot a delay offset in a crash), each delivery goes its own way through
-the retries, and one may end as a dead letter while the other is still going. So the claim is about messages with a
-single way: no position was delivered twice, and no two copies have the same retry count. Nothing is ever taken out of
-the dead-letter topic unless somebody subscribes to it; that is claimed of all messages. Who resends a dead letter by
-hand (``resend-dead-letter``) stores a new message, and wants it to be delivered: it is not dead any more.
+changed owners, an answer was lost, a broker forgot a delay offset in a crash), each delivery has its own path through
+the retries, and one may end as a dead letter while the other continues. So the claim is about messages with a single
+path: no position was delivered twice, and no two copies have the same retry count. No message of the dead-letter topic
+is ever delivered unless a consumer subscribes to it; that is claimed for all messages. An operator who resends a dead
+letter (``resend-dead-letter``) stores a new message for delivery: it is no longer dead.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from engine.texts import Text
 
 
 class DeadLettersNotRedelivered(Checker):
-    """See the module."""
+    """Check that dead letters are not redelivered, as the module describes."""
 
     name = "dead-letters-not-redelivered"
     anomaly = Anomaly.DUPLICATE
@@ -34,11 +34,10 @@ class DeadLettersNotRedelivered(Checker):
         self._delivered: dict[tuple[str, str, str, int, int], None] = {}
         #: (group, unique key, retry count, topic: of delayed, retried or dead messages) of every copy.
         self._copies: dict[tuple[str, str, int, str], None] = {}
-        #: (group, unique key) of messages with several ways.
+        #: (group, unique key) of messages with several paths.
         self._several_ways: dict[tuple[str, str], None] = {}
 
     def message_stored(self, message: LoggedMessage) -> None:
-        """Remember which messages have several copies for one retry."""
         group = group_of_retry_or_dlq_topic(message.destination)
         if group is None:
             return
@@ -48,7 +47,6 @@ class DeadLettersNotRedelivered(Checker):
         self._copies[copy] = None
 
     def consume_began(self, entry: ConsumeBegan) -> None:
-        """A delivery: is it one of a dead letter?"""
         group = self.watch.groups.get(entry.group)
         message = self.watch.message_at(entry.broker, entry.topic, entry.queue_id, entry.queue_offset)
         if group is None or message is None:

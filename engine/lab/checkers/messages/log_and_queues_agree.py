@@ -1,8 +1,8 @@
-"""Checker: commit log and consume queues tell the same.
+"""Checker: commit log and consume queues agree.
 
-Anomalies: *skipped* (a message in the log that no consume-queue entry points to, or that points elsewhere: nobody can
-consume it), *ghost read* (a queue longer than its messages), *out of order* (logical offsets of one queue that do not
-follow each other in the log).
+Anomalies: *skipped* (a message in the log that no consume-queue entry points to, or whose entry points elsewhere, so it
+cannot be consumed), *ghost read* (a queue longer than its messages), *out of order* (logical offsets of one queue that
+do not follow each other in the log).
 
 Fault model: any. Entries are checked the moment the dispatcher has written them, all of them after each start of a
 broker, and one of the old ones in turn every few events, because they may be damaged later. Between append and dispatch
@@ -23,21 +23,20 @@ from engine.texts import Text
 
 
 class LogAndQueuesAgree(Checker):
-    """See the module."""
+    """Check that commit log and consume queues agree, as the module describes."""
 
     name = "log-and-queues-agree"
     anomaly = Anomaly.SKIPPED
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        #: (broker, topic, queue id) -> the offset that its next message must have.
+        #: (broker, topic, queue id) -> the offset that the queue's next message must have.
         self._next_offsets: dict[tuple[str, str, int], int] = {}
         self._audited: dict[str, int] = {}
 
     # --- news --------------------------------------------------------------------------------------------------------
 
     def message_stored(self, message: LoggedMessage) -> None:
-        """Offsets of a queue follow each other in the log."""
         if not message.is_in_queue:
             return
         queue = message.broker, message.topic, message.queue_id
@@ -51,7 +50,6 @@ class LogAndQueuesAgree(Checker):
             )
 
     def hole_found(self, broker: BrokerWatch, commit_log_offset: int) -> None:
-        """Neither a message nor the end of a file lies there."""
         self.report(
             {"node": broker.name, "commit_log_offset": commit_log_offset},
             Text("checker.log-and-queues-agree.hole", broker=broker.name, commit_log_offset=commit_log_offset),
@@ -59,7 +57,6 @@ class LogAndQueuesAgree(Checker):
         )
 
     def messages_dispatched(self, broker: BrokerWatch, messages: Sequence[LoggedMessage]) -> None:
-        """They have entries now, and their queues end behind them."""
         ends: dict[tuple[str, int], LoggedMessage] = {}
         for message in messages:
             if message.is_in_queue:
@@ -69,7 +66,6 @@ class LogAndQueuesAgree(Checker):
             self._check_end(broker, message)
 
     def broker_loaded(self, broker: BrokerWatch) -> None:
-        """Recovery must leave both in agreement."""
         # A queue that has lost every message may be gone altogether.
         self._next_offsets = {key: offset for key, offset in self._next_offsets.items() if key[0] != broker.name}
         for topic, queue_id, queue in broker.broker.store.consume_queues():
@@ -79,7 +75,6 @@ class LogAndQueuesAgree(Checker):
                 self._check_entry(broker, message)
 
     def audit(self) -> None:
-        """Look at an old entry of each broker again."""
         for broker in self.watch.brokers.values():
             if broker.is_up and broker.dispatched_count:
                 index = self._audited.get(broker.name, 0) % broker.dispatched_count
@@ -88,7 +83,6 @@ class LogAndQueuesAgree(Checker):
                     self._check_entry(broker, broker.messages[index])
 
     def run_ended(self) -> None:
-        """Everything once more."""
         for broker in self.watch.brokers.values():
             for message in broker.messages[: broker.dispatched_count] if broker.is_up else ():
                 if message.is_in_queue:

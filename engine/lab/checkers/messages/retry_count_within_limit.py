@@ -20,14 +20,13 @@ from engine.texts import Text
 
 
 class RetryCountWithinLimit(Checker):
-    """See the module."""
+    """Check that retry counts stay within the limit, as the module describes."""
 
     name = "retry-count-within-limit"
     anomaly = Anomaly.DUPLICATE
     applies = staticmethod(has_clustering_group)
 
     def message_stored(self, message: LoggedMessage) -> None:
-        """A copy for a retry may be one too many."""
         if not is_retry_topic(message.destination):
             return
         group = self.watch.groups.get(group_of_retry_or_dlq_topic(message.destination) or "")

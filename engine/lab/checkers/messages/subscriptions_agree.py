@@ -1,9 +1,10 @@
-"""Checker: no message is missed because members of a group subscribe to different things.
+"""Checker: no message is missed because members of a group have different subscriptions.
 
-Anomaly: *skipped*. A broker keeps one set of subscriptions per group, that of whoever announced the newest. With it the
-pulls of *all* members are filtered, while each member drops what it did not ask for itself. And the members divide the
-queues of a topic among all of them, also among those that never asked for the topic. So what one member wants gets lost
-on the way: it is passed over (the group's offset goes on behind it), or waits in a queue that nobody pulls.
+Anomaly: *skipped*. A broker keeps one set of subscriptions per group, that of the member that announced the newest.
+With it the pulls of *all* members are filtered, while each member drops what it did not ask for itself. And the members
+divide the queues of a topic among all of them, also among those that never asked for the topic. So what one member
+wants gets lost on the way: it is passed over (the group's offset moves past it), or waits in a queue that is not
+pulled.
 
 Fault model: any. RocketMQ promises nothing to such a group, and says nothing either: the rule is the user's to keep.
 The claim is made only of groups whose members do differ; about the others see ``offsets-never-pass-unconsumed`` and
@@ -25,19 +26,19 @@ from engine.texts import Text
 
 
 class SubscriptionsAgree(Checker):
-    """See the module."""
+    """Check that subscriptions agree, as the module describes."""
 
     name = "subscriptions-agree"
     anomaly = Anomaly.SKIPPED
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        #: (broker, group, topic, queue id) of which one message was told of; the others come when the run is over.
+        #: (broker, group, topic, queue id) for which one message was reported; the others follow when the run is over.
         self._told: dict[tuple[str, str, str, int], None] = {}
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        """Members of some clustering group subscribe to different things, by tags."""
+        """Return whether members of some clustering group have different subscriptions, by tags."""
         wishes: dict[str, dict[tuple[str, str], None]] = {}
         for spec in scenario.of_role(Role.CONSUMER):
             if _is_judged(spec):
@@ -47,7 +48,6 @@ class SubscriptionsAgree(Checker):
     def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
     ) -> None:
-        """Look at everything between the offset before and the new one."""
         members = self.watch.groups.get(group)
         place = (broker.name, group, topic, queue_id)
         if members is None or members.is_consistent or place in self._told:
@@ -61,7 +61,6 @@ class SubscriptionsAgree(Checker):
                 return
 
     def run_ended(self) -> None:
-        """What waits in a queue that nobody pulls."""
         for group in self.watch.groups.values():
             for broker in () if group.is_consistent else self.watch.brokers.values():
                 for message in broker.messages:
@@ -69,7 +68,7 @@ class SubscriptionsAgree(Checker):
                         self._report(group, message, Text("checker.subscriptions-agree.never"))
 
     def _report(self, group: GroupWatch, message: LoggedMessage, deed: Text) -> bool:
-        """Whether a member wanted it."""
+        """Report the message if a member wanted it. Return whether one did."""
         member = next((spec for spec in group.members if _wants(spec, message)), None)
         if member is None or not group.begins_at_first:
             return False

@@ -1,1 +1,1 @@
-"""What must hold of every queue: its owner, its order, its offsets."""
+"""Checkers of queues: their owner, order and offsets."""

@@ -1,6 +1,6 @@
-"""Checker: a group's stored offset lies within its queue.
+"""Checker: a group's stored offset is within its queue.
 
-Anomaly: *skipped*. An offset behind the end of a queue passes messages before they exist.
+Anomaly: *skipped*. An offset past the end of a queue skips messages before they exist.
 
 Fault model: any, but for queues whose tail a power cut took. There a consumer that was further reports its old offset
 once more, and the broker takes it (RocketMQ too: ``ConsumerOffsetManager.commitOffset`` compares with nothing). At its
@@ -16,7 +16,7 @@ from engine.texts import Text
 
 
 class CommittedOffsetsWithinQueue(Checker):
-    """See the module."""
+    """Check that committed offsets are within their queues, as the module describes."""
 
     name = "committed-offsets-within-queue"
     anomaly = Anomaly.SKIPPED
@@ -25,11 +25,9 @@ class CommittedOffsetsWithinQueue(Checker):
     def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
     ) -> None:
-        """Compare with the end of the queue."""
         self._compare(broker, group, topic, queue_id, offset)
 
     def broker_loaded(self, broker: BrokerWatch) -> None:
-        """What the file of offsets says must fit what the log still holds."""
         for topic, group, offsets in broker.broker.consumer_offset_manager.entries():
             for queue_id, offset in offsets.items():
                 max_offset = broker.broker.store.max_offset(topic, queue_id)

@@ -1,12 +1,12 @@
-"""Checker: whoever has lost a queue of an orderly group does not begin with its messages any more.
+"""Checker: a consumer that has lost a queue of an orderly group does not start consuming its messages any more.
 
 Anomalies: *duplicate* (the former owner begins with a message that the new owner has begun with), *out of order* (with
-one that comes later). Nothing need overlap: the former owner may act long after, when the new owner is further down the
-queue, and overwrite what came out of that.
+one that comes later). The calls need not overlap: the former owner may act long after, when the new owner is further
+down the queue, and overwrite its results.
 
 Fault model: as for ``one-consumption-per-queue``, the lease model. A new owner may begin where the stored offset says,
-and so repeat what the former one has done; that is "at least once" and allowed. The other way round is not: the queue
-goes from owner to owner, never back to one that has not taken it over anew.
+and so repeat what the former one has done; that is "at least once" and allowed. The reverse is not: the queue goes from
+owner to owner, never back to one that has not taken it over again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from engine.texts import Text
 
 
 def holds_queue(world: ScenarioWorld, node: str, queue: MessageQueue) -> bool:
-    """Whether the consumer on ``node`` has a process queue of ``queue`` that it has not given up."""
+    """Return whether the consumer on ``node`` has a process queue of ``queue`` that it has not given up."""
     role = world.nodes.get(node)
     if not isinstance(role, ConsumerRole) or role.consumer is None:
         return False
@@ -32,7 +32,7 @@ def holds_queue(world: ScenarioWorld, node: str, queue: MessageQueue) -> bool:
 
 
 class NoCallAfterTakeover(Checker):
-    """See the module."""
+    """Check that consumers stop after a takeover, as the module describes."""
 
     name = "no-call-after-takeover"
     anomaly = Anomaly.DUPLICATE
@@ -42,11 +42,10 @@ class NoCallAfterTakeover(Checker):
         super().__init__(watch)
         orderly = [spec for spec in self.world.scenario.of_role(Role.CONSUMER) if spec.orderly]
         self._orderly = {spec.group: None for spec in orderly if spec.model == "clustering"}
-        #: (group, queue) -> who began with it last, and how far it came.
+        #: (group, queue) -> the last consumer to begin, and how far it came.
         self._last: dict[tuple[str, MessageQueue], tuple[str, int]] = {}
 
     def consume_began(self, entry: ConsumeBegan) -> None:
-        """Is it the last owner, or one that has the queue now?"""
         if entry.group not in self._orderly:
             return
         queue = MessageQueue(entry.topic, entry.broker, entry.queue_id)

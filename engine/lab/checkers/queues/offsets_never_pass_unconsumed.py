@@ -1,19 +1,19 @@
-"""Checker: a group's stored offset never passes a message that the group is not done with.
+"""Checker: a group's stored offset never passes a message that the group has not finished.
 
-Anomaly: *skipped*. The broker's offset of a group says that everything before it is done; whoever takes the queue over
+Anomaly: *skipped*. The broker's offset of a group says that everything before it is done; the next owner of the queue
 begins there. A message before it that was neither consumed nor given back (and stored again as a retry or a dead
 letter) will never be seen.
 
 Fault model: any crash of clients, any fault of links, crashes of brokers. After a power cut took the tail of a queue,
-its offsets are given to other messages while consumers may still stand behind them: those offsets are left out.
+its offsets are given to other messages while consumers may still be past them: those offsets are left out.
 
 RocketMQ does not promise that the offset only grows: after a crash of a consumer or broker, or when reports overtake
 each other, it goes back, and messages are delivered again (at least once). Of a group whose members subscribe to
 different things, or begin at the last offset before their first report, nothing is claimed. Nor of a group without
 retry queues: it wants failed messages to be dropped.
 
-One offset per queue is told of: a group that has begun to pass messages over goes on doing so. Which of them are
-missing in the end, ``consumed-in-the-end`` says.
+One offset per queue is reported: a group that has begun to skip messages continues to do so. Which of them are missing
+in the end, ``consumed-in-the-end`` says.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from engine.texts import Text
 
 
 class OffsetsNeverPassUnconsumed(Checker):
-    """See the module."""
+    """Check that offsets never pass unconsumed messages, as the module describes."""
 
     name = "offsets-never-pass-unconsumed"
     anomaly = Anomaly.SKIPPED
@@ -35,13 +35,12 @@ class OffsetsNeverPassUnconsumed(Checker):
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
         self._dropping = {group.name: None for group in self.world.scenario.groups if group.retry_queues == 0}
-        #: (broker, group, topic, queue id) that a violation tells of.
+        #: (broker, group, topic, queue id) with a reported violation.
         self._told: dict[tuple[str, str, str, int], None] = {}
 
     def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
     ) -> None:
-        """Look at everything between the offset before and the new one."""
         members = self.watch.groups.get(group)
         if members is None or not members.is_consistent or group in self._dropping:
             return

@@ -1,4 +1,4 @@
-"""Checker: of an orderly group at most one listener call is under way per queue.
+"""Checker: an orderly group has at most one listener call in progress per queue.
 
 Anomalies: *duplicate* (a message reaches a listener while another listener call still has it), *out of order* (a
 message reaches a listener while a call with other messages of its queue has not ended).
@@ -6,9 +6,9 @@ message reaches a listener while a call with other messages of its queue has not
 Fault model: the lease model. It must hold whichever clients crash, join or leave, whatever links do and however long a
 single task is held up, as long as no process pauses for longer than its lease, no clock jumps and no broker loses its
 memory. A lock without a fencing token cannot promise more: a process that sleeps in the middle of a listener call, and
-wakes up when the broker's lease (60 s) has run out and somebody else has the queue, goes on with its call. So does one
+wakes up when the broker's lease (60 s) has run out and another consumer has the queue, continues its call. So does one
 whose listener takes longer than that while it cannot reach the broker. And a broker that is started again has an empty
-lock table: it grants the queue to whoever asks first, while the owner trusts its lock for up to 30 s.
+lock table: it grants the queue to the first consumer that asks, while the owner trusts its lock for up to 30 s.
 
 Broadcasting members share nothing: there it is claimed of each member by itself. Concurrent listeners promise nothing
 of the kind.
@@ -26,7 +26,7 @@ from engine.texts import Text
 
 
 class OneConsumptionPerQueue(Checker):
-    """See the module."""
+    """Check that each queue has one consumption at a time, as the module describes."""
 
     name = "one-consumption-per-queue"
     anomaly = Anomaly.DUPLICATE
@@ -38,11 +38,9 @@ class OneConsumptionPerQueue(Checker):
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        """There are orderly consumers."""
         return any(spec.orderly for spec in scenario.of_role(Role.CONSUMER))
 
     def consume_began(self, entry: ConsumeBegan) -> None:
-        """A call has begun: is another one under way?"""
         nodes = self.world.nodes
         role = nodes.get(entry.node)
         if not isinstance(role, ConsumerRole) or not role.spec.orderly:

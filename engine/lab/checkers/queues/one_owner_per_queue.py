@@ -3,9 +3,9 @@
 Anomaly: *two owners*. Two members hold a process queue of the same queue and consume its messages twice.
 
 Fault model: the rebalance model. Every member works out by itself which queues are its own, from what it knows of the
-others, every 20 s and when a broker tells it that the group changed. RocketMQ promises no exclusion for concurrent
-consumers: whenever members come or go, links fail or a process pauses, two may own a queue until the next heartbeat
-(30 s) and rebalance (20 s) of both. So the claim is: once the cluster has been calm (nothing broken, no command, every
+others, every 20 s and when a broker notifies it that the group changed. RocketMQ promises no exclusion for concurrent
+consumers: whenever members come or go, links fail or a process pauses, two may own a queue until the next heartbeat (30
+s) and rebalance (20 s) of both. So the claim is: once the cluster has been calm (nothing broken, no command, every
 broker knows exactly the running members) for a heartbeat and a rebalance more, no queue has two owners. To what orderly
 consumers promise beyond that they are held by ``one-consumption-per-queue``.
 """
@@ -18,7 +18,7 @@ from engine.lab.checkers.watch.violation import Anomaly
 from engine.lab.nodes.consumer_role import ConsumerRole
 from engine.texts import Text, joined, plain
 
-#: Beyond a heartbeat and a rebalance: what the calls themselves may take.
+#: In addition to a heartbeat and a rebalance: the time for the calls themselves.
 _SLACK_MS = 10_000
 
 #: (group, broker, topic, queue id)
@@ -26,7 +26,7 @@ _Queue = tuple[str, str, str, int]
 
 
 class OneOwnerPerQueue(Checker):
-    """See the module."""
+    """Check that each queue has one owner, as the module describes."""
 
     name = "one-owner-per-queue"
     anomaly = Anomaly.TWO_OWNERS
@@ -34,11 +34,11 @@ class OneOwnerPerQueue(Checker):
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        #: Queue with two owners -> since when, in us.
+        #: Queue with two owners -> start time in us.
         self._shared_since_us: dict[_Queue, int] = {}
 
     def second_passed(self) -> None:
-        """Compare who owns what. Once a second is enough: the claim is about longer times."""
+        """Compare the owners. Once a second is enough: the claim is about longer times."""
         owners: dict[_Queue, list[str]] = {}
         limit_ms = 0
         for role in self.world.nodes.values():

@@ -26,14 +26,14 @@ from engine.texts import Text
 
 
 class _Step(NamedTuple):
-    """A message of the traffic. ``before``: key of the step before it in its order; empty: it is the first."""
+    """A message of the traffic. ``before``: key of the previous step in its order; empty for the first."""
 
     order: str
     before: str
 
 
 class OrderPerKey(Checker):
-    """See the module."""
+    """Check the order of the messages of each key, as the module describes."""
 
     name = "order-per-key"
     anomaly = Anomaly.OUT_OF_ORDER
@@ -48,35 +48,30 @@ class OrderPerKey(Checker):
         }
         #: Keys of messages that their producer knows to be stored.
         self._acknowledged: dict[str, None] = {}
-        #: (group, or group and member when broadcasting; key) of messages that were consumed or put aside.
+        #: (group, or group and member when broadcasting; key) of messages that were consumed or dropped.
         self._done: dict[tuple[str, str], None] = {}
-        #: The same of those that were begun -> in which event.
+        #: The same for messages that were begun -> the event in which they were.
         self._begun: dict[tuple[str, str], int] = {}
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        """There are orders, and orderly consumers."""
         has_orders = any(traffic.orders for spec in scenario.of_role(Role.PRODUCER) for traffic in spec.traffic)
         return has_orders and any(spec.orderly for spec in scenario.of_role(Role.CONSUMER))
 
     def send_returned(self, entry: SendReturned) -> None:
-        """A step is stored."""
         if entry.status == "ok":
             self._acknowledged[entry.key] = None
 
     def consume_ended(self, entry: ConsumeEnded) -> None:
-        """A step is done."""
         if entry.result == "success" and entry.group in self._orderly:
             self._done[self._who(entry), entry.key] = None
 
     def message_stored(self, message: LoggedMessage) -> None:
-        """A dead letter is done too, in a way."""
         group = group_of_retry_or_dlq_topic(message.destination)
         if group is not None and is_dlq_topic(message.destination):
             self._done[group, message.first_key] = None
 
     def consume_began(self, entry: ConsumeBegan) -> None:
-        """A step begins for the first time: are those before it done?"""
         step = self._steps.get(entry.key)
         if step is None or entry.group not in self._orderly:
             return
@@ -86,9 +81,9 @@ class OrderPerKey(Checker):
         self._begun[who, entry.key] = entry.event
         before = step.before
         while before and before not in self._acknowledged:
-            # Nobody knows whether it is stored, so nobody may expect it.
+            # It is unknown whether the message is stored, so it cannot be expected.
             before = self._steps[before].before
-        # A listener call gets the messages of a batch together, in their order.
+        # A listener call gets the messages of a batch together, in order.
         if before and (who, before) not in self._done and self._begun.get((who, before)) != entry.event:
             self._report(entry, step.order, before)
 
@@ -104,7 +99,7 @@ class OrderPerKey(Checker):
 
 
 def _steps(scenario: Scenario) -> dict[str, _Step]:
-    """Every message of traffic that has orders, by its key."""
+    """Return every message of traffic that has orders, by its key."""
     steps: dict[str, _Step] = {}
     for spec in scenario.of_role(Role.PRODUCER):
         for traffic in spec.traffic:

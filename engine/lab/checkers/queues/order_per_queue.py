@@ -1,4 +1,4 @@
-"""Checker: an orderly group begins with a message only when it is done with the one before it in the queue.
+"""Checker: an orderly group begins with a message only after it has finished the one before it in the queue.
 
 Anomaly: *out of order*. A message reaches a listener although an earlier one of its queue was never consumed
 successfully and is no dead letter: an effect of the later one may come before that of the earlier one.
@@ -23,7 +23,7 @@ from engine.texts import Text
 
 
 class OrderPerQueue(Checker):
-    """See the module."""
+    """Check the order of the messages of each queue, as the module describes."""
 
     name = "order-per-queue"
     anomaly = Anomaly.OUT_OF_ORDER
@@ -34,11 +34,10 @@ class OrderPerQueue(Checker):
         self._orderly = {spec.group: None for spec in self.world.scenario.of_role(Role.CONSUMER) if spec.orderly}
         #: (group, broker, topic, queue id) -> where the group began.
         self._first_offsets: dict[tuple[str, str, str, int], int] = {}
-        #: What a listener got before this.
+        #: The last message that a listener received.
         self._last_begun: ConsumeBegan | None = None
 
     def consume_began(self, entry: ConsumeBegan) -> None:
-        """Is the group done with the message before?"""
         group = self.watch.groups.get(entry.group)
         if entry.group not in self._orderly or group is None or not group.is_consistent or is_retry_topic(entry.topic):
             return
@@ -57,7 +56,9 @@ class OrderPerQueue(Checker):
         )
 
     def _message_before(self, group: GroupWatch, entry: ConsumeBegan, first: int) -> LoggedMessage | None:
-        """The nearest one before ``entry`` that the group wants, from ``first`` on. By induction it stands for all."""
+        """Return the nearest message before ``entry`` that the group wants, from ``first`` on. By induction it stands
+        for all.
+        """
         broker = self.watch.brokers.get(entry.broker)
         if broker is None:
             return None
@@ -70,7 +71,7 @@ class OrderPerQueue(Checker):
 
 
 def _is_in_one_call(earlier: ConsumeBegan, entry: ConsumeBegan, before: LoggedMessage) -> bool:
-    """Whether ``earlier`` is ``before`` and the same listener call got both."""
+    """Return whether ``earlier`` is ``before`` and the same listener call got both."""
     is_one_call = (earlier.event, earlier.node) == (entry.event, entry.node)
     place = earlier.broker, earlier.topic, earlier.queue_id, earlier.queue_offset
     return is_one_call and place == (before.broker, *before.place)

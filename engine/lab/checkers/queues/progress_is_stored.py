@@ -1,11 +1,11 @@
-"""Checker, at the end of a run: who has consumed a queue has stored that.
+"""Checker, at the end of a run: a group that has consumed a queue has stored its offset.
 
 Anomaly: *duplicate*, of what is consumed next: all messages of a queue are consumed, nothing is wrong any more, and the
 stored offset is not at the queue's end. The next owner will begin there.
 
 Fault model: any, once the cluster has been calm for as long as ``consumed-in-the-end`` waits. Before that offsets lag
 behind, are lost with a crash, and even go back when frames overtake each other: RocketMQ promises at least once. But a
-client reports what it has in memory every 5 s, again and again; so what is wrong for good is wrong there.
+client reports its offsets every 5 s; so an offset that stays wrong is wrong in its memory.
 """
 
 from __future__ import annotations
@@ -19,14 +19,13 @@ from engine.texts import Text
 
 
 class ProgressIsStored(Checker):
-    """See the module."""
+    """Check that progress is stored, as the module describes."""
 
     name = "progress-is-stored"
     anomaly = Anomaly.DUPLICATE
     applies = staticmethod(has_clustering_group)
 
     def run_ended(self) -> None:
-        """See the module."""
         watch = self.watch
         if not watch.has_been_calm or not all(broker.is_up for broker in watch.brokers.values()):
             return

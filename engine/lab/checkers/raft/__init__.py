@@ -1,1 +1,1 @@
-"""What holds in a Raft group, by the names of its paper (figure 3)."""
+"""Properties of a Raft group, with the names of its paper (figure 3)."""

@@ -1,9 +1,9 @@
-"""The safety of a Raft group: four properties of its paper's figure 3, and what a client may count on.
+"""The safety of a Raft group: four properties of its paper's figure 3, and what a client may rely on.
 
 Fault model of all five: peers crash, also by a power cut that takes what was not flushed and tears what was being
-written; they stand still, their clocks jump, their disks are slow or full; frames are lost, doubled, late, out of
-order; links are cut. What was flushed stays (the paper has no disk that forgets). Nothing is promised about when: a
-group without a majority stands still, and that is no violation.
+written; they pause, their clocks jump, their disks are slow or full; frames are lost, doubled, late, out of order;
+links are cut. What was flushed stays (the paper has no disk that forgets). Nothing is promised about when: a group
+without a majority makes no progress, and that is not a violation.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ class ElectionSafety(Checker):
         self._leaders: dict[int, str] = {}
 
     def leader_elected(self, peer: str, term: int, log: list[RaftEntry]) -> None:
-        """A peer believes to lead."""
         other = self._leaders.setdefault(term, peer)
         if other != peer:
             text = Text("checker.election-safety.two", node=peer, other=other, term=term)
@@ -39,7 +38,7 @@ class ElectionSafety(Checker):
 class LogMatching(Checker):
     """Anomaly: *ghost read*. Log Matching: two logs with an entry of the same index and term are the same up to it.
 
-    By induction it is enough that such entries hold the same, and follow on entries of the same term.
+    By induction it is enough that such entries hold the same data, and follow entries of the same term.
     """
 
     name = "log-matching"
@@ -51,7 +50,6 @@ class LogMatching(Checker):
         self._known: dict[tuple[int, int], tuple[str, RaftEntry, int]] = {}
 
     def entry_logged(self, peer: str, entry: RaftEntry, previous: RaftEntry | None) -> None:
-        """A peer has it in its log."""
         term_before = previous.term if previous is not None else 0
         other, known, known_before = self._known.setdefault((entry.index, entry.term), (peer, entry, term_before))
         if known != entry or known_before != term_before:
@@ -69,15 +67,13 @@ class LeaderCompleteness(Checker):
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        #: Index -> what was committed there first.
+        #: Index -> the entry first committed there.
         self._committed: dict[int, RaftEntry] = {}
 
     def entry_applied(self, peer: str, entry: RaftEntry) -> None:
-        """A peer has applied it."""
         self._committed.setdefault(entry.index, entry)
 
     def leader_elected(self, peer: str, term: int, log: list[RaftEntry]) -> None:
-        """A peer believes to lead."""
         for index, entry in self._committed.items():
             if entry.term < term and (len(log) < index or log[index - 1] != entry):
                 text = Text("checker.leader-completeness.lacks", node=peer, term=term, entry=entry, key=key_of(entry))
@@ -96,7 +92,6 @@ class StateMachineSafety(Checker):
         self._applied: dict[int, tuple[str, RaftEntry]] = {}
 
     def entry_applied(self, peer: str, entry: RaftEntry) -> None:
-        """A peer has applied it."""
         other, known = self._applied.setdefault(entry.index, (peer, entry))
         if known != entry:
             said = {"node": peer, "other": other, "index": entry.index, "key": key_of(entry), "known": key_of(known)}
@@ -104,9 +99,9 @@ class StateMachineSafety(Checker):
 
 
 class AcknowledgedCommandsAreCommitted(Checker):
-    """Anomaly: *lost write*. What a client was told is committed is in the log of every leader that comes later.
+    """Anomaly: *lost write*. A command that a client knows to be committed is in the log of every later leader.
 
-    It follows from Leader Completeness; this is what the client sees of it.
+    It follows from Leader Completeness; this is the client's view of it.
     """
 
     name = "acknowledged-commands-are-committed"
@@ -119,12 +114,10 @@ class AcknowledgedCommandsAreCommitted(Checker):
         self._newest_term = 0
 
     def command_returned(self, entry: SendReturned) -> None:
-        """A client learns how a command ended."""
         if entry.status == "ok":
             self._acknowledged[entry.queue_offset] = entry.key
 
     def leader_elected(self, peer: str, term: int, log: list[RaftEntry]) -> None:
-        """A peer believes to lead."""
         if term < self._newest_term:
             return
         self._newest_term = term

@@ -1,1 +1,1 @@
-"""Checkers of copies: what a slave holds."""
+"""Checkers of replication: what a slave holds."""

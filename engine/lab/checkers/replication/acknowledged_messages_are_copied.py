@@ -1,4 +1,4 @@
-"""Checker: what a SYNC_MASTER acknowledged with SEND_OK, so many slaves hold as it was told to wait for.
+"""Checker: a message that a SYNC_MASTER acknowledged with SEND_OK is on as many slaves as it is configured to wait for.
 
 Anomaly: *lost write*, as soon as the master's machine is gone.
 
@@ -19,14 +19,13 @@ _SEND_OK = "SEND_OK"
 
 
 class AcknowledgedMessagesAreCopied(Checker):
-    """See the module."""
+    """Check that acknowledged messages are copied, as the module describes."""
 
     name = "acknowledged-messages-are-copied"
     anomaly = Anomaly.LOST_WRITE
     applies = staticmethod(has_slaves)
 
     def send_returned(self, entry: SendReturned) -> None:
-        """A producer got its answer."""
         if entry.status != "ok" or entry.detail != _SEND_OK:
             return
         role = self.world.nodes.get(entry.broker)

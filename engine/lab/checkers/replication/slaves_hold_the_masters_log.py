@@ -1,9 +1,9 @@
-"""Checker: a slave's log is the beginning of its master's log.
+"""Checker: a slave's log is a prefix of its master's log.
 
-Anomaly: *ghost read*. Somebody who reads from the slave sees what the master never had at that place.
+Anomaly: *ghost read*. A consumer of the slave sees what the master never had at that place.
 
 Fault model: any. What a power cut took from the master, before it was flushed there, a slave may still hold; it may
-hold nothing beside it, so it must not follow a master that has gone on without it.
+hold nothing else there, so it must not follow a master that has continued without it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.texts import Text
 
 
 class SlavesHoldTheMastersLog(Checker):
-    """See the module."""
+    """Check that slaves hold a prefix of the master's log, as the module describes."""
 
     name = "slaves-hold-the-masters-log"
     anomaly = Anomaly.GHOST_READ
@@ -27,7 +27,6 @@ class SlavesHoldTheMastersLog(Checker):
         self._compared: dict[str, int] = {}
 
     def second_passed(self) -> None:
-        """Compare what is new, message by message."""
         for name, slave in self.watch.slaves.items():
             master = self.watch.brokers[slave.spec.slave_of]
             done = min(self._compared.get(name, 0), len(slave.messages))
@@ -43,5 +42,4 @@ class SlavesHoldTheMastersLog(Checker):
             self._compared[name] = len(slave.messages)
 
     def run_ended(self) -> None:
-        """Once more."""
         self.second_passed()

@@ -1,1 +1,1 @@
-"""What must hold of half messages and of money."""
+"""Checkers of half messages and of money."""

@@ -1,16 +1,16 @@
 """Checker, at the end of a run: every half message was committed, rolled back or given up, or is still to come.
 
-Anomalies: *skipped* (the check service has gone past a half message that nobody decided, without storing it again or
-giving it up: nobody will ever ask), *stuck* (nothing has been wrong for longer than all checks together may take, and
-the half message still waits).
+Anomalies: *skipped* (the check service has passed an undecided half message without storing it again or giving it up:
+no check-back will ever come), *stuck* (nothing has been wrong for longer than all checks together may take, and the
+half message still waits).
 
-A half message is decided when an op message names it, or another copy of it: being asked about stores it again, and a
-late answer may mean the old copy. It is given up when it lies in TRANS_CHECK_MAX_TIME_TOPIC.
+A half message is decided when an op message names it, or another copy of it: a check-back stores it again, and a late
+answer may mean the old copy. It is given up when it is in TRANS_CHECK_MAX_TIME_TOPIC.
 
-Fault model: any. A message of which a power cut was allowed to take a copy is left out: the copy was the one to be
-asked about. "Stuck" is claimed only when the cluster has been calm for transactionTimeOut and so many intervals as
-there are checks, and two more; not of messages that a clock which was set back makes seem to come from the future.
-RocketMQ promises no more: which way a message is decided, and how often a committed one is delivered, is not said here.
+Fault model: any. A message of which a power cut was allowed to take a copy is left out: that copy was the one to be
+checked. "Stuck" is claimed only when the cluster has been calm for transactionTimeOut and one interval per check, and
+two more; not of messages that a clock which was set back makes seem to come from the future. RocketMQ promises no more:
+which way a message is decided, and how often a committed one is delivered, is not said here.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from engine.protocol.names import (
 )
 from engine.texts import Text
 
-#: Rounds beside those that ask: the one that found the message too young, and the one that gives it up.
+#: Rounds besides those that send check-backs: the one that found the message too young, and the one that gives it up.
 _ROUNDS_MORE = 2
-#: For the rounds themselves, and what is on its way.
+#: Time for the rounds themselves, and for frames in flight.
 _SLACK_MS = 5_000
 
 
 class HalfMessagesAreDecided(Checker):
-    """See the module."""
+    """Check that half messages are decided, as the module describes."""
 
     name = "half-messages-are-decided"
     anomaly = Anomaly.SKIPPED
@@ -43,12 +43,11 @@ class HalfMessagesAreDecided(Checker):
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        #: (broker, unique key) of those that are done with, whichever way.
+        #: (broker, unique key) of half messages that are settled, in whatever way.
         self._done: dict[tuple[str, str], None] = {}
         self._lost: dict[tuple[str, str], None] = {}
 
     def message_stored(self, message: LoggedMessage) -> None:
-        """Op messages and messages that are given up end the story of a half message."""
         if message.topic == TRANSACTION_CHECK_MAX_TIME_TOPIC:
             self._done[message.broker, message.unique_key] = None
         elif message.topic == TRANSACTION_OP_HALF_TOPIC:
@@ -61,12 +60,10 @@ class HalfMessagesAreDecided(Checker):
                     self._done[half.broker, half.unique_key] = None
 
     def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
-        """A crash has taken it."""
         if message.topic == TRANSACTION_HALF_TOPIC:
             self._lost[message.broker, message.unique_key] = None
 
     def run_ended(self) -> None:
-        """See the module."""
         for broker in self.watch.brokers.values():
             if broker.is_up:
                 self._check(broker)
@@ -93,7 +90,7 @@ class HalfMessagesAreDecided(Checker):
             return False
         rounds = config.transaction_check_max + _ROUNDS_MORE
         needed_ms = config.transaction_time_out_ms + rounds * config.transaction_check_interval_ms + _SLACK_MS
-        # Nobody knows better when the transaction began: the copy is as young as the last question.
+        # There is no better estimate of when the transaction began: the copy is as young as the last check-back.
         sent_us = [entry.time_us for entry in self.world.history.sends_invoked if entry.key == half.first_key]
         begun_us = max([watch.calm_since_us, *sent_us])
         return watch.now_us - begun_us >= needed_ms * 1_000

@@ -1,11 +1,11 @@
-"""Checker, at the end of a run: what one bank lost the other has, transfer by transfer.
+"""Checker, at the end of a run: what one bank debited the other credited, transfer by transfer.
 
 Anomalies: *ghost read* (a transfer was credited and never debited), *duplicate* (credited more than once), *skipped*
 (debited, not credited, and nothing on the way that could still bring the money).
 
-What is still under way is no violation: a half message that the check service has yet to ask about, a message that the
-group has not passed, a retry at a delay level, a bank that is at it. A dead letter is none of these: its money is gone
-until a person looks.
+What is still in progress is not a violation: a half message that is still to be checked, a message that the group has
+not passed, a retry at a delay level, a bank that is working on it. A dead letter is not among these: its money is gone
+until an operator acts.
 
 Fault model: any, for transfers by transactional message to an idempotent consumer, but: a message that a power cut was
 allowed to take (asynchronous flush), or that got the place of such a one, is left out; and what an administrator
@@ -28,7 +28,7 @@ from engine.texts import Text
 
 
 class MoneyIsConserved(Checker):
-    """See the module."""
+    """Check that money is conserved, as the module describes."""
 
     name = "money-is-conserved"
     anomaly = Anomaly.SKIPPED
@@ -43,20 +43,16 @@ class MoneyIsConserved(Checker):
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        """There is a bank."""
         return scenario.has_banks
 
     def bank_entered(self, entry: BankEntry) -> None:
-        """A bank has committed something."""
         self._flow.take(entry)
 
     def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
-        """A crash has taken it."""
         if is_lawful:
             self._lost[message.first_key] = None
 
     def run_ended(self) -> None:
-        """See the module."""
         for transfer in self._flow.transfers.values():
             if transfer.debited == transfer.credited or self._is_under_way(transfer.key):
                 continue
@@ -69,9 +65,9 @@ class MoneyIsConserved(Checker):
         return any(role.is_moving(key) for role in self.world.nodes.values())
 
     def _may_be_lost(self, key: str) -> bool:
-        """Whether a power cut was allowed to take its message, or may have let the group pass it.
+        """Return whether a power cut was allowed to take its message, or may have let the group pass it.
 
-        A consumer that had the lost messages goes on behind their offsets, which the broker gives to others.
+        A consumer that had the lost messages continues after their offsets, which the broker assigns again.
         """
         return key in self._lost or any(
             message.queue_offset < broker.lost_until.get((message.topic, message.queue_id), 0)
@@ -81,7 +77,7 @@ class MoneyIsConserved(Checker):
         )
 
     def _is_to_come(self, key: str) -> bool:
-        """Whether the money may still be credited."""
+        """Return whether the money may still be credited."""
         brokers = self.watch.brokers.values()
         return any(not broker.is_up or self._has(broker, key) for broker in brokers)
 

@@ -1,13 +1,14 @@
-"""Checker: a consumer sees a transactional message only after its producer has said "commit".
+"""Checker: a consumer sees a transactional message only after its producer has answered "commit".
 
 Anomaly: *ghost read*. A listener got a message before any call of the transaction listener had answered "commit" for
-it, or one for which only "rollback" was ever said.
+it, or one that was only answered with "rollback".
 
 Fault model: any; but an administrator who commits by hand (``commit-half``) what no producer has committed breaks it,
-and is shown to: that is what the deed risks. The claim follows from cause and effect: what makes a half message visible
-is END_TRANSACTION, and the producer sends that after its listener has answered. RocketMQ promises no more than this. It
-does deliver a message twice when END_TRANSACTION arrives twice, or when a late one and the answer to a check-back both
-do; and a producer that says "rollback" first and "commit" when it is asked gets its message delivered after all.
+and the checker reports it: that is the risk of the action. The claim follows from cause and effect: what makes a half
+message visible is END_TRANSACTION, and the producer sends that after its listener has answered. RocketMQ promises no
+more than this. It does deliver a message twice when END_TRANSACTION arrives twice, or when a late one and the answer to
+a check-back both do; and a producer that answers "rollback" first and "commit" at a check-back has its message
+delivered nevertheless.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from engine.texts import Text
 
 
 class NoHalfMessageConsumed(Checker):
-    """See the module."""
+    """Check that half messages are not consumed, as the module describes."""
 
     name = "no-half-message-consumed"
     anomaly = Anomaly.GHOST_READ
@@ -29,13 +30,12 @@ class NoHalfMessageConsumed(Checker):
 
     def __init__(self, watch: ClusterWatch) -> None:
         super().__init__(watch)
-        #: Key of a message that was sent in a transaction -> what was said of it so far, the last words.
+        #: Key of a message sent in a transaction -> its last answer so far.
         self._said: dict[str, str] = {}
         self._sends_read = 0
         self._answers_read = 0
 
     def consume_began(self, entry: ConsumeBegan) -> None:
-        """A listener gets a message."""
         self._read_history()
         said = self._said.get(entry.key)
         if said is None or said == TransactionWord.COMMIT:
@@ -51,7 +51,7 @@ class NoHalfMessageConsumed(Checker):
                 self._said.setdefault(send.key, "")
         self._sends_read = len(history.sends_invoked)
         for answer in history.transactions_ended[self._answers_read :]:
-            # Once "commit" was said, nothing takes it back.
+            # A "commit" that was answered is final.
             if self._said.get(answer.key) != TransactionWord.COMMIT:
                 self._said[answer.key] = answer.result
         self._answers_read = len(history.transactions_ended)

@@ -1,11 +1,11 @@
 """Checker: a bank never credits what the other has not debited.
 
-Anomalies: *ghost read* (a credit is committed while the debit is not: whoever looks now sees money that nobody lost),
+Anomalies: *ghost read* (a credit is committed while the debit is not: a reader sees money that was debited nowhere),
 *duplicate* (a transfer is credited more than once).
 
 Fault model: any, for transfers by transactional message to an idempotent consumer: a message becomes visible after the
-local transaction was committed. Whoever sends first and debits then, breaks it without any fault; so does a bank that
-credits whatever comes, as soon as a message comes twice, which RocketMQ allows at any time; and so does an
+local transaction was committed. A producer that sends first and debits later breaks it without any fault; so does a
+bank without a check for duplicates, when a message comes twice, which RocketMQ allows at any time; and so does an
 administrator who commits a half message by hand. In two-phase commit a prepared debit counts as made: it cannot fail
 any more.
 """
@@ -22,7 +22,7 @@ from engine.texts import Text
 
 
 class NoMoneyFromNowhere(Checker):
-    """See the module."""
+    """Check that no credit lacks a debit, as the module describes."""
 
     name = "no-money-from-nowhere"
     anomaly = Anomaly.GHOST_READ
@@ -33,11 +33,9 @@ class NoMoneyFromNowhere(Checker):
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        """There is a bank."""
         return scenario.has_banks
 
     def bank_entered(self, entry: BankEntry) -> None:
-        """A bank has committed something."""
         transfer = self._flow.take(entry)
         if transfer is None or transfer.credited <= max(transfer.debited, transfer.reserved):
             return

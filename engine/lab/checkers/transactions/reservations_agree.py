@@ -1,11 +1,11 @@
-"""Checker: the reservations of an order (try, confirm, cancel) end alike at all services, and none is left.
+"""Checker: the reservations of an order (try, confirm, cancel) end in the same way at all services, and none is left.
 
-Anomalies: *lost write* (confirmed at one service and not at another), *stuck* (a reservation that nobody will end: its
+Anomalies: *lost write* (confirmed at one service and not at another), *stuck* (a reservation that will never end: its
 try came after the cancel), *ghost read* (a cancel or a confirm has released what was not reserved). Looked for at the
 end of a run, of orders that were acknowledged.
 
 Fault model: any, with services that keep the states of their reservations. Without them a doubled, a lost or a late
-call is enough. That a confirm is done once says ``work-done-once``.
+call is enough. ``work-done-once`` checks that a confirm is done once.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from engine.texts import Text
 
 
 class ReservationsAgree(Checker):
-    """See the module."""
+    """Check that reservations agree, as the module describes."""
 
     name = "reservations-agree"
     anomaly = Anomaly.LOST_WRITE
@@ -35,11 +35,9 @@ class ReservationsAgree(Checker):
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        """Somebody reserves."""
         return any(_services(spec.work) for spec in scenario.nodes)
 
     def work_done(self, entry: WorkDone) -> None:
-        """Count it."""
         place = entry.node, entry.key
         if entry.effect == ReservationEvent.TRY:
             self._open[place] = self._open.get(place, 0) + 1
@@ -48,12 +46,10 @@ class ReservationsAgree(Checker):
             self._confirmed[place] = self._confirmed.get(place, 0) + (not entry.undoes)
 
     def delivery_judged(self, entry: DeliveryJudged) -> None:
-        """Remember whose order is over."""
         if entry.is_acknowledged and _services(self.world.nodes[entry.node].spec.work):
             self._acknowledged.setdefault(entry.order, entry)
 
     def run_ended(self) -> None:
-        """See the module."""
         for order, entry in self._acknowledged.items():
             services = _services(self.world.nodes[entry.node].spec.work)
             confirmed = [name for name in services if self._confirmed.get((name, order))]

@@ -1,13 +1,13 @@
-"""Checker: the branches of a global transaction end in the same way, and what the manager was told is true.
+"""Checker: the branches of a global transaction end in the same way, and the manager's result is correct.
 
-Anomalies: *lost write* (one branch is committed and another rolled back; or the manager was told "committed" and a
-branch is rolled back), *stuck* (nothing has been wrong for long, and a branch still waits for the coordinator's word,
-or a transaction is not over).
+Anomalies: *lost write* (one branch is committed and another rolled back; or the manager's result is "committed" and a
+branch is rolled back), *stuck* (nothing has been wrong for long, and a branch still waits for the coordinator's
+decision, or a transaction is not over).
 
-Fault model: any. A coordinator that tells its decision before it is durable, a resource manager that forgets a promise
-or ends a branch in doubt by itself, would break it. That all end at the same moment is not claimed: between the first
-and the last order anything may take its time. "Stuck" is claimed of a calm world only, in which the coordinator and the
-resource managers run: while one of them is down, being in doubt is what two-phase commit costs.
+Fault model: any. A coordinator that sends its decision before it is durable, a resource manager that forgets a promise
+or ends a branch in doubt by itself, would break it. That all end at the same moment is not claimed: any time may pass
+between the first and the last order. "Stuck" is claimed of a calm world only, in which the coordinator and the resource
+managers run: while one of them is down, branches in doubt are the cost of two-phase commit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from engine.xa.transaction_manager import Outcome
 
 
 class XaBranchesAgree(Checker):
-    """See the module."""
+    """Check that XA branches agree, as the module describes."""
 
     name = "xa-branches-agree"
     anomaly = Anomaly.LOST_WRITE
@@ -36,11 +36,9 @@ class XaBranchesAgree(Checker):
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        """There are resource managers."""
         return bool(scenario.of_role(Role.RESOURCE_MANAGER))
 
     def branch_changed(self, entry: BranchChanged) -> None:
-        """A branch is in another state."""
         if entry.state not in (BranchState.COMMITTED, BranchState.ROLLED_BACK):
             return
         ends = self._ends.setdefault(entry.xid, {})
@@ -50,7 +48,6 @@ class XaBranchesAgree(Checker):
                 self._report_apart(entry, other)
 
     def run_ended(self) -> None:
-        """See the module."""
         roles = self.world.nodes.values()
         managers = [role for role in roles if isinstance(role, ResourceManagerRole)]
         servers = [*managers, *(role for role in roles if isinstance(role, CoordinatorRole))]
@@ -67,7 +64,7 @@ class XaBranchesAgree(Checker):
                     self._report_untrue(branch, ended.node, ended.outcome)
 
     def _never_ended(self) -> list[tuple[str, str]]:
-        """(xid, key) of transactions that a coordinator has had open for longer than everything may take."""
+        """Return (xid, key) of transactions that a coordinator has had open for longer than all its steps may take."""
         since_us = self.watch.now_us - CALM_US
         return [
             (transaction.xid, transaction.key)

@@ -1,1 +1,1 @@
-"""What happened in a world, as checkers are told it."""
+"""Events of a world for its checkers."""

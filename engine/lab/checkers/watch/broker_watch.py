@@ -1,4 +1,4 @@
-"""What one broker holds, as its checkers know it: read from its log and tables, not from what it says about them."""
+"""State of one broker for its checkers: read from its log and tables, not from its answers."""
 
 from __future__ import annotations
 
@@ -15,49 +15,51 @@ _News = ParamSpec("_News")
 
 
 class BrokerListener:
-    """What is told of brokers. Nothing happens: who wants to know overrides the method."""
+    """Listener for events of brokers. The methods do nothing; a checker overrides those it needs."""
 
     def message_stored(self, message: LoggedMessage) -> None:
-        """A broker appended it."""
+        """A broker has appended a message."""
 
     def message_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
-        """It was in the log before a crash and is not any more; lawful when the power was cut before it was flushed."""
+        """A message was in the log before a crash and no longer is; lawful if the power was cut before it was
+        flushed.
+        """
 
     def hole_found(self, broker: BrokerWatch, commit_log_offset: int) -> None:
-        """Neither a message nor the end of a file lies there."""
+        """Neither a message nor the end of a file is at this offset."""
 
     def messages_dispatched(self, broker: BrokerWatch, messages: Sequence[LoggedMessage]) -> None:
-        """They became visible to consumers."""
+        """Messages became visible to consumers."""
 
     def broker_loaded(self, broker: BrokerWatch) -> None:
-        """A process came up; ``message_lost`` and ``message_stored`` came before."""
+        """A process has started; ``message_lost`` and ``message_stored`` were called before."""
 
     def offset_committed(
         self, broker: BrokerWatch, group: str, topic: str, queue_id: int, before: int, offset: int
     ) -> None:
-        """A broker has another offset stored for the group; ``before`` is -1 when it had none."""
+        """A broker has stored another offset for the group; ``before`` is -1 if it had none."""
 
 
 class Tell(Protocol):
-    """Tells everybody who overrides the method ``news`` of :class:`BrokerListener`."""
+    """Call a method of :class:`BrokerListener` on every listener that overrides it."""
 
-    def __call__(self, news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
-        """See the class."""
+    def __call__(
+        self, news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs
+    ) -> None: ...
 
 
 class BrokerWatch:
-    """Follows one broker over all its incarnations.
+    """Follow one broker over all its incarnations.
 
-    :param tell: what changed.
-    :param power_cuts: names of the nodes whose power was ever cut: what their processes wrote and nobody flushed may
-        be gone.
-
+    :param tell: reports what changed.
+    :param power_cuts: names of the nodes whose power was ever cut: what their processes wrote and did not flush may be
+        gone.
     :ivar log: every message in the commit log, by its offset there; in order.
     :ivar messages: the same as a list.
     :ivar by_place: the same by where consumers find them.
     :ivar lost: messages that a power cut was allowed to take, by (commit-log offset, key).
     :ivar lost_until: (topic, queue id) -> the queue's end before its tail was lost. Offsets below may have been given
-        to other messages again: a consumer that stood there may pass those without seeing them.
+        to other messages again: a consumer past them may skip those messages.
     :ivar flushed_offset: the log was durable before this offset.
     :ivar dispatched_count: how many of the messages are visible to consumers.
     :ivar is_up: the broker runs and has loaded its store.
@@ -86,23 +88,23 @@ class BrokerWatch:
 
     @property
     def broker(self) -> Broker:
-        """The running broker."""
+        """Return the running broker."""
         assert self._broker is not None, "is_up says whether there is one"
         return self._broker
 
     @property
     def is_disk_faulty(self) -> bool:
-        """Whether the disk is full or flushes slowly or not at all."""
+        """Return whether the disk is full, or flushes slowly or not at all."""
         storage = self._role.storage
         return bool(storage.occupied_bytes or storage.flush_error or storage.flush_us > self._usual_flush_us)
 
     @property
     def min_offset(self) -> int:
-        """Where the oldest file of the log begins; messages before it have expired."""
+        """Return where the oldest file of the log begins; messages before it have expired."""
         return self.broker.store.commit_log.min_offset
 
     def look(self) -> None:
-        """Tell the watch what changed. This runs after every event of the broker: it compares a few numbers."""
+        """Report what changed. This runs after every event of the broker, so it compares only a few numbers."""
         broker = self._role.broker
         if broker is not self._broker or not self.is_up:
             self._broker = broker
@@ -124,7 +126,7 @@ class BrokerWatch:
             self._compare_offsets()
 
     def _take_dispatched(self, end: int) -> None:
-        """Tell of the messages that became visible: those before commit-log offset ``end``."""
+        """Report the messages that became visible: those before commit-log offset ``end``."""
         first = self.dispatched_count
         count = len(self.messages)
         while self.dispatched_count < count and self.messages[self.dispatched_count].end_offset <= end:
@@ -133,7 +135,7 @@ class BrokerWatch:
             self._tell(BrokerListener.messages_dispatched, self, self.messages[first : self.dispatched_count])
 
     def is_to_come(self, group: str, message: LoggedMessage) -> bool:
-        """Whether the group, or the delay level that the message lies at, is not past it. The broker is up."""
+        """Return whether the group, or the delay level of the message, has not passed it. The broker must be up."""
         if message.topic == SCHEDULE_TOPIC:
             offsets = self.broker.schedule_message_service.offset_table
             return message.queue_offset >= offsets.get(message.queue_id + 1, 0)
@@ -148,7 +150,7 @@ class BrokerWatch:
             self._tell(BrokerListener.message_stored, message)
 
     def _read_on(self) -> list[LoggedMessage]:
-        """Take in the messages behind ``_read_offset``; which they are."""
+        """Read the messages after ``_read_offset`` and return them."""
         log = self.broker.store.commit_log
         found = []
         while self._read_offset < log.max_offset:
@@ -164,17 +166,17 @@ class BrokerWatch:
                 continue
             following = self._behind_gap(offset)
             if following is None:
-                # No message and no blank: what follows cannot be found by its length.
+                # Neither a message nor a blank: the next record cannot be found by its length.
                 following = log.max_offset
                 self._tell(BrokerListener.hole_found, self, offset)
             self._read_offset = following
         return found
 
     def _behind_gap(self, offset: int) -> int | None:
-        """Where the log goes on when ``offset`` is the blank end of a file or damaged; None: it is neither.
+        """Return where the log continues if ``offset`` is the blank end of a file or damaged; None if it is neither.
 
-        A power cut in the middle of a write may damage what was not flushed and spare what lies behind it. Recovery
-        says so in its report; what was lost there is judged like any other message that is gone.
+        A power cut in the middle of a write may damage what was not flushed and spare what comes after it. Recovery
+        reports this; the messages lost there are judged like any other message that is gone.
         """
         report = self.broker.recovery_report
         assert report is not None, "the store is loaded"
@@ -198,14 +200,16 @@ class BrokerWatch:
         return read_logged_message(self.name, log.read_bytes(offset, size), offset, self._delay_levels_ms)
 
     def _is_blank(self, offset: int) -> bool:
-        """Whether only the end of a file lies there, which was too short for the next message."""
+        """Return whether only the end of a file is there, which was too short for the next message."""
         data = self.broker.store.commit_log.files.read(offset, SIZE_AND_MAGIC.size)
         return len(data) < SIZE_AND_MAGIC.size or SIZE_AND_MAGIC.unpack(data)[1] in (BLANK_MAGIC, 0)
 
-    # --- a new process ---------------------------------------------------------------------------------------------
+    # --- a new process -----------------------------------------------------------------------------------------------
 
     def _loaded(self) -> None:
-        """The broker has loaded its store, the first time or after a crash: what is gone?"""
+        """Compare with the store that the broker has loaded, the first time or after a crash, and report what is
+        gone.
+        """
         old, self.log, self.by_place, self.messages = self.log, {}, {}, []
         flushed_offset = self.flushed_offset
         store = self.broker.store

@@ -1,8 +1,8 @@
-"""Sees what every event changed in a world, and tells the checkers.
+"""Detection of what every event changed in a world, for the checkers.
 
-An event usually changes nothing that a checker asks about, so this compares only a few numbers per event: the lengths
-of the history's lists, and, when a broker acted, the ends of its log, what it dispatched and its offset table. The
-checkers then get news instead of looking for it each by itself. Nothing here changes the world.
+An event usually changes nothing that concerns a checker, so only a few numbers are compared per event: the lengths of
+the history's lists, and, if a broker acted, the ends of its log, what it dispatched and its offset table. The checkers
+then receive the changes instead of searching for them individually. Nothing here changes the world.
 """
 
 from __future__ import annotations
@@ -41,42 +41,43 @@ _News = ParamSpec("_News")
 
 _NONE: tuple[Violation, ...] = ()
 _SECOND_US = 1_000_000
-#: Commands after which only what was flushed is left.
+#: Commands after which only flushed data is left.
 _POWER_CUTS = ("crash-power", "torn-write")
-#: A broker forgets a silent client after 120 s, and looks every 10 s (RocketMQ: ``CHANNEL_EXPIRED_TIMEOUT``).
+#: A broker forgets a silent client after 120 s, and checks every 10 s (RocketMQ: ``CHANNEL_EXPIRED_TIMEOUT``).
 CHANNEL_EXPIRED_US = 130 * _SECOND_US
-#: After so long without any fault everything has to go its usual way again: heartbeat 30 s, rebalance 20 s, a pull
-#: whose answer was lost 30 s.
+#: After this long without any fault everything must be back to normal: heartbeat 30 s, rebalance 20 s, a pull whose
+#: answer was lost 30 s.
 CALM_US = 80 * _SECOND_US
-#: All is calm only while they run.
+#: The world is calm only while they run.
 _SERVERS = (Role.BROKER, Role.NAME_SERVER, Role.KAFKA_BROKER, Role.KAFKA_CONTROLLER)
-#: What may have been damaged long after it was written is looked at again bit by bit, every so many events.
+#: Old data may have been damaged long after it was written; it is checked again piece by piece, once per this many
+#: events.
 _EVENTS_PER_AUDIT = 16
 
 
 class WatchListener(BrokerListener, RecordListener, RaftListener):
-    """What is told of a world, of its brokers too. Nothing happens: who wants to know overrides the method."""
+    """Listener for events of a world and its brokers. The methods do nothing; a checker overrides those it needs."""
 
     def send_returned(self, entry: SendReturned) -> None:
-        """A producer learns how a send ended."""
+        """A producer has received the result of a send."""
 
     def consume_began(self, entry: ConsumeBegan) -> None:
         """A listener gets a message."""
 
     def consume_ended(self, entry: ConsumeEnded) -> None:
-        """A listener is done with a message."""
+        """A listener has finished a message."""
 
     def command_returned(self, entry: SendReturned) -> None:
-        """A client of a Raft group learns how a command ended."""
+        """A client of a Raft group has received the result of a command."""
 
     def record_send_returned(self, entry: SendReturned) -> None:
-        """A producer of Kafka learns how a send ended."""
+        """A Kafka producer has received the result of a send."""
 
     def record_consume_began(self, entry: ConsumeBegan) -> None:
-        """An application begins with a record that its consumer of Kafka has given it."""
+        """An application begins with a record from its Kafka consumer."""
 
     def record_consumed(self, entry: ConsumeEnded) -> None:
-        """It is done with it."""
+        """An application has finished a record."""
 
     def bank_entered(self, entry: BankEntry) -> None:
         """A bank has done something."""
@@ -85,19 +86,19 @@ class WatchListener(BrokerListener, RecordListener, RaftListener):
         """A branch of a global transaction is in another state."""
 
     def work_done(self, entry: WorkDone) -> None:
-        """A store or a service has changed for good."""
+        """A store or a service has changed permanently."""
 
     def delivery_judged(self, entry: DeliveryJudged) -> None:
-        """An idempotent listener is done with a delivery."""
+        """An idempotent listener has finished a delivery."""
 
     def code_failed(self, failure: LabFailure) -> None:
-        """An exception that nobody caught."""
+        """An exception was not caught."""
 
     def audit(self) -> None:
-        """Every few events: time to look at one old thing again."""
+        """Called every few events: check one old item again."""
 
     def second_passed(self) -> None:
-        """A second of virtual time went by, or more."""
+        """A second of virtual time has passed, or more."""
 
     def run_ended(self) -> None:
         """The run is over."""
@@ -109,7 +110,9 @@ NEWS: tuple[Callable[..., None], ...] = tuple(method for _, method in getmembers
 
 @dataclass(slots=True)
 class _Reading:
-    """How far a list of the history was read, and what a further entry is told as, of a node of Kafka and of others."""
+    """How far a list of the history was read, and the events for its further entries, for nodes of Kafka and for
+    others.
+    """
 
     entries: list[Any]
     news: Callable[..., None]
@@ -119,22 +122,23 @@ class _Reading:
     is_wanted: bool = False
 
     def news_for(self, role: Role) -> Callable[..., None]:
-        """What an entry of a node of that role is told as."""
+        """Return the event for an entry of a node with this role."""
         special = self.news_of_kafka if role in KAFKA_ROLES else self.news_of_raft if role in RAFT_ROLES else None
         return special or self.news
 
     def all_news(self) -> tuple[Callable[..., None] | None, ...]:
-        """All that an entry may be told as."""
+        """Return all possible events for an entry."""
         return self.news, self.news_of_kafka, self.news_of_raft
 
 
 class ClusterWatch:
-    """See the module.
+    """Watch a world and notify the checkers.
 
     :ivar brokers: by node name.
-    :ivar slaves: the same of brokers that follow another one. Nobody is told what they hold: it is their masters'.
-    :ivar kafka_brokers: the same of Kafka's.
-    :ivar raft_peers: the same of the peers of a Raft group.
+    :ivar slaves: brokers that follow another one, by node name. Their messages are not reported: they are their
+        masters'.
+    :ivar kafka_brokers: Kafka brokers by node name.
+    :ivar raft_peers: peers of a Raft group by node name.
     :ivar groups: the consumer groups by name.
     :ivar found: violations not yet fetched.
     :ivar calm_since_us: since when nothing has been wrong: no command, every broker and name server up, no node paused,
@@ -147,7 +151,7 @@ class ClusterWatch:
         self.slaves: dict[str, BrokerWatch] = {}
         self.kafka_brokers: dict[str, KafkaWatch] = {}
         self.raft_peers: dict[str, RaftWatch] = {}
-        #: All of these together: who looks when an actor of the node has acted.
+        #: All of these together: the watch to call when an actor of the node has acted.
         self._watches: dict[str, BrokerWatch | KafkaWatch | RaftWatch] = {}
         self.groups: dict[str, GroupWatch] = {}
         self.found: list[Violation] = []
@@ -174,13 +178,13 @@ class ClusterWatch:
             _Reading(history.work_done, WatchListener.work_done),
             _Reading(history.deliveries_judged, WatchListener.delivery_judged),
         ]
-        #: Those that are told to anybody, in the same order: after each event only these are looked at.
+        #: The readings that some listener receives, in order: only these are checked after each event.
         self._wanted: list[_Reading] = []
         self._commands = self._failures = 0
         self._power_cuts: dict[str, None] = {}
-        #: Who overrides what: nobody else is called.
+        #: Listeners per event: only those that override its method are called.
         self._told: dict[Callable[..., None], list[Callable[..., None]]] = {news: [] for news in NEWS}
-        # What a group has done is known before a checker is told.
+        # The group's state is updated before a checker is notified.
         self._told[WatchListener.consume_ended].append(self._note_consumed)
         self._told[WatchListener.message_stored].append(self._note_stored)
         self._told[WatchListener.message_lost].append(self._note_lost)
@@ -188,14 +192,14 @@ class ClusterWatch:
         self._look_for_nodes()
 
     def add(self, listener: WatchListener) -> None:
-        """Tell ``listener`` the news that it has methods for."""
+        """Notify ``listener`` of the events that it has methods for."""
         for news in NEWS:
             if getattr(type(listener), news.__name__) is not news:
                 self._told[news].append(getattr(listener, news.__name__))
         self._choose_readings()
 
     def _choose_readings(self) -> None:
-        """What was in a list before anybody asked for it is no news."""
+        """Choose the readings that are needed. Entries that a list had before are not events."""
         for reading in self._readings:
             if not reading.is_wanted and any(news and self._told[news] for news in reading.all_news()):
                 reading.is_wanted, reading.count = True, len(reading.entries)
@@ -208,11 +212,11 @@ class ClusterWatch:
     # --- events ------------------------------------------------------------------------------------------------------
 
     def after_event(self, event_number: int) -> Sequence[Violation]:
-        """Look what changed; returns what the checkers found."""
+        """Check what changed; return what the checkers found."""
         self.event_number = event_number
         loop, history = self._loop, self._history
         now_us = self.now_us = loop.schedule.now_us
-        # Nobody but its own actors can change what a node holds or saw, except for commands.
+        # Only a node's own actors can change what it holds or saw, except for commands.
         acting = self._watches.get(loop.last_actor.node.name)
         if len(history.commands) != self._commands:
             self._read_commands()
@@ -254,7 +258,7 @@ class ClusterWatch:
                 group.consumed[message.unique_key] = None
 
     def end(self) -> Sequence[Violation]:
-        """The run is over."""
+        """Handle the end of the run."""
         self.now_us = self._loop.now_us
         self._tell(WatchListener.run_ended)
         found, self.found = self.found, []
@@ -270,7 +274,7 @@ class ClusterWatch:
         self._look_for_nodes()
 
     def _look_for_nodes(self) -> None:
-        """Nodes may join while the world runs; none ever leaves the list."""
+        """Find new nodes: they may join while the world runs, and never leave the list."""
         nodes = self.world.nodes
         for name in list(nodes)[self._node_count :]:
             role = nodes[name]
@@ -295,11 +299,11 @@ class ClusterWatch:
 
     @property
     def has_been_calm(self) -> bool:
-        """Whether nothing has been wrong for long enough to expect the cluster in order."""
+        """Return whether nothing has been wrong for long enough to expect the cluster to be in order."""
         return self.now_us - self.calm_since_us >= CALM_US
 
     def is_idle(self, group: GroupWatch) -> bool:
-        """Whether a member of ``group`` runs, and no listener call is under way or would take for ever."""
+        """Return whether a member of ``group`` runs, and no listener call is in progress or would take forever."""
         roles = [role for role in self.world.nodes.values() if role.spec.group == group.name]
         members = [role for role in roles if isinstance(role, ConsumerRole) and role.consumer is not None]
         return bool(members) and not any(
@@ -318,7 +322,7 @@ class ClusterWatch:
             status = role.status
             if status == "paused" or (status != "running" and role.role in _SERVERS):
                 return False
-        # A member that vanished without a word is on the brokers' lists until its channel expires.
+        # A member that vanished without notice is on the brokers' lists until its channel expires.
         return self.now_us > self._last_command_us + CHANNEL_EXPIRED_US or self._members_are_known()
 
     def _is_a_link_faulty(self) -> bool:
@@ -329,7 +333,7 @@ class ClusterWatch:
         )
 
     def _members_are_known(self) -> bool:
-        """Whether every broker lists exactly the running members of each group."""
+        """Return whether every broker lists exactly the running members of each group."""
         running: dict[str, list[str]] = {name: [] for name in self.groups}
         for role in self.world.nodes.values():
             if isinstance(role, ConsumerRole) and role.consumer is not None and role.status == "running":
@@ -343,7 +347,7 @@ class ClusterWatch:
         return True
 
     def message_at(self, broker: str, topic: str, queue_id: int, queue_offset: int) -> LoggedMessage | None:
-        """What a consumer finds there."""
+        """Return the message that a consumer finds there."""
         watch = self.brokers.get(broker)
         return watch.by_place.get((topic, queue_id, queue_offset)) if watch is not None else None
 
@@ -361,7 +365,7 @@ class ClusterWatch:
                 group.dead.setdefault(key, message)
 
     def _note_lost(self, message: LoggedMessage, is_lawful: bool) -> None:
-        """A copy is lost to its group, any other message to all groups."""
+        """Note a lost message: a copy is lost to its group, any other message to all groups."""
         copy_of = self._group_of_copy(message)
         for group in self.groups.values() if copy_of is None else (copy_of,):
             group.lost[message.unique_key] = None
@@ -372,4 +376,4 @@ class ClusterWatch:
 
 
 def _tell_nobody(news: Callable[Concatenate[Any, _News], None], *what: _News.args, **more: _News.kwargs) -> None:
-    """Of slaves."""
+    """Report nothing; used for slaves."""

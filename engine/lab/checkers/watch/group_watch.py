@@ -1,4 +1,4 @@
-"""What one clustering group has done with its messages, and what became of those it failed to consume."""
+"""Consumption of one clustering group, and the outcome of messages that it failed to consume."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ Position = tuple[str, str, int, int]
 
 
 class GroupWatch:
-    """One group; all members are expected to subscribe to the same.
+    """One group; all members are expected to have the same subscription.
 
     :ivar members: names of the nodes.
-    :ivar is_consistent: they do: same topic, same expression, all clustering. RocketMQ promises nothing else.
+    :ivar is_consistent: whether they have: same topic, same expression, all clustering. Otherwise RocketMQ promises
+        nothing.
     :ivar positions: how often each position was consumed successfully.
-    :ivar consumed: unique keys of messages that some delivery of which succeeded.
+    :ivar consumed: unique keys of messages with a successful delivery.
     :ivar copies: unique key -> greatest retry count of a copy that was stored for the group.
-    :ivar dead: unique key -> the copy in the dead-letter topic, until somebody resends it by hand.
+    :ivar dead: unique key -> the copy in the dead-letter topic, until it is resent by hand.
     :ivar lost: unique keys of messages that a power cut was allowed to take, or a copy of which it took.
     """
 
@@ -39,14 +40,14 @@ class GroupWatch:
         self.copies: dict[str, int] = {}
         self.dead: dict[str, LoggedMessage] = {}
         self.lost: dict[str, None] = {}
-        #: (broker, unique key) -> where in the log the dead letter lies that was resent: what lies before is settled.
+        #: (broker, unique key) -> where in the log the dead letter is that was resent: earlier copies are settled.
         self._resent: dict[tuple[str, str], int] = {}
-        #: What a group that filters by an expression wants; (broker, place in the log) -> whether a message is that.
+        #: The expression of a group that filters; (broker, position in the log) -> whether a message matches it.
         self._condition: Expression | None = None
         self._filtered: dict[tuple[str, int], bool] = {}
 
     def add(self, spec: NodeSpec) -> None:
-        """A member."""
+        """Add a member."""
         subscription = build_subscription_data(spec.topic, spec.expression, expression_type=spec.expression_type)
         if spec.expression_type is ExpressionType.SQL92:
             self._condition = compile_expression(spec.expression)
@@ -60,11 +61,13 @@ class GroupWatch:
 
     @property
     def begins_at_first(self) -> bool:
-        """Whether a group without stored offsets begins with the first message."""
+        """Return whether a group without stored offsets begins with the first message."""
         return all(spec.consume_from == "first" for spec in self.members)
 
     def wants(self, message: LoggedMessage) -> bool:
-        """Whether the message is for this group: of its topic and as its expression says, or a retry of its own."""
+        """Return whether the message is for this group: of its topic and matching its expression, or a retry of its
+        own.
+        """
         if message.destination == self.retry_topic:
             return True
         subscription = self.subscription
@@ -76,7 +79,7 @@ class GroupWatch:
         )
 
     def _is_true(self, condition: Expression, message: LoggedMessage) -> bool:
-        """Asked again and again, so the answer is kept."""
+        """Evaluate the expression; the result is cached."""
         place = message.broker, message.commit_log_offset
         wanted = self._filtered.get(place)
         if wanted is None:
@@ -84,7 +87,9 @@ class GroupWatch:
         return wanted
 
     def dead_letter_resent(self, broker: str, message: LoggedMessage) -> None:
-        """Somebody stored ``message`` by hand for a dead letter, perhaps one of this group: its retries begin anew."""
+        """Note that ``message`` was stored by hand for a dead letter, perhaps one of this group: its retries begin
+        again.
+        """
         dead = self.dead.get(message.unique_key)
         if dead is not None and (dead.broker, dead.commit_log_offset) == (broker, message.resends):
             del self.dead[message.unique_key]
@@ -92,7 +97,7 @@ class GroupWatch:
             self.copies[message.unique_key] = message.reconsume_times
 
     def is_settled(self, message: LoggedMessage) -> bool:
-        """Whether the group is done with this delivery: it was consumed, or given back and stored as a copy."""
+        """Return whether the group has finished this delivery: it was consumed, or given back and stored as a copy."""
         key = message.unique_key
         return (
             (message.broker, *message.place) in self.positions

@@ -1,4 +1,4 @@
-"""What one broker of Kafka holds, as its checkers know it: read from its disk, not from what it says about it."""
+"""State of one Kafka broker for its checkers: read from its disk, not from its answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from engine.lab.kafka.stored_log import StoredBatch, StoredSegment
 
 
 class LoggedRecord(NamedTuple):
-    """One record in a partition's log. ``key``: see :func:`engine.lab.kafka.stored_log.key_of`."""
+    """One record in a partition's log. ``key``: as :func:`engine.lab.kafka.stored_log.key_of` returns it."""
 
     broker: str
     topic: str
@@ -24,7 +24,7 @@ class LoggedRecord(NamedTuple):
 
     @property
     def element(self) -> dict[str, str | int]:
-        """What a claim about it is about."""
+        """Return the element for a claim about it."""
         return {
             "node": self.broker,
             "topic": self.topic,
@@ -35,16 +35,18 @@ class LoggedRecord(NamedTuple):
 
 
 class RecordListener:
-    """What is told of brokers of Kafka. Nothing happens: who wants to know overrides the method."""
+    """Listener for events of Kafka brokers. The methods do nothing; a checker overrides those it needs."""
 
     def record_stored(self, record: LoggedRecord) -> None:
-        """A broker appended it."""
+        """A broker has appended a record."""
 
     def record_lost(self, record: LoggedRecord, is_lawful: bool) -> None:
-        """It was in the log and is not any more; lawful when the power was cut before it was flushed, or it expired."""
+        """A record was in the log and no longer is; lawful if the power was cut before it was flushed, or it
+        expired.
+        """
 
     def partition_led(self, broker: str, topic: str, partition: int, epoch: int) -> None:
-        """A broker of a cluster believes to lead a partition, in that epoch."""
+        """A broker of a cluster believes that it leads a partition in this epoch."""
 
     def offset_kept(self, broker: str, group: str, topic: str, partition: int, offset: int) -> None:
         """A broker has another committed offset for the group."""
@@ -55,15 +57,15 @@ _Place = tuple[str, int, int]
 
 
 class KafkaWatch:
-    """Follows one broker over all its incarnations.
+    """Follow one broker over all its incarnations.
 
-    :param tell: what changed.
-    :param power_cuts: see :class:`~engine.lab.checkers.watch.broker_watch.BrokerWatch`.
+    :param tell: reports what changed.
+    :param power_cuts: as in :class:`~engine.lab.checkers.watch.broker_watch.BrokerWatch`.
     :ivar records: every record that is in a log now, by topic, partition and offset.
-    :ivar lost: those that were, and went lawfully.
+    :ivar lost: records that are gone lawfully.
     :ivar lost_until: (topic, partition) -> the end of the log before its tail was lost. Offsets below may have been
-        given to other records again: a group that stood there passes those without seeing them.
-    :ivar uncommitted: records of transactions that are open or were aborted: nobody needs to consume them.
+        given to other records again: a group past them skips those records.
+    :ivar uncommitted: records of transactions that are open or were aborted, which need not be consumed.
     """
 
     def __init__(self, role: KafkaBrokerRole, tell: Tell, power_cuts: Mapping[str, None]) -> None:
@@ -76,20 +78,22 @@ class KafkaWatch:
         self._power_cuts = power_cuts
         self._segments: list[StoredSegment] = []
         self._records: dict[_Place, list[LoggedRecord]] = {}
-        #: Topic, partition, producer id -> what its open transaction has brought.
+        #: Topic, partition, producer id -> the records of its open transaction.
         self._open: dict[tuple[str, int, int], list[LoggedRecord]] = {}
         self._offsets: dict[tuple[str, str, int], int] = {}
         self._led: dict[TopicPartition, int] = {}
 
     def high_watermark(self, topic: str, partition: int) -> int | None:
-        """How far this broker lets consumers read; None: it does not run, or is not done with cutting its log."""
+        """Return up to where this broker lets consumers read; None if it is not running, or has not finished truncating
+        its log.
+        """
         replica = self._role.replicas.get(TopicPartition(topic, partition))
         if replica is None or replica.state is ReplicaState.TRUNCATING:
             return None
         return replica.log.high_watermark
 
     def look(self) -> None:
-        """Tell the watch what changed. This runs after every event of the broker."""
+        """Report what changed. This runs after every event of the broker."""
         segments = self._role.stored.segments()
         if len(segments) != len(self._segments) or any(
             new is not old for new, old in zip(segments, self._segments, strict=True)
@@ -105,7 +109,7 @@ class KafkaWatch:
                 self._tell(RecordListener.offset_kept, self._role.name, *place, offset)
 
     def _compare(self, segments: list[StoredSegment]) -> None:
-        """Of a segment that has only grown what is new is looked at; of another all that was there is compared."""
+        """Compare segments: only the new part of one that has grown, everything of any other."""
         known = {segment[:4]: segment for segment in self._segments}
         self._segments = segments
         gone: dict[_Place, StoredBatch] = {}

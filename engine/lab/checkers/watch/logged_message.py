@@ -1,4 +1,4 @@
-"""One message as it lies in a broker's commit log, with what the checkers compare."""
+"""One message as stored in a broker's commit log, with the fields that the checkers compare."""
 
 from __future__ import annotations
 
@@ -20,16 +20,17 @@ from engine.store.queues.dispatch_request import belongs_in_consume_queue
 
 _RECONSUME_TIMES = fields_at("reconsume_times")
 
-#: (topic, queue id, queue offset): where a message lies for consumers.
+#: (topic, queue id, queue offset): where consumers find a message.
 Place = tuple[str, int, int]
 
 
 class LoggedMessage(NamedTuple):
-    """See the module.
+    """A message in a commit log.
 
-    ``destination`` is where it is meant to go: the real topic of one that waits at a delay level, else its topic.
-    ``unique_key`` is the same in all copies of a message that is retried. ``resends``: where in the log the dead letter
-    lies that it was resent for by hand, -1 for others; its retries say so too. ``properties_text`` is as it is stored.
+    ``destination`` is the topic for which it is meant: the real topic of one that waits at a delay level, else its
+    topic. ``unique_key`` is the same in all copies of a message that is retried. ``resends``: log offset of the dead
+    letter for which it was resent by hand, -1 for others; its retries have the same value. ``properties_text`` is as it
+    is stored.
     """
 
     broker: str
@@ -51,27 +52,27 @@ class LoggedMessage(NamedTuple):
 
     @property
     def properties(self) -> dict[str, str]:
-        """What its text says."""
+        """Return the properties from their text."""
         return decode_properties(self.properties_text)
 
     @property
     def end_offset(self) -> int:
-        """Commit-log offset behind it."""
+        """Return the commit-log offset after it."""
         return self.commit_log_offset + self.size_bytes
 
     @property
     def first_key(self) -> str:
-        """The key that the clients of the lab know it by."""
+        """Return the key by which the clients of the lab identify it."""
         return self.key.partition(" ")[0]
 
     @property
     def place(self) -> Place:
-        """Where consumers find it."""
+        """Return where consumers find it."""
         return self.topic, self.queue_id, self.queue_offset
 
     @property
     def element(self) -> dict[str, str | int]:
-        """What a violation about it marks."""
+        """Return the element for a violation about it."""
         return {
             "node": self.broker,
             "topic": self.topic,
@@ -84,7 +85,7 @@ class LoggedMessage(NamedTuple):
 def read_logged_message(
     broker: str, record: bytes, commit_log_offset: int, delay_levels_ms: tuple[int, ...]
 ) -> LoggedMessage | None:
-    """The message in ``record``, or None when it is not whole."""
+    """Return the message in ``record``; None if it is incomplete."""
     request = parse_record(record, 0, commit_log_offset, delay_levels_ms)
     if request is None:
         return None
@@ -100,7 +101,7 @@ def read_logged_message(
         request.size_bytes,
         request.tags_code,
         belongs_in_consume_queue(request.sys_flag),
-        # A message that was delivered keeps the property for ever, as in RocketMQ.
+        # A delivered message keeps the property forever, as in RocketMQ.
         properties.get(PROPERTY_REAL_TOPIC, "") if topic == SCHEDULE_TOPIC else topic,
         properties.get(PROPERTY_TAGS, ""),
         request.keys,
@@ -117,5 +118,5 @@ def _resent_dead_letter(offset_message_id: str | None) -> int:
         return -1
     try:
         return decode_offset_message_id(offset_message_id)[1]
-    except ProtocolError:  # anybody may write such a property
+    except ProtocolError:  # any client may write such a property
         return -1

@@ -1,4 +1,4 @@
-"""What one peer of a Raft group holds and believes, as the checkers know it."""
+"""State of one peer of a Raft group for the checkers."""
 
 from __future__ import annotations
 
@@ -8,20 +8,23 @@ from engine.replication.raft.raft_log import RaftEntry
 
 
 class RaftListener:
-    """What is told of the peers of a Raft group. Nothing happens: who wants to know overrides the method."""
+    """Listener for events of the peers of a Raft group. The methods do nothing; a checker overrides those it needs."""
 
     def leader_elected(self, peer: str, term: int, log: list[RaftEntry]) -> None:
-        """A peer believes to lead; ``log`` is what it holds."""
+        """A peer believes that it leads; ``log`` is its log."""
 
     def entry_logged(self, peer: str, entry: RaftEntry, previous: RaftEntry | None) -> None:
-        """A peer has it in its log, right behind ``previous``; after a restart it is told again."""
+        """A peer has an entry in its log, directly after ``previous``; repeated after a restart."""
 
     def entry_applied(self, peer: str, entry: RaftEntry) -> None:
-        """A peer has applied it, for it is committed; after a restart it is told again."""
+        """A peer has applied a committed entry; repeated after a restart."""
 
 
 class RaftWatch:
-    """Follows one peer over all its incarnations. :param tell: what changed."""
+    """Follow one peer over all its incarnations.
+
+    :param tell: reports what changed.
+    """
 
     def __init__(self, role: RaftPeerRole, tell: Tell) -> None:
         self._role = role
@@ -32,7 +35,7 @@ class RaftWatch:
         self._incarnation = 0
 
     def look(self) -> None:
-        """Tell the watch what changed. This runs after every event of the peer."""
+        """Report what changed. This runs after every event of the peer."""
         role = self._role
         if role.peer is None:
             return

@@ -1,4 +1,4 @@
-"""A broken invariant: which, when, where, which messages, and why."""
+"""A violated invariant: which, when, where, which messages, and why."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from enum import StrEnum
 
 
 class Anomaly(StrEnum):
-    """What a broken invariant is called in the field."""
+    """The field's name for a violated invariant."""
 
-    #: Somebody was told that it is stored, and it is not.
+    #: A write was acknowledged and is not stored.
     LOST_WRITE = "lost write"
     #: The same delivery again where that is not allowed.
     DUPLICATE = "duplicate"
     #: Not in the order in which it was stored.
     OUT_OF_ORDER = "out of order"
-    #: Progress went past it; nobody will ever see it.
+    #: Progress has passed it, so it will never be seen.
     SKIPPED = "skipped"
     #: Seen, but never (or not there) written.
     GHOST_READ = "ghost read"
-    #: Two who believe to be the only one.
+    #: Two nodes that each believe they are the only one.
     TWO_OWNERS = "two owners"
-    #: Nothing is lost, but nothing goes on either.
+    #: Nothing is lost, but there is no progress.
     STUCK = "stuck"
     #: An exception that no code caught.
     BROKEN_CODE = "broken code"
@@ -30,12 +30,12 @@ class Anomaly(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One broken invariant.
+    """One violated invariant.
 
     :ivar checker: name of the checker that found it.
     :ivar event, time_us: the event after which it was found, and its virtual time.
     :ivar element: what to mark: some of ``node``, ``group``, ``topic``, ``queue`` (id), ``offset``, ``message`` (key).
-    :ivar messages: keys of the messages it is about.
+    :ivar messages: keys of the messages concerned.
     :ivar text: the reason, per language.
     """
 
@@ -48,7 +48,7 @@ class Violation:
     text: Mapping[str, str]
 
     def to_dict(self) -> dict[str, object]:
-        """As a JSON object."""
+        """Return it as a JSON object."""
         return {
             "checker": self.checker,
             "anomaly": self.anomaly.value,

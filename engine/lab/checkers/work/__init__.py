@@ -1,1 +1,1 @@
-"""What must hold of the work that messages ask for."""
+"""Checkers of the work that messages request."""

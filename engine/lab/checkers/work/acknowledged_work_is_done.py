@@ -1,12 +1,12 @@
-"""Checker: what was acknowledged has been done.
+"""Checker: acknowledged work has been done.
 
-Anomaly: *lost work*. A group has taken a message as consumed, and what it asks for was not done, or not all of it, not
-by this delivery and not by another about the same order; or it was done, and the message that hands the order on to the
-next group has never come there. Looked for at the end of a run.
+Anomaly: *lost work*. A group has acknowledged a message, and its work was not done completely, neither by this delivery
+nor by another of the same order; or it was done, and the message for the next group has never arrived. Checked at the
+end of a run.
 
-Fault model: any. An idempotent listener acknowledges a duplicate without working because it takes the work for done: a
-record that says so too early, or says so of another message, loses the work. Who acknowledges first and works later
-breaks it with one crash. Dead letters are not acknowledged: nobody has consumed them, and they are there to be seen.
+Fault model: any. An idempotent listener acknowledges a duplicate without working because it considers the work done: a
+record that says so too early, or about another message, loses the work. A listener that acknowledges first and works
+later breaks it with one crash. Dead letters are not acknowledged: they were not consumed, and are visible.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from engine.texts import Text
 
 
 class AcknowledgedWorkIsDone(Checker):
-    """See the module."""
+    """Check that acknowledged work is done, as the module describes."""
 
     name = "acknowledged-work-is-done"
     anomaly = Anomaly.SKIPPED
@@ -29,10 +29,10 @@ class AcknowledgedWorkIsDone(Checker):
         super().__init__(watch)
         #: (group, order) -> the delivery that was acknowledged first.
         self._acknowledged: dict[tuple[str, str], DeliveryJudged] = {}
-        #: (group, order, node, effect) -> how often that was done, less what was taken back.
+        #: (group, order, node, effect) -> how often it was done, less what was taken back.
         self._done: dict[tuple[str, str, str, str], int] = {}
         self._delivered: dict[tuple[str, str], None] = {}
-        #: Group -> those to which its work goes on.
+        #: Group -> the groups that continue its work.
         self._next: dict[str, dict[str, None]] = {}
         consumers = self.world.scenario.of_role(Role.CONSUMER)
         for spec in consumers:
@@ -42,24 +42,20 @@ class AcknowledgedWorkIsDone(Checker):
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        """There is work."""
         return scenario.has_work
 
     def work_done(self, entry: WorkDone) -> None:
-        """Remember it."""
         group = self.world.nodes[entry.by].spec.group
         done = group, entry.key, entry.node, entry.undoes or entry.effect
         self._done[done] = self._done.get(done, 0) + (-1 if entry.undoes else 1)
 
     def delivery_judged(self, entry: DeliveryJudged) -> None:
-        """Remember what it was acknowledged for."""
         delivery = entry.group, entry.order
         self._delivered[delivery] = None
         if entry.is_acknowledged:
             self._acknowledged.setdefault(delivery, entry)
 
     def run_ended(self) -> None:
-        """See the module."""
         for (group, order), entry in self._acknowledged.items():
             element = {"node": entry.node, "group": group, "message": entry.key}
             work = self.world.nodes[entry.node].spec.work

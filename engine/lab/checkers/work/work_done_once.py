@@ -1,4 +1,4 @@
-"""Checker: what a message asks for is done once.
+"""Checker: the work of a message is done once.
 
 Anomaly: *duplicate*. The stock is lower by two for one order, a service has been asked twice and has done it twice.
 What was taken back in between does not count.
@@ -20,7 +20,7 @@ from engine.texts import Text
 
 
 class WorkDoneOnce(Checker):
-    """See the module."""
+    """Check that work is done once, as the module describes."""
 
     name = "work-done-once"
     anomaly = Anomaly.DUPLICATE
@@ -32,11 +32,9 @@ class WorkDoneOnce(Checker):
 
     @staticmethod
     def applies(scenario: Scenario) -> bool:
-        """There is work."""
         return scenario.has_work
 
     def work_done(self, entry: WorkDone) -> None:
-        """Was it done before, and not taken back since?"""
         group = self.world.nodes[entry.by].spec.group
         if entry.undoes:
             self._first.pop((group, entry.node, entry.undoes, entry.key), None)

@@ -1,8 +1,8 @@
-"""Puts micro-batches into the archive, each of them once and each business key once.
+"""The archiver: puts micro-batches into the archive, each exactly once and each business key exactly once.
 
-Exactly once is made of three things, and none of them is Spark's state store. Spark plans a micro-batch before it runs
-it, so after a crash it brings the same offsets under the same batch id. The archive's commit holds that id beside the
-files, so a batch that was committed is left out when it comes again. And keys are compared with the archive itself, so
+Exactly-once rests on three things, none of which is Spark's state store. Spark plans a micro-batch before it runs it,
+so after a crash it delivers the same offsets under the same batch id. The archive's commit records that id with the
+files, so a committed batch is skipped when it is delivered again. And keys are compared with the archive itself, so
 even an archive whose checkpoint was lost takes nothing twice.
 
 (``dropDuplicatesWithinWatermark`` would be quicker, but it *drops* what is late: while a backlog is read, the queues
@@ -28,7 +28,7 @@ from engine.texts import Text
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: A batch is done again if another job archived into the same folder meanwhile; not for ever.
+#: Most tries of a batch, which is repeated if another job archived into the same folder meanwhile.
 TRIES_MAX = 10
 
 _KEY_SCHEMA = "topic string, business_key string, body_hash bigint, store_timestamp timestamp"
@@ -36,8 +36,10 @@ _KEY_SCHEMA = "topic string, business_key string, body_hash bigint, store_timest
 
 @dataclass(frozen=True, slots=True)
 class ArchiveRules:
-    """:ivar key: what makes two messages one: ``keys``, ``unique_id`` or ``property:NAME``.
-    :ivar dedup_window_ms: a copy is found if the first was stored at most so long before it; 0: ever.
+    """Rules of an archive.
+
+    :ivar key: what identifies a message: ``keys``, ``unique_id`` or ``property:NAME``.
+    :ivar dedup_window_ms: a copy is recognised if the first was stored at most this long before it; 0: no limit.
     :ivar max_messages_per_file: a larger batch is divided.
     """
 
@@ -47,7 +49,7 @@ class ArchiveRules:
 
 
 class Archiver:
-    """What ``foreachBatch`` calls."""
+    """Archive micro-batches; ``foreachBatch`` calls it."""
 
     def __init__(
         self,
@@ -56,8 +58,11 @@ class Archiver:
         rules: ArchiveRules,
         archived: Callable[[ArchiveState], None],
     ) -> None:
-        """:param query_id: names the query, the same after each restart from its checkpoint; asked in a batch.
-        :param archived: told of the new state after each batch.
+        """Create an archiver.
+
+        :param query_id: returns the id of the query, the same after each restart from its checkpoint; called in a
+            batch.
+        :param archived: called with the new state after each batch.
         """
         self._folder = folder
         self._query_id = query_id
@@ -65,7 +70,7 @@ class Archiver:
         self._archived = archived
 
     def add_batch(self, batch: DataFrame, batch_id: int) -> None:
-        """Archive a micro-batch, unless it is archived."""
+        """Archive a micro-batch unless it is archived already."""
         query_id = self._query_id()
         for _ in range(TRIES_MAX):
             base = self._folder.latest()
@@ -88,7 +93,7 @@ class Archiver:
         return True
 
     def _stage(self, batch: DataFrame, state: ArchiveState) -> Stage:
-        # Read from the brokers once; keys and bodies are then both taken from this copy, which may go to disk.
+        # Read from the brokers only once; keys and bodies are both taken from this copy, which may go to disk.
         messages = with_keys(batch, self._rules.key).persist()
         try:
             count, oldest_ms, topics = messages.agg(
@@ -105,7 +110,7 @@ class Archiver:
     def _archived_keys(
         self, batch: DataFrame, state: ArchiveState, topics: list[str], oldest_ms: int | None
     ) -> DataFrame | None:
-        """The keys that copies in the batch may have: of its topics, and the days that the window reaches."""
+        """Return the keys that copies in the batch may have: of its topics and of the days within the window."""
         window_ms = self._rules.dedup_window_ms
         since_ms = max(0, oldest_ms - window_ms) if oldest_ms is not None and window_ms else 0
         places = [
@@ -125,5 +130,5 @@ def _day_of(instant_ms: int) -> str:
 
 
 def query_id_of(checkpoint_metadata: str) -> str:
-    """The id that Spark wrote into the file ``metadata`` of a checkpoint."""
+    """Return the id that Spark wrote into the file ``metadata`` of a checkpoint."""
     return str(json.loads(checkpoint_metadata.strip())["id"])

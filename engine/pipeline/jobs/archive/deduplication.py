@@ -1,6 +1,6 @@
-"""Which messages of a batch are new, and which are copies of one that is in the batch or in the archive already.
+"""Deduplication: which messages of a batch are new, and which are copies of one in the batch or in the archive.
 
-Only keys are shuffled and compared, never bodies; what the driver passes on to all executors is bounded by one batch.
+Only keys are shuffled and compared, never bodies; what the driver sends to all executors is bounded by one batch.
 """
 
 from __future__ import annotations
@@ -25,14 +25,16 @@ BY_PROPERTY = "property:"
 
 
 def check_key_rule(rule: str) -> None:
-    """Raises :class:`~engine.pipeline.errors.WrongArgument` for a rule that there is not."""
+    """Check the name of a rule. Raises :class:`~engine.pipeline.errors.WrongArgument` if it is unknown."""
     names_property = rule.startswith(BY_PROPERTY) and rule != BY_PROPERTY
     if rule not in ("keys", "unique_id") and not names_property:
         raise WrongArgument(Text("job.error.no_key", rule=rule))
 
 
 def business_key(rule: str) -> Column:
-    """A text that copies of one message share: the rule's name and value, else the unique id, else the place."""
+    """Return a text that all copies of one message share: the rule's name and value, else the unique id, else the
+    place.
+    """
     if rule == "keys":
         value, label = F.concat_ws(" ", "keys"), "keys:"
     elif rule == "unique_id":
@@ -42,7 +44,7 @@ def business_key(rule: str) -> Column:
     return F.coalesce(
         F.when(value != "", F.concat(F.lit(label), value)),
         F.when(F.col("unique_id") != "", F.concat(F.lit("unique_id:"), F.col("unique_id"))),
-        # The store time too: a topic that is deleted and made again counts from 0 again.
+        # The store time too: a topic that is deleted and created again counts from 0 again.
         F.concat_ws(
             ":",
             F.lit("place"),
@@ -55,19 +57,19 @@ def business_key(rule: str) -> Column:
 
 
 def with_keys(messages: DataFrame, rule: str) -> DataFrame:
-    """Messages with what the archive adds: ``business_key``, ``body_hash`` and ``day`` (of store time, UTC)."""
+    """Return messages with the archive's columns: ``business_key``, ``body_hash`` and ``day`` (of store time, UTC)."""
     return messages.withColumns(
         {"business_key": business_key(rule), "body_hash": F.xxhash64("body"), "day": F.to_date("store_timestamp")}
     )
 
 
 def with_kinds(messages: DataFrame, archived: DataFrame | None) -> DataFrame:
-    """A batch with the column ``kind``.
+    """Return a batch with the column ``kind``.
 
-    :param messages: of :func:`with_keys`; read more than once, so it should be persisted.
-    :param archived: topic, business_key and body_hash of what is archived; None: nothing.
+    :param messages: result of :func:`with_keys`; read more than once, so it should be persisted.
+    :param archived: topic, business_key and body_hash of archived messages; None if there are no such.
 
-    Of one key in one batch, what was stored first is kept.
+    Of several messages with one key in a batch, the one stored first is kept.
     """
     keys = messages.select(*_PLACE, "business_key", "body_hash", "store_timestamp")
     order = Window.partitionBy(*_KEY).orderBy("store_timestamp", "broker_name", "queue_id", "queue_offset")

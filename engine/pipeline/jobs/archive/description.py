@@ -1,4 +1,4 @@
-"""What the archive job tells about itself."""
+"""Description of the archive job."""
 
 from __future__ import annotations
 

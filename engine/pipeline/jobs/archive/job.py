@@ -1,4 +1,4 @@
-"""The archive job: a stream from the topics into a committed folder."""
+"""The archive job: a stream from topics into a committed folder."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from engine.texts import Text
 if TYPE_CHECKING:
     from engine.pipeline.jobs.report import JobReport
 
-#: In the archive, if no other place is wished for.
+#: In the archive's folder, unless another one is given.
 CHECKPOINT_FOLDER = "_checkpoint"
 
 
 def archive(run: JobRun) -> None:
-    """``glassmq pipeline archive``."""
+    """Run ``glassmq pipeline archive``."""
     arguments = run.arguments
     check_key_rule(arguments["key"])
     files = SharedFiles(run.spark, arguments["folder"])
@@ -32,7 +32,7 @@ def archive(run: JobRun) -> None:
         startingOffsets=arguments["starting_offsets"],
         maxOffsetsPerTrigger=str(arguments["max_messages_per_batch"]),
     )
-    # Whoever has this checkpoint is the same writer in another life.
+    # A job with this checkpoint is the same writer after a restart.
     writer_name = hashlib.sha256(checkpoint.root.encode()).hexdigest()[:16]
     folder = CommittedFolder(run.spark, arguments["folder"], writer_name)
     progress = _Progress(run.report, ArchiveState.from_json(folder.latest().state))
@@ -48,7 +48,7 @@ def archive(run: JobRun) -> None:
 
 
 class _Progress:
-    """Tells of each batch."""
+    """Report each batch."""
 
     def __init__(self, report: JobReport, state: ArchiveState) -> None:
         self._report = report

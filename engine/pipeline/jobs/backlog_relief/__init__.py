@@ -1,1 +1,1 @@
-"""Backlog relief: what matters less is stored while a group is far behind, and sent later, in order."""
+"""Backlog relief: less important messages are stored while a group lags far behind, and are sent later, in order."""

@@ -1,4 +1,4 @@
-"""How far a group is behind, and which part of its backlog is read ahead of it."""
+"""The lag of a group, and the part of its backlog that is read ahead of it."""
 
 from __future__ import annotations
 
@@ -14,11 +14,12 @@ from engine.texts import Text
 
 @dataclass(frozen=True, slots=True)
 class Backlog:
-    """The group at one moment. Queues in which it has no progress are left out: nobody knows where it will begin.
+    """The backlog of a group at one moment. Queues without progress are left out, as it is unknown where the group will
+    begin.
 
     :ivar progress: the group's next offset.
-    :ivar minima: the oldest offset that is left.
-    :ivar ends: the offset of the next message to come.
+    :ivar minima: the oldest offset that still exists.
+    :ivar ends: the offset of the next message.
     """
 
     progress: Mapping[QueueKey, int]
@@ -27,11 +28,11 @@ class Backlog:
 
     @property
     def lag(self) -> int:
-        """Messages that the group has before it, low ones included."""
+        """Return the number of messages that the group has not consumed, messages of low priority included."""
         return sum(max(0, self.ends[queue] - offset) for queue, offset in self.progress.items())
 
     def moved_before(self, ranges: Mapping[QueueKey, MovedRange]) -> int:
-        """About how many of them are moved aside; exact until the group is inside of a range."""
+        """Return about how many of them are moved aside; exact until the group is inside a range."""
         total = 0.0
         for queue, moved in ranges.items():
             if queue in self.progress and moved.end > moved.start:
@@ -41,7 +42,7 @@ class Backlog:
 
 
 def look(cluster: Cluster, group: str, topics: tuple[str, ...]) -> Backlog:
-    """Ask the brokers. Raises :class:`JobFailed` when the group has no progress in any queue."""
+    """Query the brokers. Raises :class:`JobFailed` if the group has no progress in any queue."""
     queues = cluster.queues(topics)
     progress = cluster.group_offsets(group, queues)
     if not progress:
@@ -51,9 +52,9 @@ def look(cluster: Cluster, group: str, topics: tuple[str, ...]) -> Backlog:
 
 
 def is_long(lag: int, is_active: bool, *, above: int, below: int, follows: bool) -> bool:
-    """Whether messages are to be moved aside when the group is ``lag`` behind; ``is_active``: that has begun already.
+    """Return whether messages are to be moved aside when the group lags by ``lag``; ``is_active``: moving has begun.
 
-    Without ``follows`` what has begun goes on until there is nothing to plan.
+    Without ``follows``, moving continues until there is nothing left to plan.
     """
     return lag >= below or not follows if is_active else lag > above
 
@@ -61,10 +62,10 @@ def is_long(lag: int, is_active: bool, *, above: int, below: int, follows: bool)
 def plan(
     backlog: Backlog, ranges: Mapping[QueueKey, MovedRange], left_to_group: int, messages_max: int
 ) -> dict[QueueKey, tuple[int, int]]:
-    """What to read next of each queue, ``[from, to)``; queues with nothing to read are left out.
+    """Return what to read next of each queue, ``[from, to)``; queues with nothing to read are left out.
 
-    A range goes on where it ended, as long as the group has not come so far. Otherwise a new one begins, some messages
-    ahead of the group: what it will have consumed by the time that it hears of the range is of no use in it.
+    A range continues where it ended if the group has not reached its end. Otherwise a new one begins, some messages
+    ahead of the group: messages that it will have consumed before it learns of the range are useless in it.
     """
     planned: dict[QueueKey, tuple[int, int]] = {}
     share = max(1, messages_max // max(1, len(backlog.progress)))

@@ -1,4 +1,4 @@
-"""What the backlog relief tells about itself."""
+"""Description of backlog relief."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The backlog relief: looks at the backlog now and then, and moves messages aside or sends them."""
+"""The backlog-relief job: checks the backlog from time to time, and moves messages aside or sends them."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from engine.texts import Text
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: Messages of one sending when a rate is given: as many as go out in this time.
+#: Duration of one sending when a rate is given; it determines the number of messages.
 SENDING_S = 2.0
-#: Of one sending without a rate.
+#: Most messages of one sending without a rate.
 SENDING_MAX = 100_000
 
 
 def backlog_relief(run: JobRun) -> None:
-    """``glassmq pipeline backlog-relief``."""
+    """Run ``glassmq pipeline backlog-relief``."""
     with open_cluster(run.cluster) as cluster:
         relief = Relief(run, cluster)
         if run.arguments["mode"] == "move":
@@ -48,14 +48,17 @@ class Relief:
     """One run of the job."""
 
     def __init__(self, run: JobRun, cluster: Cluster, reached: Callable[[str], None] = lambda _: None) -> None:
-        """:param reached: called at each step with its name; tests die there."""
+        """Create a run.
+
+        :param reached: called at each step with its name; tests crash there.
+        """
         self._run = run
         self._cluster = cluster
         arguments: Mapping[str, Any] = run.arguments
         self._arguments = arguments
         self._topics = run.names("topics")
         self._rule = rule = _rule(arguments["low_priority"])
-        # Moving and sending may go on at the same time; each of them cleans up only after itself.
+        # Moving and sending may run at the same time; each of them cleans up only after itself.
         writer = hashlib.sha256(f"{arguments['mode']} {arguments['group']}".encode()).hexdigest()[:16]
         self._folder = ReliefFolder(run.spark, arguments["folder"], arguments["group"], str(rule), writer, reached)
         self._mover = Mover(cluster, self._folder, rule, self._read)
@@ -80,7 +83,7 @@ class Relief:
                 return
 
     def _switch(self, lag: int, is_active: bool) -> bool:
-        """Begin or end, by how long the backlog is."""
+        """Start or stop moving, depending on the length of the backlog."""
         above, below = self._arguments["relieve_above"], self._arguments["until_below"]
         becomes = is_long(lag, is_active, above=above, below=below, follows=self._arguments["follow"])
         note = self._run.report.note
@@ -98,19 +101,19 @@ class Relief:
                 backlog, self._arguments["left_to_group"], self._arguments["max_messages_per_batch"]
             )
         except CommitTaken:
-            # A sender commits into the same folder; the next round looks again.
+            # A sender commits into the same folder; the next round checks again.
             return self._folder.latest()[1]
         if overtaken:
             self._run.report.note(Text("job.note.overtaken", overtaken=overtaken))
         return state
 
     def _plan(self, looked: Backlog, state: ReliefState) -> dict[QueueKey, tuple[int, int]]:
-        """What is left to move of that backlog; what came since is left to the next round or run."""
+        """Return what is left to move of that backlog; newer messages are left to the next round or run."""
         arguments = self._arguments
         return plan(looked, state.ranges, arguments["left_to_group"], arguments["max_messages_per_batch"])
 
     def _read(self, planned: Mapping[QueueKey, tuple[int, int]]) -> DataFrame:
-        # Queues that are not named would be read from their beginning; so all are, the others with nothing in between.
+        # Queues that are not named would be read from their beginning; so all are named, the others with empty ranges.
         others = self._cluster.max_offsets(self._cluster.queues(self._topics))
         first = {**others, **{queue: start for queue, (start, _) in planned.items()}}
         last = {**others, **{queue: end for queue, (_, end) in planned.items()}}
@@ -119,14 +122,14 @@ class Relief:
             subscribe=",".join(self._topics),
             startingOffsets=json.dumps(to_json_object(first)),
             endingOffsets=json.dumps(to_json_object(last)),
-            # The broker sends nothing else then; the mover looks again.
+            # The broker then sends only these; the mover checks again.
             tags=" || ".join(tags) if tags and all(map(is_pushable_tag, tags)) else "*",
         )
 
     # --- sending -----------------------------------------------------------------------------------------------------
 
     def send_later(self) -> None:
-        """Send what was moved aside; with ``follow``, also what will be."""
+        """Send what was moved aside; with ``follow``, also what will be moved."""
         topic = self._arguments["send_to"] or retry_topic(self._arguments["group"])
         told = 0
         while not self._run.stop.is_set():
@@ -146,7 +149,7 @@ class Relief:
                 self._run.report.note(Text("job.note.nothing_to_send"))
             return False
         limit = self._arguments["until_below"]
-        # What was begun is ended: sent to the topic where it was, it is a part of that backlog.
+        # Finish a sending that has begun: sent to its original topic, it is part of that backlog.
         if state.sending is not None or backlog.lag < max(1, limit):
             return True
         if not self._arguments["follow"]:
@@ -170,7 +173,7 @@ class Relief:
                 return state
 
     def _close_ranges(self) -> ReliefState:
-        """Forget ranges that the group has passed: if it is set back on purpose, it shall work on all again."""
+        """Forget ranges that the group has passed: if it is reset on purpose, it must process everything again."""
         backlog, state = self._look()
         base, state = self._folder.latest()
         if state.batches:

@@ -1,13 +1,13 @@
-"""What a consumer group need not do now: messages of low priority that a job has stored elsewhere for later.
+"""Messages that a consumer group may skip for now: those of low priority that a job has stored elsewhere for later.
 
-While a group is far behind, the pipeline's job ``backlog-relief`` reads ahead of it and stores what matters less. A
-broker cannot remove single messages from a queue, so the group still gets them; its listener asks :class:`MovedAside`
-and is done at once with those that are stored. How far that is, per queue, the job writes to the broker as the
-*progress of two groups without members*: ``from`` and ``to``. Every client in every language can read progress, a real
-RocketMQ keeps it like any other, and it counts only in the safe direction: a mark that is late, or that a broker lost,
-means that a message is worked on now and again later. It never means that one is lost.
+While a group lags far behind, the job ``backlog-relief`` reads ahead of it and stores less important messages. A broker
+cannot remove single messages from a queue, so the group still receives them; its listener asks :class:`MovedAside` and
+skips those that are stored. The job writes the stored range of each queue to the broker as the *progress of two groups
+without members*: ``from`` and ``to``. Clients in every language can read progress, a real RocketMQ keeps it like any
+other, and errors are on the safe side: if a mark is late or the broker lost it, a message is processed now and again
+later. It is never lost.
 
-The rule of what matters less is part of those groups' names: a consumer with another rule than the job finds no marks.
+The priority rule is part of those groups' names: a consumer with another rule than the job's finds no marks.
 """
 
 from __future__ import annotations
@@ -32,9 +32,10 @@ REFRESH_INTERVAL_MS = 1_000
 
 @dataclass(frozen=True, slots=True)
 class LowPriority:
-    """Which messages matter less: those with one of some tags, or with a property of one value.
+    """The rule that determines which messages have low priority: those with certain tags, or with a certain value of a
+    property.
 
-    :ivar tags: in alphabetical order, each once; empty if a property says it.
+    :ivar tags: in alphabetical order without duplicates; empty if the rule is about a property.
     """
 
     tags: tuple[str, ...] = ()
@@ -57,20 +58,22 @@ class LowPriority:
         return ",".join(self.tags) if self.tags else f"{self.property_name}={self.property_value}"
 
     def has(self, message: MessageExt) -> bool:
-        """Whether the message matters less."""
+        """Return whether the message has low priority."""
         if self.tags:
             return message.tags in self.tags
         return message.properties.get(self.property_name) == self.property_value
 
 
 def mark_groups(group: str, rule: LowPriority) -> tuple[str, str]:
-    """The groups whose progress says from and to where in each queue the low ones of ``group`` are stored elsewhere."""
+    """Return the groups whose progress marks the range in each queue whose low-priority messages are stored
+    elsewhere.
+    """
     name = f"{group}-aside-{zlib.crc32(str(rule).encode()):08x}"
     return f"{name}-from", f"{name}-to"
 
 
 class MovedAside:
-    """Tells the listener of one consumer what it need not do now::
+    """Select the messages that a consumer's listener must process now::
 
         aside = MovedAside(consumer, "bulk,report")
 
@@ -79,8 +82,8 @@ class MovedAside:
                 ...
 
     :param consumer: a member of the group.
-    :param low_priority: the same that the job ``backlog-relief`` was started with, see :meth:`LowPriority.parse`.
-    :ivar left_out: how many messages it has left out.
+    :param low_priority: the same rule with which the job ``backlog-relief`` was started, see :meth:`LowPriority.parse`.
+    :ivar left_out: how many messages were left out.
     """
 
     def __init__(self, consumer: DefaultMQPushConsumer, low_priority: str) -> None:
@@ -93,10 +96,10 @@ class MovedAside:
         self.left_out = 0
 
     async def kept(self, messages: Sequence[MessageExt], queue: MessageQueue) -> list[MessageExt]:
-        """The messages that are to be worked on now.
+        """Return the messages to process now.
 
-        :param queue: where they were pulled from (``context.message_queue``). A retry topic's queue has no marks, so
-            what was tried once is never left out.
+        :param queue: the queue they were pulled from (``context.message_queue``). A retry topic's queue has no marks,
+            so a message that was tried once is never left out.
         """
         if not any(self.rule.has(message) for message in messages):
             return list(messages)
@@ -114,17 +117,17 @@ class MovedAside:
         ):
             reading = self._readings[queue] = asyncio.create_task(self._read_range(queue), name=f"marks of {queue}")
         if reading is not None:
-            # Shared by the listener calls of the queue, which run side by side: one that is given up ends it for none.
+            # Shared by the concurrent listener calls of the queue: cancelling one must not end it for the others.
             await asyncio.shield(reading)
         return self._ranges.get(queue, (0, 0))
 
     async def _read_range(self, queue: MessageQueue) -> None:
         try:
-            # The job moves "from" first and "to" then; read the other way round, the range is never too wide.
+            # The job moves "from" before "to"; read in the opposite order, the range is never too wide.
             end = await self._mark(self._to_group, queue)
             self._ranges[queue] = await self._mark(self._from_group, queue), end
         except MQClientError as error:
-            # What is stored stays stored, so an old range is right; with none, the listener does the work.
+            # Stored messages stay stored, so an old range is valid; without a range, the listener processes everything.
             _log.warning("marks of %s could not be read, the last ones count: %s", queue, error)
         finally:
             self._read_at_ms[queue] = self._instance.runtime.clock.now_ms()

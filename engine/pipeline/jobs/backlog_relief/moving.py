@@ -1,7 +1,8 @@
-"""Moves messages of low priority aside: reads ahead of the group, stores them, then says so to the group's consumers.
+"""The mover: reads ahead of the group, stores messages of low priority, then notifies the group's consumers.
 
-In this order nothing can get lost. Dead between storing and saying: the consumers work on what is stored too, and the
-next start says it. The marks are told again in each round, because a broker that dies may forget the last seconds.
+In this order nothing can get lost. If the mover dies between the two, the consumers also process what is stored, and
+the next start notifies them. The marks are written again in each round, because a broker that dies may forget the last
+seconds.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ ROWS_PER_FILE = 100_000
 
 
 def is_low(rule: LowPriority) -> Column:
-    """Whether a message matters less; never null."""
+    """Return whether a message has low priority; never null."""
     if rule.tags:
         return F.coalesce(F.col("tags").isin(*rule.tags), F.lit(False))
     value = F.element_at("properties", F.lit(rule.property_name))
@@ -38,7 +39,10 @@ def is_low(rule: LowPriority) -> Column:
 
 
 class Mover:
-    """:param read: ``read(ranges)`` gives the messages in ``[from, to)`` of queues."""
+    """Move messages of low priority aside.
+
+    :param read: ``read(ranges)`` returns the messages in ``[from, to)`` of queues.
+    """
 
     def __init__(
         self,
@@ -53,9 +57,10 @@ class Mover:
         self._read = read
 
     def move(self, backlog: Backlog, left_to_group: int, messages_max: int) -> tuple[ReliefState, int]:
-        """Move one portion aside; the new state, and how many messages the group may have got before it could know.
+        """Move one portion aside; return the new state, and how many messages the group may have received before it
+        could know.
 
-        Raises :class:`~engine.pipeline.jobs.committed_folder.CommitTaken`: nothing has happened; do it again.
+        Raises :class:`~engine.pipeline.jobs.committed_folder.CommitTaken`: nothing was changed; call it again.
         """
         base, state = self._folder.latest()
         planned = plan(backlog, state.ranges, left_to_group, messages_max)
@@ -63,7 +68,8 @@ class Mover:
             self.tell(state)
             return state, 0
         low = self._read(planned).where(is_low(self._rule)).withColumn("day", F.to_date("store_timestamp"))
-        # By place, so that what is read for sending, a range of offsets, lies together. One file, unless there is much.
+        # Sorted by place, so that the messages of a sending, a range of offsets, are stored together. One file, unless
+        # there are many.
         ordered = low.repartition(1).sortWithinPartitions("topic", "broker_name", "queue_id", "queue_offset")
         stage = self._folder.files.stage(ordered, ("topic", "day"), ROWS_PER_FILE)
         counts = self._count(stage)
@@ -77,9 +83,9 @@ class Mover:
         return state, self._overtaken(planned, counts)
 
     def tell(self, state: ReliefState) -> None:
-        """Set the marks. ``from`` before ``to``, so that nobody ever sees a range that is too wide."""
+        """Set the marks, ``from`` before ``to``, so that no reader sees a range that is too wide."""
         from_group, to_group = mark_groups(state.group, self._rule)
-        # Also learns where the brokers are now. Queues may have been taken away since: brokers refuse those.
+        # Also finds the brokers' present addresses. Queues may have been removed since: brokers refuse those.
         queues = self._cluster.queues(sorted({queue.topic for queue in state.ranges}))
         ranges = {queue: state.ranges[queue] for queue in queues if queue in state.ranges}
         self._cluster.store_group_offsets(from_group, {queue: moved.start for queue, moved in ranges.items()})
@@ -93,7 +99,9 @@ class Mover:
         return {QueueKey(row[0], row[1], row[2]): int(row[3]) for row in counted}
 
     def _overtaken(self, planned: Mapping[QueueKey, tuple[int, int]], counts: Mapping[QueueKey, int]) -> int:
-        """At most so many were moved and consumed as well: the group's progress ran into the range meanwhile."""
+        """Return the most messages that may have been both moved and consumed because the group's progress reached the
+        range meanwhile.
+        """
         progress = self._cluster.group_offsets(self._folder.group, planned)
         return sum(
             min(max(0, progress[queue] - start), counts.get(queue, 0))
@@ -105,7 +113,7 @@ class Mover:
 def state_after(
     state: ReliefState, planned: Mapping[QueueKey, tuple[int, int]], counts: Mapping[QueueKey, int]
 ) -> ReliefState:
-    """The state when the ``counts`` low messages of the ``planned`` offsets are stored."""
+    """Return the state after the ``counts`` low messages of the ``planned`` offsets are stored."""
     ranges = dict(state.ranges)
     for queue, (start, end) in planned.items():
         low = counts.get(queue, 0)

@@ -1,4 +1,6 @@
-"""The folder of what was moved aside: Parquet by topic and day, and a state that knows what was sent again."""
+"""The folder of messages that were moved aside: Parquet by topic and day, and a state that records what was sent
+again.
+"""
 
 from __future__ import annotations
 
@@ -14,13 +16,13 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-#: Below it, one folder per sending: the messages of it that no broker takes.
+#: Subfolders of it, one per sending, hold the messages that no broker accepts.
 NOT_SENT = "_not_sent"
 
 
 class ReliefFolder:
-    """:param rule: what matters less, as text.
-    :ivar files: the folder with its commits.
+    """A folder of messages that were moved aside.
+    :param rule: the priority rule, as text.
     """
 
     def __init__(
@@ -38,28 +40,30 @@ class ReliefFolder:
         self._rule = rule
 
     def latest(self) -> tuple[Commit, ReliefState]:
-        """The newest commit, and its state."""
+        """Return the newest commit and its state."""
         commit = self.files.latest()
         if not commit.version:
             return commit, ReliefState(uuid.uuid4().hex, self.group, self._rule)
         return commit, ReliefState.from_json(commit.state, self.files.files.root, self.group, self._rule)
 
     def commit(self, base: Commit, stage: Stage | None, state: ReliefState) -> Commit:
-        """See :meth:`CommittedFolder.commit`."""
+        """Commit files and state, as :meth:`CommittedFolder.commit` does."""
         return self.files.commit(base, stage, state.to_json())
 
     def read(self, names: Sequence[str], below: str = "") -> DataFrame:
-        """The messages in some of its files."""
+        """Return the messages in some of its files."""
         files = self.files.files
         reader = self._spark.read.schema(spark_schema()).option("basePath", files.uri(below) if below else files.root)
         return reader.parquet(*(files.uri(name) for name in names))
 
     def keep_not_sent(self, rows: DataFrame, sending: int) -> int:
-        """Write down which messages of a sending no broker takes; how many. Done again it does the same."""
+        """Store the messages of a sending that no broker accepts; return how many. Repeating it has no further
+        effect.
+        """
         folder = self.files.files.uri(f"{NOT_SENT}/{sending:08d}")
         rows.write.mode("overwrite").parquet(folder)
         return self._spark.read.schema(rows.schema).parquet(folder).count()
 
     def not_sent(self) -> DataFrame:
-        """All that was kept so; there is some."""
+        """Return all messages stored that way; there must be some."""
         return self._spark.read.parquet(self.files.files.uri(f"{NOT_SENT}/*"))

@@ -1,4 +1,4 @@
-"""What the folder's newest commit knows: what is moved aside, up to where, and what of it was sent again."""
+"""State in the folder's newest commit: what is moved aside, up to where, and what of it was sent again."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from engine.texts import Text
 
 @dataclass(frozen=True, slots=True)
 class MovedRange:
-    """One queue. All messages of low priority in ``start <= offset < end`` are in the folder.
+    """The range of one queue. All messages of low priority in ``start <= offset < end`` are in the folder.
 
-    :ivar in_range: how many those are.
-    :ivar moved: messages moved aside, in all ranges that the queue ever had.
+    :ivar in_range: how many there are in the range.
+    :ivar moved: messages moved aside in all ranges that the queue has had.
     :ivar kept: messages that were read and left to the group.
     """
 
@@ -34,7 +34,7 @@ class MovedBatch:
     :ivar files: their names in the folder.
     :ivar rows: how many messages.
     :ivar sent: how many of them were sent again.
-    :ivar not_sent: how many of them no broker takes.
+    :ivar not_sent: how many of them no broker accepts.
     :ivar sent_up_to: queue -> offset below which its messages were sent again.
     """
 
@@ -46,16 +46,16 @@ class MovedBatch:
 
     @property
     def waiting(self) -> int:
-        """How many are left to send."""
+        """Return how many are left to send."""
         return self.rows - self.sent - self.not_sent
 
 
 @dataclass(frozen=True, slots=True)
 class Sending:
-    """What is being sent: decided before the first message goes out, so that a restart does the very same.
+    """A sending in progress, decided before the first message is sent, so that a restart sends exactly the same.
 
-    :ivar number: of this sending in this folder; part of its transaction's name.
-    :ivar batch: the commit whose messages they are.
+    :ivar number: number of this sending in this folder; part of its transaction's name.
+    :ivar batch: the commit with its messages.
     :ivar ranges: queue -> first and last offset.
     """
 
@@ -67,11 +67,13 @@ class Sending:
 
 @dataclass(frozen=True, slots=True)
 class ReliefState:
-    """:ivar identity: names the folder in transactions; made with it.
-    :ivar rule: what matters less, as text.
-    :ivar ranges: of all queues that ever had one.
-    :ivar batches: commit -> what it stored; those that are done are left out.
-    :ivar sending: what was begun last and is not known to be done.
+    """State of a folder.
+
+    :ivar identity: identifies the folder in transactions; created with it.
+    :ivar rule: the priority rule, as text.
+    :ivar ranges: of all queues that have had one.
+    :ivar batches: commit -> what it stored; completed ones are left out.
+    :ivar sending: the last sending, unless it is known to be complete.
     """
 
     identity: str
@@ -86,7 +88,9 @@ class ReliefState:
 
     @classmethod
     def from_json(cls, state: Mapping[str, Any], folder: str, group: str, rule: str) -> ReliefState:
-        """The reverse of :meth:`to_json`. Raises :class:`JobFailed` if the folder serves another group or rule."""
+        """Decode what :meth:`to_json` returned. Raises :class:`JobFailed` if the folder belongs to another group or
+        rule.
+        """
         if (state["group"], state["rule"]) != (group, rule):
             raise JobFailed(
                 Text(
@@ -114,7 +118,7 @@ class ReliefState:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """For the commit."""
+        """Encode the state for the commit."""
         return {
             "identity": self.identity,
             "group": self.group,
@@ -128,13 +132,11 @@ class ReliefState:
         }
 
     def begin(self, batch: int, topic: str, ranges: Mapping[str, tuple[int, int]]) -> ReliefState:
-        """The state when it is decided what is sent next."""
+        """Return the state after the next sending is decided."""
         return replace(self, sending=Sending(self.sendings, batch, topic, ranges), sendings=self.sendings + 1)
 
     def finish(self, sent: int, not_sent: int) -> ReliefState:
-        """The state when ``sent`` of the messages that were being sent are stored by the brokers; no broker takes the
-        others.
-        """
+        """Return the state after brokers have stored ``sent`` messages of the sending; no broker accepts the others."""
         assert self.sending is not None, "something was being sent"
         number = self.sending.batch
         old = self.batches[number]
@@ -147,12 +149,12 @@ class ReliefState:
 
 
 def name_of(queue: QueueKey) -> str:
-    """``topic broker:number``; no topic has a space."""
+    """Return ``topic broker:number``; no topic contains a space."""
     return f"{queue.topic} {queue.label}"
 
 
 def queue_of(name: str) -> QueueKey:
-    """The reverse of :func:`name_of`."""
+    """Parse what :func:`name_of` returned."""
     topic, _, label = name.partition(" ")
     return parse_label(topic, label)
 

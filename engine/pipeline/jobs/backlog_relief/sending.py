@@ -1,10 +1,10 @@
-"""Sends what was moved aside: batch by batch, each queue in its order, each message once.
+"""The sender: sends what was moved aside, batch by batch, each queue in order, each message once.
 
-What is sent next is committed before it is sent. A run that died in between is followed by one that sends the very same
-messages as a write of the same number, and the writer leaves out what the topic holds already.
+The next sending is committed before it is sent. If a run dies in between, the next run sends exactly the same messages
+as a write with the same number, and the writer leaves out what the topic holds already.
 
-A message that no broker takes (its body is too long even when it is compressed, or its properties leave no room for
-MOVED_FROM) must not keep all others from being sent: it is written down, and stays.
+A message that no broker accepts (its body is too long even when compressed, or its properties leave no room for
+MOVED_FROM) must not block the others: it is recorded, and stays in the folder.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, PRO
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-#: Where a message was before: "topic broker:queue offset".
+#: Original place of a message: "topic broker:queue offset".
 PROPERTY_MOVED_FROM = "MOVED_FROM"
-#: With which the sender chose the queue, where it did (RocketMQ: ``PROPERTY_SHARDING_KEY``).
+#: The key by which the sender chose the queue, if it did (RocketMQ: ``PROPERTY_SHARDING_KEY``).
 PROPERTY_SHARDING_KEY = "__SHARDINGKEY"
-#: Of a sending. Fixed: the name of a transaction holds the number of the partition, whatever machine does it.
+#: Partitions of a sending. Fixed, because the name of a transaction contains the number of the partition.
 PARTITIONS = 4
-#: More than what is said beside a message's own properties takes: where it was, its topic, unique id and transaction.
+#: More than the properties that are added to a message need: its original place, topic, unique id and transaction.
 _SAID_BYTES = 1_024
 
 
@@ -40,15 +40,14 @@ def _queue_name() -> Column:
 
 
 def rows_to_send(messages: DataFrame, topic: str, queues: Collection[str]) -> DataFrame:
-    """Messages as rows for the writer, in the order in which they were stored, and the column ``moved_from``.
+    """Return messages as rows for the writer, in the order in which they were stored, with the column ``moved_from``.
 
-    In their own topic they get back into their own queues. In another, or if their queue is not among ``queues``, to
-    which one may write, they are spread by the key that their sender had, else by the queue in which they were: what
-    was in order stays so.
+    In their own topic they return to their own queues. In another topic, or if their queue is not among the writable
+    ``queues``, they are spread by their sender's key, else by their original queue, so that their order is kept.
     """
     stays = (F.col("topic") == topic) & F.col("queue").isin(*queues)
     moved_from = F.concat(F.col("queue"), F.lit(" "), F.col("queue_offset").cast("string"))
-    # Under RETRY_TOPIC the group's listeners see what comes from their retry topic; elsewhere the writer drops it.
+    # The group's listeners see messages from their retry topic under RETRY_TOPIC; elsewhere the writer drops it.
     said = F.create_map(F.lit(PROPERTY_MOVED_FROM), moved_from, F.lit(PROPERTY_RETRY_TOPIC), F.col("topic"))
     others = F.map_filter("properties", lambda name, _: ~name.isin(PROPERTY_MOVED_FROM, PROPERTY_RETRY_TOPIC))
     sharding_key = F.coalesce(F.element_at("properties", F.lit(PROPERTY_SHARDING_KEY)), F.col("queue"))
@@ -71,7 +70,7 @@ def rows_to_send(messages: DataFrame, topic: str, queues: Collection[str]) -> Da
 
 
 def takes_a_closer_look(max_message_bytes: int) -> Column:
-    """Whether it takes more than lengths to know that a broker takes a message of :func:`rows_to_send`."""
+    """Return whether lengths alone do not decide if a broker accepts a message of :func:`rows_to_send`."""
     names, values = F.map_keys("properties"), F.map_values("properties")
     properties_bytes = F.octet_length(F.concat_ws("", names, values)) + 2 * F.size("properties")
     is_long = properties_bytes > PROPERTIES_MAX_BYTES - _SAID_BYTES
@@ -79,7 +78,7 @@ def takes_a_closer_look(max_message_bytes: int) -> Column:
 
 
 def next_ranges(messages: DataFrame, messages_max: int) -> dict[str, tuple[int, int]]:
-    """Of each queue the first messages: first and last offset. Not many more than ``messages_max`` in all."""
+    """Return first and last offset of the next messages of each queue, not many more than ``messages_max`` in all."""
     named = messages.select(_queue_name().alias("queue"), "queue_offset")
     queues = max(1, named.select("queue").distinct().count())
     by_offset = Window.partitionBy("queue").orderBy("queue_offset")
@@ -91,7 +90,7 @@ def next_ranges(messages: DataFrame, messages_max: int) -> dict[str, tuple[int, 
 
 
 def refused_rows(not_sent: DataFrame, most: int) -> list[list[str | int]]:
-    """For the table of what was not sent: which message, why, and how long that is."""
+    """Return rows for the table of messages that were not sent: which message, why, and its length."""
     is_body = F.col("refusal").contains("'body'")
     properties = F.concat_ws("", F.map_keys("properties"), F.map_values("properties"))
     why = F.when(is_body, "body too long").otherwise("properties too long")
@@ -100,8 +99,10 @@ def refused_rows(not_sent: DataFrame, most: int) -> list[list[str | int]]:
 
 
 class Sender:
-    """:param options: of the data source's writer: which cluster, and what its brokers take.
-    :param queues: names of the queues of a topic to which one may write.
+    """Send messages that were moved aside.
+
+    :param options: options of the data source's writer: which cluster, and what its brokers accept.
+    :param queues: returns the names of a topic's writable queues.
     """
 
     def __init__(
@@ -117,7 +118,7 @@ class Sender:
         self._reached = reached
 
     def finish_last(self) -> tuple[ReliefState, int]:
-        """Send what an earlier run has begun; the state, and how many messages."""
+        """Finish the sending that an earlier run began; return the state and the number of messages."""
         base, state = self._folder.latest()
         if state.sending is None:
             return state, 0
@@ -141,7 +142,7 @@ class Sender:
         return state, count
 
     def _set_aside(self, rows: DataFrame, options: Mapping[str, str], number: int) -> tuple[DataFrame, int]:
-        """The rows that a broker takes, and how many others there are, which are written down."""
+        """Return the rows that a broker accepts, and the number of others, which are recorded."""
         schema = StructType([*rows.schema.fields, StructField("refusal", StringType())])
         checked = rows.mapInArrow(find_refusals(WriteOptions.parse(options)), schema)
         refused = checked.where(F.col("refusal").isNotNull()).select(
@@ -151,9 +152,9 @@ class Sender:
         return checked.where(F.col("refusal").isNull()).drop("refusal"), not_sent
 
     def send(self, topic: str, messages_max: int) -> tuple[ReliefState, int]:
-        """Send the next portion of the oldest batch; the state, and how many messages: 0 if nothing is left.
+        """Send the next portion of the oldest batch; return the state and the number of messages, 0 if nothing is left.
 
-        Raises :class:`~engine.pipeline.jobs.committed_folder.CommitTaken`: do it again.
+        Raises :class:`~engine.pipeline.jobs.committed_folder.CommitTaken`: call it again.
         """
         state, count = self.finish_last()
         if count or not state.batches:

@@ -1,4 +1,4 @@
-"""The job ``delivery-audit``: every message that producers numbered, against what is stored and what was consumed.
+"""The job ``delivery-audit``: compares every numbered message with what is stored and what was consumed.
 
 ::
 
@@ -6,6 +6,6 @@
     messages ─┐
     trace    ─┴─ by unique id ──> facts of consumption ── driver ──> per group: missing, twice, failed, latency
 
-Exact, and in little memory: numbers are kept as bits, and stretches without gaps as nothing at all
+It is exact and needs little memory: numbers are stored as bits, and complete ranges as nothing at all
 (:mod:`~engine.pipeline.jobs.delivery_audit.number_set`).
 """

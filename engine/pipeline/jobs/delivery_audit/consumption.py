@@ -1,8 +1,8 @@
-"""Who consumed what: events of the same message brought together, and turned into facts about queues.
+"""Consumption of messages: events of the same message are joined and turned into facts about queues.
 
-The trace knows messages by their unique ids, in no order; what is to be told are places in queues. So the events are
-spread by unique id, each task joins its share in memory, and what it tells are sets of offsets, which add up. Telling a
-fact twice changes nothing.
+The trace identifies messages by unique id, in no order; the results are offsets in queues. So the events are
+partitioned by unique id, each task joins its share in memory, and its results are sets of offsets, which can be merged.
+Merging a fact twice changes nothing.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: Acknowledged messages that are not stored and are told by name, per task.
+#: Most acknowledged messages that are not stored and are listed individually, per task.
 SAMPLES_MAX = 500
-#: What the join gives back: one row of facts per task, and the events that must be looked at again.
+#: Result of the join: one row of facts per task, and the events that must be processed again.
 FACTS_SCHEMA = f"{EVENT_SCHEMA}, facts string"
 _FACTS_ARROW = arrow_schema_of(FACTS_SCHEMA)
 
@@ -35,12 +35,12 @@ _Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class JoinRules:
-    """What is told, and what is kept for later.
+    """What is reported, and what is kept for later.
 
-    :ivar judge_until_ms: messages stored until then should have been consumed, and acknowledged ones be stored.
-    :ivar acknowledged_since_ms: acknowledgements before it may be about messages that were not read.
-    :ivar expected: (group, topic): before a message is forgotten, all groups of its topic have to consume it.
-    :ivar forget_ms: messages stored before it are forgotten anyhow; None: nothing is kept for later.
+    :ivar judge_until_ms: messages stored by then should have been consumed, and acknowledged ones be stored.
+    :ivar acknowledged_since_ms: earlier acknowledgements may concern messages that were not read.
+    :ivar expected: (group, topic): a message is forgotten once all groups of its topic have consumed it.
+    :ivar forget_ms: messages stored before it are forgotten in any case; None: nothing is kept for later.
     """
 
     judge_until_ms: int
@@ -50,7 +50,7 @@ class JoinRules:
 
 
 def join_events(events: DataFrame, rules: JoinRules, tasks: int) -> DataFrame:
-    """Rows of :data:`FACTS_SCHEMA`. Each task holds its share of ``events`` in memory."""
+    """Return rows of :data:`FACTS_SCHEMA`. Each task holds its share of ``events`` in memory."""
     return events.repartition(tasks, "unique_id").mapInArrow(_joiner(rules), FACTS_SCHEMA)
 
 
@@ -70,8 +70,8 @@ def _joiner(rules: JoinRules) -> Callable[[Iterator[Any]], Iterator[Any]]:
 class _Join:
     """The events of one task's messages.
 
-    Several copies of a message (one unique id) are one message here, the one that was stored first: a consumer's note
-    does not say which copy it got.
+    Copies of a message (with one unique id) count as one message, the one stored first: a consumer's record does not
+    say which copy it received.
     """
 
     def __init__(self, table: Any, rules: JoinRules) -> None:
@@ -87,7 +87,7 @@ class _Join:
         stored = stored[np.lexsort((self._at_ms[stored], self._message[stored]))]
         _, first = np.unique(self._message[stored], return_index=True)
         self._stored_rows: Numbers = stored[first]
-        #: Message -> the row of its first copy; -1: it is not stored.
+        #: Message -> the row of its first copy; -1: not stored.
         self._row_of = np.full(len(self._unique_ids), -1, np.int64)
         self._row_of[self._message[self._stored_rows]] = self._stored_rows
         self._told_rows: Numbers = np.concatenate((self._rows("consumed"), self._rows("swallowed")))
@@ -99,7 +99,7 @@ class _Join:
         return np.flatnonzero(self._is[kind]) if kind in self._is else np.zeros(0, np.int64)
 
     def _distinct_calls(self) -> Numbers:
-        """Rows of listener calls about messages that are stored; a note that was sent twice counts once."""
+        """Return rows of listener calls about stored messages; a record that was sent twice counts once."""
         rows = self._told_rows[self._row_of[self._message[self._told_rows]] >= 0]
         group, call = _encoded(self._table, "client_group")[1], _encoded(self._table, "call")[1]
         fresh = ~_column(self._table, "is_counted").astype(bool)
@@ -109,10 +109,12 @@ class _Join:
         is_first[1:] = np.any(keys[:, 1:] != keys[:, :-1], axis=0)
         return rows[is_first]
 
-    # --- what is told ----------------------------------------------------------------------------------------------
+    # --- reports -----------------------------------------------------------------------------------------------------
 
     def facts(self) -> dict[str, Any]:
-        """JSON; see :class:`~engine.pipeline.jobs.delivery_audit.consumption_book.ConsumptionBook`."""
+        """Return the facts as JSON for
+        :class:`~engine.pipeline.jobs.delivery_audit.consumption_book.ConsumptionBook`.
+        """
         rows = self._stored_rows
         judged = rows[self._at_ms[rows] <= self._rules.judge_until_ms]
         topics, topic = _encoded(self._table, "topic")
@@ -130,7 +132,9 @@ class _Join:
         }
 
     def _group_facts(self) -> Iterator[dict[str, Any]]:
-        """Per group and queue: what it consumed, consumed more than once, failed with; how long that took."""
+        """Yield per group and queue what it consumed, consumed more than once and failed to consume, and the
+        latency.
+        """
         topics, topic = _encoded(self._table, "topic")
         queues, queue = _encoded(self._table, "queue")
         groups, group = _encoded(self._table, "client_group")
@@ -161,13 +165,13 @@ class _Join:
             }
 
     def _unstored(self) -> Numbers:
-        """Rows of acknowledgements whose message is not stored."""
+        """Return rows of acknowledgements whose message is not stored."""
         rows = self._rows("acknowledged")
         is_ok: _Flags = _column(self._table, "is_ok").astype(bool)
         return rows[(self._row_of[self._message[rows]] < 0) & is_ok[rows]]
 
     def _not_stored(self) -> list[list[object]]:
-        """Of each topic: how many were acknowledged and are not stored, and some of them."""
+        """Return for each topic how many acknowledged messages are not stored, and some of them."""
         rows = self._unstored()
         at_ms = self._at_ms[rows]
         rows = rows[(at_ms <= self._rules.judge_until_ms) & (at_ms >= self._rules.acknowledged_since_ms)]
@@ -185,10 +189,10 @@ class _Join:
             told.append([topics[code], len(some), samples])
         return told
 
-    # --- what is kept for later ------------------------------------------------------------------------------------
+    # --- what is kept for later --------------------------------------------------------------------------------------
 
     def kept(self, forget_ms: int) -> Any:
-        """The events about messages that are not done with."""
+        """Return the events about messages that are not settled."""
         rules = self._rules
         stored = self._row_of >= 0
         stored_ms = np.where(stored, self._at_ms[np.maximum(self._row_of, 0)], 0) if len(self._at_ms) else self._row_of
@@ -198,7 +202,7 @@ class _Join:
         keep[self._stored_rows] = True
         keep[self._calls] = True
         keep &= keeps_message[self._message]
-        # Notes about messages that have not been seen, or never will: they are of other topics, perhaps.
+        # Records about messages that have not been seen, or never will be, because they may be of other topics.
         loose = np.concatenate((self._unstored(), self._told_rows))
         loose = loose[~stored[self._message[loose]] & (self._at_ms[loose] > rules.judge_until_ms)]
         keep[loose] = True
@@ -209,7 +213,7 @@ class _Join:
         return self._table.set_column(index, EVENT_ARROW.field(index), counted).filter(pa.array(keep))
 
     def _consumed_by_all(self) -> _Flags:
-        """Whether a message has been consumed by all groups of its topic; where there are none, by nobody."""
+        """Return whether a message has been consumed by all groups of its topic; False if there are no groups."""
         groups, group = _encoded(self._table, "client_group")
         topics, topic = _encoded(self._table, "topic")
         is_ok = _column(self._table, "is_ok").astype(bool)
@@ -228,14 +232,14 @@ class _Join:
 
 
 def _column(table: Any, name: str) -> Any:
-    """As a numpy array, 0 or False where nothing stands."""
+    """Return a column as a numpy array, with 0 or False for null."""
     column = table.column(name)
     zero = False if pa.types.is_boolean(column.type) else 0
     return column.fill_null(zero).to_numpy()
 
 
 def _encoded(table: Any, name: str) -> tuple[list[str], Numbers]:
-    """The distinct texts of a column, and for each row the number of its text."""
+    """Return the distinct texts of a column, and for each row the number of its text."""
     encoded = table.column(name).fill_null("").combine_chunks().dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks() if encoded.num_chunks else pa.array([], pa.string()).dictionary_encode()
@@ -243,7 +247,7 @@ def _encoded(table: Any, name: str) -> tuple[list[str], Numbers]:
 
 
 def _groups(rows: Numbers, *columns: Numbers) -> Iterator[tuple[Numbers, list[int]]]:
-    """``rows`` that have the same values in all ``columns``, and the values."""
+    """Yield groups of ``rows`` with the same values in all ``columns``, and the values."""
     ordered = rows[np.lexsort([column[rows] for column in reversed(columns)])]
     keys = np.stack([column[ordered] for column in columns])
     for begin, end in _stretches(keys):
@@ -251,7 +255,7 @@ def _groups(rows: Numbers, *columns: Numbers) -> Iterator[tuple[Numbers, list[in
 
 
 def _stretches(keys: Any) -> Iterator[tuple[int, int]]:
-    """Where the columns of ``keys`` stay the same: begin and end."""
+    """Yield begin and end of each run in which the columns of ``keys`` are constant."""
     if not keys.shape[1]:
         return
     edges = (np.flatnonzero(np.any(keys[:, 1:] != keys[:, :-1], axis=0)) + 1).tolist()

@@ -1,4 +1,4 @@
-"""What is known of consumption, in the driver: per group and queue which offsets were consumed."""
+"""What the driver knows about consumption: the consumed offsets per group and queue."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
 from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.protocol.number_ranges import NumberRange, count_of
 
-#: Acknowledged messages that are not stored and are remembered by name.
+#: Most acknowledged messages that are not stored and are listed individually.
 SAMPLES_MAX = 500
 
 
 @dataclass(slots=True)
 class GroupQueue:
-    """What one group reported of one queue: offsets."""
+    """Offsets of one queue that one group reported."""
 
     consumed: NumberSet = field(default_factory=NumberSet)
     twice: NumberSet = field(default_factory=NumberSet)
@@ -26,13 +26,13 @@ class GroupQueue:
 
     @property
     def first(self) -> int:
-        """The lowest offset that it reported."""
+        """Return the lowest offset that it reported."""
         return min(numbers.minimum for numbers in (self.consumed, self.failed) if numbers.count)
 
 
 @dataclass(frozen=True, slots=True)
 class NotStored:
-    """A message that a broker acknowledged, by the producer's note, and that is not in its topic."""
+    """A message that a broker acknowledged, according to the producer, and that is not in its topic."""
 
     topic: str
     unique_id: str
@@ -41,9 +41,9 @@ class NotStored:
 
 
 class ConsumptionBook:
-    """Grows with the facts of every join.
+    """A book that grows with the facts of every join.
 
-    :param groups: who is judged. What others report is not kept.
+    :param groups: the groups that are judged. Reports of others are not kept.
     :ivar judged: (topic, queue) -> offsets that should have been consumed.
     :ivar queues: (group, topic) -> queue -> what it reported.
     """
@@ -55,12 +55,12 @@ class ConsumptionBook:
         self.latency: dict[tuple[str, str], LatencyHistogram] = {}
         self.not_stored: dict[str, int] = {}
         self.samples: list[NotStored] = []
-        #: Of the last join: notes about messages that are not among those read.
+        #: Records in the last join about messages that are not among those read.
         self.unmatched = 0
         self.unreadable = 0
 
     def add(self, facts_of_tasks: list[str]) -> None:
-        """What one join told."""
+        """Add the facts of one join."""
         self.unmatched = 0
         for text in facts_of_tasks:
             facts = json.loads(text)
@@ -86,24 +86,24 @@ class ConsumptionBook:
         self.latency.setdefault(key, LatencyHistogram()).update(LatencyHistogram.decode(facts["latency"]))
 
     def silent_groups(self) -> list[str]:
-        """Those that were asked for and of which there is no report."""
+        """Return the requested groups without any report."""
         reporting = {name: None for group, topic in self.queues for name in (group, f"{group}@{topic}")}
         stored = ("", *self._topics())
         return [name for name in self.groups.named or () if name not in reporting and name.partition("@")[2] in stored]
 
     def _topics(self) -> list[str]:
-        """Those of which something should have been consumed."""
+        """Return the topics in which something should have been consumed."""
         return sorted({topic: None for topic, _ in self.judged})
 
     def expected(self) -> list[tuple[str, str]]:
-        """(group, topic): who should have consumed what."""
+        """Return (group, topic) of who should have consumed what."""
         return sorted(dict.fromkeys((*self.queues, *self.groups.pairs(self._topics()))))
 
     def missing(self, group: str, topic: str) -> Iterator[tuple[str, NumberRange]]:
-        """Queue, and offsets of it that the group should have consumed and did not report.
+        """Yield queue and offsets that the group should have consumed and did not report.
 
-        A group that was not asked for by name may have begun behind the first messages: it is judged from the first
-        offset that it reported in each queue. A queue of which it reported nothing counts if it began with the first
+        A group that was not requested by name may have started after the first messages: it is judged from the first
+        offset that it reported in each queue. A queue without any report counts if the group started with the first
         message everywhere else.
         """
         reported = self.queues.get((group, topic), {})
@@ -124,11 +124,11 @@ class ConsumptionBook:
                     yield queue, (max(from_, first), to)
 
     def missing_count(self, group: str, topic: str) -> int:
-        """How many of them."""
+        """Return how many offsets are missing."""
         return count_of(offsets for _, offsets in self.missing(group, topic))
 
     def encode(self) -> dict[str, Any]:
-        """As it is kept: JSON."""
+        """Encode the book as it is saved: JSON."""
         groups = []
         for (group, topic), queues in self.queues.items():
             latency = self.latency[group, topic].encode()
@@ -154,7 +154,7 @@ class ConsumptionBook:
 
     @classmethod
     def decode(cls, encoded: dict[str, Any], groups: JudgedGroups) -> ConsumptionBook:
-        """What :meth:`encode` made: the same form as the facts of a task."""
+        """Decode what :meth:`encode` returned, which has the same form as the facts of a task."""
         made = cls(groups)
         made.add([json.dumps(encoded)])
         return made

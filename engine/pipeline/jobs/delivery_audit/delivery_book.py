@@ -1,4 +1,4 @@
-"""All that the audit knows, in the driver: the books of the producers, the queues, the times."""
+"""Everything the audit knows, in the driver: the books of the producers, the queues, the times."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.protocol.errors import MalformedBody
 from engine.protocol.message.numbering_ledger import NumberingLedger
 
-#: A summary as :mod:`~engine.pipeline.jobs.delivery_audit.summaries` makes it: kind and JSON.
+#: A summary of :mod:`~engine.pipeline.jobs.delivery_audit.summaries`: kind and JSON.
 Summary = tuple[str, str]
 
-#: Producers of one topic that have a book of their own; whatever a client writes, the books do not grow without bound.
+#: Most producers of one topic with a book of their own; the books are bounded whatever a client writes.
 PRODUCERS_MAX = 10_000
 
 
 class DeliveryBook:
-    """Grows with every batch of summaries.
+    """A book that grows with every batch of summaries.
 
-    :param topics: summaries of others count only for the time.
-    :ivar producers: (producer, topic) -> its book; of each topic :data:`PRODUCERS_MAX` at most, and one for
+    :param topics: summaries of other topics count only for the time.
+    :ivar producers: (producer, topic) -> its book; at most :data:`PRODUCERS_MAX` per topic, and one for
         :data:`~engine.pipeline.jobs.delivery_audit.producer_book.OTHERS`.
     :ivar queues: (topic, queue) -> [first offset, next offset] that was read.
     :ivar times: topic -> latency from birth to store.
-    :ivar newest_ms: the latest store time of anything that was read.
-    :ivar horizon_ms: all queues were read up to that time.
-    :ivar unreadable_ledgers: messages of the ledger topic that are no ledgers.
+    :ivar newest_ms: the latest store time that was read.
+    :ivar horizon_ms: all queues were read up to this time.
+    :ivar unreadable_ledgers: messages of the ledger topic that are not ledgers.
     """
 
     def __init__(self, topics: tuple[str, ...]) -> None:
@@ -41,16 +41,16 @@ class DeliveryBook:
         self.times: dict[str, TopicTimes] = {}
         self.newest_ms = self.horizon_ms = 0
         self.unreadable_ledgers = 0
-        #: Ledgers of producers of whom no message was seen yet.
+        #: Ledgers of producers of which no message was seen yet.
         self._early_ledgers: dict[tuple[str, str], tuple[NumberingLedger, int]] = {}
         #: Topic -> its producers that have a book.
         self._producers_of: Counter[str] = Counter()
 
     def add(self, summaries: Iterable[Summary], read_limit: int | None = None) -> dict[str, TopicTimes]:
-        """One batch; of each queue it holds what follows on what was added before. Returns its times, by topic.
+        """Add one batch, which continues each queue where the previous ended. Return its times by topic.
 
-        :param read_limit: how many messages a batch has at most. One that is full may have left some behind; it
-            holds some of each queue, so it has read all of them up to where the slowest one has come to.
+        :param read_limit: most messages in a batch. A full batch may have left messages unread; it contains some of
+            each queue, so all queues are read up to the position of the slowest.
         """
         segments: list[QueueSegment] = []
         times: dict[str, TopicTimes] = {}
@@ -89,10 +89,11 @@ class DeliveryBook:
         return times
 
     def _open_books(self, segments: Iterable[QueueSegment]) -> None:
-        """From which number on a producer is judged is decided when it is seen first.
+        """Open books. When a producer is first seen, the number from which it is judged is decided.
 
-        Where the topic was read from its very beginning, that is 0. Else older messages may be gone, or were not read,
-        and each queue may begin a little earlier or later than others: then from where all its queues have begun.
+        If the topic was read from its very beginning, this is 0. Otherwise older messages may be gone or were not read,
+        and each queue may begin a little earlier or later than others: then it is the number from which all its queues
+        have begun.
         """
         firsts: dict[tuple[str, str], list[int]] = {}
         for segment in segments:
@@ -104,7 +105,7 @@ class DeliveryBook:
             self._open(producer, topic, first if producer != UNNUMBERED else 0)
 
     def _open(self, producer: str, topic: str, first: int) -> None:
-        """A book for the producer, or where there are too many, one for all others."""
+        """Open a book for the producer or, if there are too many, one for all others."""
         if producer not in (UNNUMBERED, OTHERS):
             if self._is_full(topic):
                 self.producers.setdefault((OTHERS, topic), ProducerBook(OTHERS, topic, 0))
@@ -116,13 +117,13 @@ class DeliveryBook:
         return self._producers_of[topic] >= PRODUCERS_MAX
 
     def begins_at_the_beginning(self, topic: str) -> bool:
-        """Whether each queue of the topic that has messages was read from offset 0."""
+        """Return whether each queue of the topic that has messages was read from offset 0."""
         firsts = [extent[0] for (of_topic, _), extent in self.queues.items() if of_topic == topic]
         return bool(firsts) and not any(firsts)
 
     @property
     def acknowledged_since_ms(self) -> int:
-        """Acknowledgements before it may be about messages that are deleted, or were not read."""
+        """Return the time before which acknowledgements may concern messages that are deleted or were not read."""
         firsts = [
             (min(times.spans) + 1) * times.width_ms
             for topic, times in self.times.items()
@@ -131,9 +132,9 @@ class DeliveryBook:
         return max(firsts, default=0)
 
     def read_ledger(self, body: bytes | None, stored_ms: int) -> None:
-        """A message of the ledger topic.
+        """Read a message of the ledger topic.
 
-        :param body: None: longer than a ledger may be.
+        :param body: None if it is longer than a ledger may be.
         """
         try:
             if body is None:
@@ -146,7 +147,9 @@ class DeliveryBook:
             self.add_ledger(ledger, stored_ms)
 
     def add_ledger(self, ledger: NumberingLedger, stored_ms: int) -> None:
-        """A producer has ended. Of one who is unknown it is kept until its topic is known from its beginning."""
+        """Note that a producer has ended. The ledger of an unknown producer is kept until its topic is known from its
+        beginning.
+        """
         key = (ledger.producer_id, ledger.topic)
         if key not in self.producers and self.begins_at_the_beginning(ledger.topic):
             self._open(*key, first=0)
@@ -157,16 +160,16 @@ class DeliveryBook:
             self._early_ledgers[key] = (ledger, stored_ms)
 
     def settle(self, until_ms: int) -> None:
-        """Nothing that was stored until then is overtaken any more."""
+        """Note that no message stored until then can be overtaken any more."""
         for book in self.producers.values():
             book.settle(until_ms)
 
     def latency(self, topic: str) -> LatencyHistogram:
-        """From birth to store."""
+        """Return the latency of a topic from birth to store."""
         return self.times[topic].total
 
     def encode(self) -> dict[str, Any]:
-        """As it is kept: JSON."""
+        """Encode the book as it is saved: JSON."""
         return {
             "producers": [book.encode() for book in self.producers.values()],
             "queues": [[*key, *extent] for key, extent in self.queues.items()],
@@ -179,7 +182,7 @@ class DeliveryBook:
 
     @classmethod
     def decode(cls, encoded: dict[str, Any], topics: tuple[str, ...]) -> DeliveryBook:
-        """What :meth:`encode` made."""
+        """Decode what :meth:`encode` returned."""
         made = cls(topics)
         for fields in encoded["producers"]:
             book = ProducerBook.decode(fields)

@@ -1,4 +1,4 @@
-"""What the delivery audit tells about itself."""
+"""Description of the delivery audit."""
 
 from __future__ import annotations
 

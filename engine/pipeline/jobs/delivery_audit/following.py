@@ -1,4 +1,4 @@
-"""The audit as a stream: batch after batch, with what it knows kept in the checkpoint folder.
+"""The audit as a stream: batch after batch, with its state in the checkpoint folder.
 
 ::
 
@@ -6,8 +6,8 @@
     CHECKPOINT/audit/state-N.json      the books after batch N
     CHECKPOINT/audit/pending-N/...     events that must be looked at again after batch N (Parquet)
 
-``state-N.json`` decides: it is written whole or not at all, after everything else of batch N. Spark hands a batch out
-again when the driver died before it had noted its end; if the state of that batch is there, it is passed over.
+``state-N.json`` decides: it is written completely or not at all, after everything else of batch N. Spark delivers a
+batch again if the driver died before it had recorded its end; if the state of that batch exists, it is skipped.
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from engine.texts import Text
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-#: A message that a group has not consumed by then is forgotten: what is reported later is not counted.
+#: A message that a group has not consumed by then is forgotten, and later reports about it are not counted.
 FORGET_AFTER_MS = 3_600_000
-#: After a full batch: when none has followed for so many triggers, that one was the last.
+#: After a full batch: if none has followed for this many triggers, it was the last.
 TRIGGERS_WITHOUT_A_BATCH = 3
 _FOLDER = "audit"
 
 
 @dataclass(frozen=True, slots=True)
 class FollowRules:
-    """What is audited; the same for all the life of a checkpoint.
+    """What is audited; constant for the lifetime of a checkpoint.
 
-    :ivar groups: see :attr:`JudgedGroups.named`.
+    :ivar groups: as in :attr:`JudgedGroups.named`.
     """
 
     topics: tuple[str, ...]
@@ -60,16 +60,19 @@ class FollowRules:
 
 
 class Follower:
-    """Takes the batches of the query.
+    """Process the batches of the query.
 
     :ivar files: the checkpoint folder.
-    :ivar batch: the last one that is in the books; -1: none.
+    :ivar batch: the last batch in the books; -1: none yet.
     """
 
     def __init__(
         self, spark: SparkSession, checkpoint: str, rules: FollowRules, report: JobReport, trigger_ms: int = 2_000
     ) -> None:
-        """:param trigger_ms: how often the query looks for a new batch."""
+        """Create a follower.
+
+        :param trigger_ms: how often the query checks for a new batch.
+        """
         self.files = SharedFiles(spark, checkpoint)
         self.batch = -1
         self._spark = spark
@@ -83,7 +86,7 @@ class Follower:
         self._load()
 
     def add_batch(self, frame: DataFrame, batch: int) -> None:
-        """For ``foreachBatch``."""
+        """Process a batch; called by ``foreachBatch``."""
         with self._lock:
             self._add(frame, batch)
 
@@ -96,7 +99,7 @@ class Follower:
         rules, topic = self._rules, F.col("topic")
         is_special = topic.isin(rules.trace_topic, rules.ledger_topic)
         body = F.when(is_special, F.col("body")).alias("body")
-        # Looked at three times; without this it would be read three times.
+        # Used three times; without this it would be read three times.
         frame = frame.select(*COLUMNS, "unique_id", body).persist()
         try:
             times = self._add_messages(frame)
@@ -110,14 +113,17 @@ class Follower:
         self._teller.plot(times)
         wait_ms = self._rules.grace_ms
         if self.book.horizon_ms < self.book.newest_ms:
-            # It was as full as a batch may be: the next one follows at once, unless nothing was left behind.
+            # The batch was as full as a batch may be: the next one follows immediately, unless nothing was left to
+            # read.
             wait_ms += TRIGGERS_WITHOUT_A_BATCH * self._trigger_ms
         self._idle = threading.Timer(wait_ms / 1_000, self._judge_when_idle)
         self._idle.daemon = True
         self._idle.start()
 
     def _judge_when_idle(self) -> None:
-        """All was read, and nothing has come since: no later message is needed to tell that the grace is over."""
+        """Judge when everything was read and nothing has come since: the end of the grace period needs no later
+        message.
+        """
         with self._lock:
             self.book.settle(self.book.newest_ms)
             self._tell()
@@ -126,7 +132,7 @@ class Follower:
         rules = self._rules
         ledgers = frame.filter(F.col("topic") == rules.ledger_topic).select(
             F.lit("ledger").alias("kind"),
-            # What is no text must not stop the query, so it travels as base64.
+            # A body that is not text must not stop the query, so it is transported as base64.
             F.to_json(
                 F.struct(F.base64(ledger_body()).alias("body"), F.unix_millis("store_timestamp").alias("ms"))
             ).alias("summary"),
@@ -164,7 +170,7 @@ class Follower:
         rows = written.filter(F.col("facts").isNotNull()).select("facts").collect()
         self.consumption.add([row.facts for row in rows])
 
-    # --- what is kept ----------------------------------------------------------------------------------------------
+    # --- what is kept ------------------------------------------------------------------------------------------------
 
     def _load(self) -> None:
         states = [name for name in self.files.names(_FOLDER) if name.startswith("state-")]
@@ -190,14 +196,14 @@ class Follower:
             if number.isdigit() and int(number) < self.batch:
                 self.files.delete(f"{_FOLDER}/{name}")
 
-    # --- what is told ----------------------------------------------------------------------------------------------
+    # --- reports -----------------------------------------------------------------------------------------------------
 
     def _tell(self) -> None:
         consumption = self.consumption if self._rules.has_trace else None
         self._teller.tell(self.book, consumption, findings_of(self.book, consumption))
 
     def conclude(self) -> None:
-        """When the audit ends."""
+        """Report the conclusion when the audit ends."""
         self._idle.cancel()
         if self.batch >= 0:
             self._teller.conclude(self.book, self.consumption if self._rules.has_trace else None)

@@ -1,4 +1,4 @@
-"""The job ``delivery-audit``: reads, lets the books judge, tells."""
+"""The job ``delivery-audit``: reads, judges, reports."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from engine.texts import Text
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: Everything was stored before it.
+#: Later than anything stored.
 END_OF_TIME_MS = 1 << 53
 #: The events of this many messages are joined by one task, in its memory.
 _MESSAGES_PER_TASK = 500_000
 
 
 def delivery_audit(run: JobRun) -> None:
-    """``glassmq pipeline delivery-audit``."""
+    """Run ``glassmq pipeline delivery-audit``."""
     arguments = run.arguments
     if arguments["groups"] and not arguments["judge_groups"]:
         raise JobFailed(Text("job.error.groups_not_judged"))
@@ -63,7 +63,7 @@ def _audit_broker(run: JobRun) -> None:
     topics = run.names("topics")
     with open_cluster(run.cluster) as cluster:
         known = cluster.known([arguments["trace_topic"], arguments["ledger_topic"]])
-    # What is stored from now on is too recent to be judged, so the later reads may see more than the first.
+    # Messages stored from now on are too recent to be judged, so later reads may see more than the first.
     judge_until_ms = int(time.time() * 1_000) - arguments["grace_ms"]
     ledgers = trace = None
     if arguments["ledger_topic"] in known:
@@ -105,11 +105,11 @@ def audit(
     judge_until_ms: int,
     topics: tuple[str, ...],
 ) -> None:
-    """Audit these messages once, and tell everything."""
+    """Audit these messages once, and report the results."""
     arguments, teller = run.arguments, AuditTeller(run.report)
     groups = _judged_groups(run, topics)
     book = DeliveryBook(topics)
-    # First: whatever they tell of is in what is read after.
+    # Ledgers first: everything they mention is in what is read after them.
     if ledgers is not None:
         _read_ledgers(book, ledgers)
     book.add(summaries_of(messages, arguments["late_ms"], judge_until_ms))

@@ -1,4 +1,4 @@
-"""Where numbered messages lie: a second look at the messages, for the few numbers that are worth telling."""
+"""Location of numbered messages: a second pass over the messages, for the few numbers worth reporting."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from engine.pipeline.jobs.delivery_audit.summaries import COLUMNS, numbers_of, q
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: (producer, topic) -> number -> where it lies: texts such as "broker-a:2 offset 17".
+#: (producer, topic) -> number -> its places: texts such as "broker-a:2 offset 17".
 Places = Mapping[tuple[str, str], Mapping[int, list[str]]]
 
 _SCHEMA = "producer string, topic string, number bigint, queue string, queue_offset bigint"
@@ -23,7 +23,7 @@ _ARROW = arrow_schema_of(_SCHEMA)
 
 
 def locate(messages: DataFrame, wanted: Mapping[tuple[str, str], Sequence[int]]) -> Places:
-    """Look through ``messages`` for the ``wanted`` numbers. Only these come back to the driver."""
+    """Search ``messages`` for the ``wanted`` numbers. Only these are sent to the driver."""
     rows = messages.select(*COLUMNS).mapInArrow(_finder(wanted), _SCHEMA).collect()
     places: dict[tuple[str, str], dict[int, list[str]]] = {}
     for row in sorted(rows, key=lambda row: (row.queue, row.queue_offset)):

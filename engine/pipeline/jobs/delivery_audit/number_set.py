@@ -1,11 +1,11 @@
-"""A set of whole numbers that are mostly all there: a bit each, and nothing for stretches that are complete.
+"""A set of integers of which most are present: one bit each, and nothing for complete ranges.
 
-The numbers lie in chunks of 4,096. A chunk that is complete is only a note, one that is empty is not there, any other
-has 512 bytes. A million numbers without a gap thus take 245 notes, however they arrive.
+The numbers are stored in chunks of 4,096. A complete chunk is only a flag, an empty one is absent, any other has 512
+bytes. A million numbers without a gap thus take 245 flags, in whatever order they arrive.
 
-Whoever numbers leaves no such gaps that a chunk holds one number; but what a property of a message says is the sender's
-word. So a set can tell that it is sparse (:attr:`NumberSet.is_sparse`), before it takes more than some 100 MB. That is
-for each set; who keeps many must bound how many.
+Correct numbering leaves no gaps so large that a chunk holds one number; but the property of a message can have any
+value. So a set can report that it is sparse (:attr:`NumberSet.is_sparse`) before it takes more than some 100 MB. That
+bound is per set; the owner of many sets must bound their number.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ _SHIFT = 12
 _CHUNK = 1 << _SHIFT
 _FULL_BYTES = np.full(_CHUNK // 8, 0xFF, np.uint8)
 _NONE = np.zeros(0, np.int64)
-#: A set of more chunks that hold some numbers each, but not all ...
+#: A set with more chunks that are partly filled ...
 CHUNKS_MAX = 1 << 17
-#: ... and on average less than so many, is sparse.
+#: ... and on average hold fewer numbers than this is sparse.
 NUMBERS_PER_CHUNK_MIN = 64
 
 
 class EncodedNumberSet(TypedDict):
-    """As it travels and is kept: JSON."""
+    """A set as JSON, as it is transported and saved."""
 
-    #: First and last chunk of each stretch of complete chunks.
+    #: First and last chunk of each run of complete chunks.
     full: list[tuple[int, int]]
     #: The other chunks, and their bits: compressed, base64.
     chunks: list[int]
@@ -45,24 +45,24 @@ class EncodedNumberSet(TypedDict):
 
 
 class NumberSet:
-    """Numbers from 0 to 2^62 - 1."""
+    """A set of numbers from 0 to 2^62 - 1."""
 
     def __init__(self) -> None:
-        #: Number of the chunk -> its bits; None: all of them are set.
+        #: Number of the chunk -> its bits; None if all of them are set.
         self._chunks: dict[int, _Bits | None] = {}
-        #: How many of them are not complete.
+        #: How many chunks are not complete.
         self._partial = 0
         self.count = 0
 
     @classmethod
     def of(cls, numbers: Numbers) -> NumberSet:
-        """The set of ``numbers``, in any order and with repetitions."""
+        """Return the set of ``numbers``, which may be in any order and repeat."""
         made = cls()
         made.add(np.unique(numbers))
         return made
 
     def add(self, numbers: Numbers) -> Numbers:
-        """Add ``numbers``, which ascend strictly. Returns those that were in it before."""
+        """Add ``numbers``, which must ascend strictly. Return those that were in the set before."""
         seen = []
         for chunk, part in _by_chunk(numbers):
             flags = np.zeros(_CHUNK, np.uint8)
@@ -73,7 +73,7 @@ class NumberSet:
         return np.concatenate(seen) if seen else _NONE
 
     def update(self, other: NumberSet) -> Numbers:
-        """Add the numbers of ``other``. Returns those that are in both, ascending."""
+        """Add the numbers of ``other``. Return those that are in both, ascending."""
         seen = []
         for chunk in sorted(other._chunks):
             overlap = self._merge(chunk, other._bits(chunk).copy())
@@ -82,7 +82,7 @@ class NumberSet:
         return np.concatenate(seen) if seen else _NONE
 
     def _merge(self, chunk: int, bits: _Bits) -> Numbers | None:
-        """Add ``bits``, which nobody else holds. Returns the numbers that were there already."""
+        """Add ``bits``, which must not be shared. Return the numbers that were in the set before."""
         old = self._bits(chunk)
         both = old & bits
         merged = old | bits
@@ -99,35 +99,35 @@ class NumberSet:
 
     @property
     def is_sparse(self) -> bool:
-        """Whether it takes much room for few numbers."""
+        """Return whether it takes much memory for few numbers."""
         return self._partial > CHUNKS_MAX and self.count < NUMBERS_PER_CHUNK_MIN * self._partial
 
     @property
     def minimum(self) -> int:
-        """The smallest number. Only of a set that has one."""
+        """Return the smallest number. The set must not be empty."""
         chunk = min(self._chunks)
         return int(_numbers(chunk, self._bits(chunk))[0])
 
     @property
     def maximum(self) -> int:
-        """The greatest number. Only of a set that has one."""
+        """Return the largest number. The set must not be empty."""
         chunk = max(self._chunks)
         return int(_numbers(chunk, self._bits(chunk))[-1])
 
     def numbers(self) -> Numbers:
-        """All of them, ascending. For sets that are known to be small."""
+        """Return all numbers, ascending. For sets that are known to be small."""
         parts = [_numbers(chunk, self._bits(chunk)) for chunk in sorted(self._chunks)]
         return np.concatenate(parts) if parts else _NONE
 
     def below(self, limit: int) -> Numbers:
-        """The numbers less than ``limit``, ascending."""
+        """Return the numbers less than ``limit``, ascending."""
         last = limit >> _SHIFT
         parts = [_numbers(chunk, self._bits(chunk)) for chunk in sorted(self._chunks) if chunk <= last]
         numbers = np.concatenate(parts) if parts else _NONE
         return numbers[numbers < limit]
 
     def without(self, other: NumberSet) -> NumberSet:
-        """The numbers that are not in ``other``."""
+        """Return the numbers that are not in ``other``."""
         rest = NumberSet()
         for chunk in self._chunks:
             bits = self._bits(chunk) & ~other._bits(chunk)
@@ -136,11 +136,11 @@ class NumberSet:
         return rest
 
     def missing(self, first: int, last: int) -> Iterator[NumberRange]:
-        """The ranges of numbers from ``first`` to ``last``, both included, that are not in it; ascending, apart."""
+        """Yield the ranges of missing numbers from ``first`` to ``last`` inclusive; ascending and not adjacent."""
         return without([(first, last)], self._runs())
 
     def runs(self) -> Iterator[NumberRange]:
-        """The ranges of numbers that are in it; ascending, apart."""
+        """Yield the ranges of numbers in the set; ascending and not adjacent."""
         held: NumberRange | None = None
         for from_, to in self._runs():
             if held is not None and held[1] + 1 == from_:
@@ -153,7 +153,7 @@ class NumberSet:
             yield held
 
     def _runs(self) -> Iterator[NumberRange]:
-        """As :meth:`runs`, but cut where chunks end."""
+        """Yield ranges as :meth:`runs` does, but split at the ends of chunks."""
         for chunk in sorted(self._chunks):
             base, bits = chunk << _SHIFT, self._chunks[chunk]
             if bits is None:
@@ -164,7 +164,7 @@ class NumberSet:
                 yield base + from_, base + after - 1
 
     def encode(self) -> EncodedNumberSet:
-        """See :class:`EncodedNumberSet`."""
+        """Return the set as an :class:`EncodedNumberSet`."""
         full: list[tuple[int, int]] = []
         chunks = []
         for chunk in sorted(self._chunks):
@@ -179,7 +179,7 @@ class NumberSet:
 
     @classmethod
     def decode(cls, encoded: EncodedNumberSet) -> NumberSet:
-        """What :meth:`encode` made."""
+        """Decode what :meth:`encode` returned."""
         made = cls()
         for first, last in encoded["full"]:
             made._chunks.update(dict.fromkeys(range(first, last + 1)))

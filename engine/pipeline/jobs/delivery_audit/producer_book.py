@@ -1,4 +1,4 @@
-"""What is known of one producer's numbers in one topic, and the verdict on them."""
+"""The numbers of one producer in one topic, and the verdict on them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueS
 from engine.protocol.message.numbering_ledger import NumberingLedger
 from engine.protocol.number_ranges import NumberRange, count_of, without
 
-#: All producers of a topic that have no book of their own, because there are too many: only counted.
+#: All producers of a topic that have no book of their own because there are too many: only counted.
 OTHERS = "(other producers)"
 _UNJUDGED = (UNNUMBERED, OTHERS)
 _KEPT_AS_THEY_ARE = ("producer", "topic", "first", "settled", "stored", "late", "is_sparse")
@@ -19,12 +19,12 @@ _KEPT_AS_THEY_ARE = ("producer", "topic", "first", "settled", "stored", "late", 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Counts for one producer and topic; the words are defined in ``docs/pipeline.md``.
+    """Counts for one producer and topic; the terms are defined in ``docs/pipeline.md``.
 
-    :ivar numbered: numbers from the first to the last that is known of.
-    :ivar not_judged: numbers that are missing, but may still come; of sparse ones: messages.
-    :ivar has_ended: whether the producer told how many numbers it gave.
-    :ivar is_sparse: its numbers lie too far apart to be kept: nothing is said of losses, copies and order.
+    :ivar numbered: numbers from the first to the last known one.
+    :ivar not_judged: numbers that are missing, but may still come; for sparse ones: messages.
+    :ivar has_ended: whether the producer reported how many numbers it assigned.
+    :ivar is_sparse: its numbers are too far apart to be stored: losses, copies and order are not judged.
     """
 
     producer: str
@@ -43,12 +43,12 @@ class Verdict:
 
     @property
     def findings(self) -> int:
-        """Numbers with which something is wrong."""
+        """Return the count of numbers with a problem."""
         return self.lost + self.unknown + self.duplicated + self.out_of_order
 
     @property
     def is_numbered(self) -> bool:
-        """False for all the messages of a topic that carry no number, and for those of :data:`OTHERS`."""
+        """Return False for the messages of a topic that carry no number, and for those of :data:`OTHERS`."""
         return self.producer not in _UNJUDGED
 
 
@@ -56,7 +56,7 @@ class ProducerBook:
     """One producer's numbers in one topic.
 
     :param first: the lowest number that is judged.
-    :ivar is_sparse: its numbers lie so far apart that they are not kept (any more).
+    :ivar is_sparse: its numbers are so far apart that they are not stored (any more).
     """
 
     def __init__(self, producer: str, topic: str, first: int) -> None:
@@ -69,16 +69,16 @@ class ProducerBook:
         self.stored = self.late = 0
         self.is_sparse = False
         self.numbers = NumberSet()
-        #: Queue -> what stands there though it had been seen before, there or elsewhere.
+        #: Queue -> numbers in it that had been seen before, there or elsewhere.
         self.repeated: dict[str, NumberSet] = {}
         self.descending: dict[str, NumberSet] = {}
         #: Queue -> its highest number so far.
         self._highest: dict[str, int] = {}
-        #: (time, number): once that time is long enough ago, numbers up to this one are judged. Ascends.
+        #: (time, number): numbers up to this one are judged when that time is long enough ago. Ascending.
         self._waiting: list[tuple[int, int]] = []
 
     def add(self, segment: QueueSegment) -> None:
-        """The next stretch of one of its queues."""
+        """Add the next segment of one of its queues."""
         self.stored += segment.count
         self.late += segment.late
         if self.producer in _UNJUDGED:
@@ -105,26 +105,26 @@ class ProducerBook:
         self.repeated, self.descending = {}, {}
 
     def close(self, ledger: NumberingLedger, stored_ms: int) -> None:
-        """The producer has told how many numbers it gave; that is judged like a message with the last of them."""
+        """Note how many numbers the producer assigned, judged like a message with the last of them."""
         self.ledger = ledger
         self._waiting.append((stored_ms, ledger.numbered - 1))
 
     def batch_ended(self, newest_ms: int) -> None:
-        """All that was added until now was stored at ``newest_ms`` at the latest."""
+        """Note that everything added so far was stored at ``newest_ms`` at the latest."""
         highest = max(self._highest.values(), default=-1)
         if highest > max([self.settled, *(number for _, number in self._waiting)]):
             self._waiting.append((newest_ms, highest))
 
     def settle(self, until_ms: int) -> None:
-        """Whatever was stored until then is not overtaken any more."""
+        """Note that no message stored until then can be overtaken any more."""
         self.settled = max([self.settled, *(number for ms, number in self._waiting if ms <= until_ms)])
         self._waiting = [(ms, number) for ms, number in self._waiting if ms > until_ms and number > self.settled]
 
-    # --- the verdict -----------------------------------------------------------------------------------------------
+    # --- the verdict -------------------------------------------------------------------------------------------------
 
     @property
     def last(self) -> int:
-        """The highest number that is known of; -1: none."""
+        """Return the highest known number; -1 if none is known."""
         told = self.ledger.numbered - 1 if self.ledger is not None else -1
         return max([told, *self._highest.values()])
 
@@ -135,30 +135,30 @@ class ProducerBook:
         return self._missing() if self.ledger is None else without(self._missing(), self.ledger.refused)
 
     def lost(self) -> Iterator[NumberRange]:
-        """The numbers that the broker took, as far as anybody knows, and that are not there."""
+        """Yield the missing numbers that the broker accepted, as far as is known."""
         if self.ledger is None:
             return self._unrefused()
         return without(self._unrefused(), self.ledger.unknown) if self.ledger.is_complete else iter(())
 
     def unknown(self) -> Iterator[NumberRange]:
-        """The numbers that are not there, and of which the producer does not know whether the broker took them."""
+        """Yield the missing numbers for which the producer does not know whether the broker accepted them."""
         return without(self._unrefused(), self.lost())
 
     def repeated_numbers(self) -> NumberSet:
-        """The numbers that are there more than once."""
+        """Return the numbers that are stored more than once."""
         union = NumberSet()
         for numbers in self.repeated.values():
             union.update(numbers)
         return union
 
     def out_of_order(self) -> Iterator[tuple[str, NumberSet]]:
-        """Queue, and the numbers that stand there once only but behind a higher one."""
+        """Yield queue and numbers that are stored once only but after a higher one."""
         repeated = self.repeated_numbers()
         for queue, numbers in self.descending.items():
             yield queue, numbers.without(repeated)
 
     def verdict(self) -> Verdict:
-        """As things are now."""
+        """Return the verdict as of now."""
         last, ledger = self.last, self.ledger
         later = self.numbers.missing(max(self.first, self.settled + 1), last)
         return Verdict(
@@ -177,10 +177,10 @@ class ProducerBook:
             is_sparse=self.is_sparse,
         )
 
-    # --- on disk ---------------------------------------------------------------------------------------------------
+    # --- on disk -----------------------------------------------------------------------------------------------------
 
     def encode(self) -> dict[str, Any]:
-        """As it is kept: JSON."""
+        """Encode the book as it is saved: JSON."""
         return {
             **{name: getattr(self, name) for name in _KEPT_AS_THEY_ARE},
             "ledger": self.ledger.encode().decode() if self.ledger is not None else None,
@@ -193,7 +193,7 @@ class ProducerBook:
 
     @classmethod
     def decode(cls, encoded: dict[str, Any]) -> ProducerBook:
-        """What :meth:`encode` made."""
+        """Decode what :meth:`encode` returned."""
         made = cls(encoded["producer"], encoded["topic"], encoded["first"])
         for name in _KEPT_AS_THEY_ARE:
             setattr(made, name, encoded[name])

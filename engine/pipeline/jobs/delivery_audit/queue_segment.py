@@ -1,4 +1,4 @@
-"""What one task has seen of one producer in one queue: enough to judge it together with all others, and small."""
+"""What one task has seen of one producer in one queue: small, and enough to judge it together with all others."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ import numpy as np
 
 from engine.pipeline.jobs.delivery_audit.number_set import Numbers, NumberSet
 
-#: The producer of messages without a number.
+#: Producer name for messages without a number.
 UNNUMBERED = ""
 
 
 @dataclass(slots=True)
 class QueueSegment:
-    """A stretch of one queue, in the order of the queue; only the messages of one producer count.
+    """A segment of one queue in order; only the messages of one producer count.
 
-    :ivar producer: :data:`UNNUMBERED`: the messages that carry no number; then only ``count`` and ``late`` are told.
+    :ivar producer: :data:`UNNUMBERED` for messages without a number; only ``count`` and ``late`` are set then.
     :ivar queue: ``"broker:queue id"``.
-    :ivar last_offset: of the last message.
+    :ivar last_offset: offset of the last message.
     :ivar first_number: the number of the first message.
-    :ivar highest: the highest number in it; -1: none.
-    :ivar settled: the highest number among those stored until the moment up to which is judged; -1: none.
-    :ivar repeated: numbers that stand in it twice or more often.
-    :ivar descending: numbers that stand behind a higher one.
-    :ivar is_sparse: the numbers lie so far apart that they were not kept; the three sets are empty then.
+    :ivar highest: the highest number in it; -1: it has no number.
+    :ivar settled: the highest number stored until the moment up to which is judged; -1: no such number.
+    :ivar repeated: numbers that occur in it more than once.
+    :ivar descending: numbers that come after a higher one.
+    :ivar is_sparse: the numbers are so far apart that they were not kept; the three sets are empty then.
     """
 
     producer: str
@@ -44,7 +44,7 @@ class QueueSegment:
     is_sparse: bool = False
 
     def extend(self, offsets: Numbers, numbers: Numbers, is_late: int, is_settled: Numbers) -> None:
-        """Messages that lie behind those so far.
+        """Add messages that come after those so far.
 
         :param offsets: ascending.
         :param numbers: of the same messages; all -1 for the unnumbered.
@@ -73,12 +73,12 @@ class QueueSegment:
             self.numbers, self.repeated, self.descending = NumberSet(), NumberSet(), NumberSet()
 
     def encode(self) -> dict[str, Any]:
-        """As it travels: JSON."""
+        """Encode the segment for transport: JSON."""
         fields = {name: getattr(self, name) for name in self.__slots__}
         return {name: value.encode() if isinstance(value, NumberSet) else value for name, value in fields.items()}
 
     @classmethod
     def decode(cls, encoded: dict[str, Any]) -> QueueSegment:
-        """What :meth:`encode` made."""
+        """Decode what :meth:`encode` returned."""
         sets = {name: NumberSet.decode(encoded[name]) for name in ("numbers", "repeated", "descending")}
         return cls(**{**encoded, **sets})

@@ -1,4 +1,4 @@
-"""The books as tables, plots and notes."""
+"""Results of the audit as tables, plots and notes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from engine.pipeline.jobs.latency_histogram import LatencyHistogram
 from engine.pipeline.jobs.report import ROWS_MAX, AnyCell, Cell, JobReport
 from engine.texts import Text, joined, plain
 
-#: What is found, the worst first.
+#: Kinds of findings, the worst first.
 KINDS = (
     "lost",
     "unknown",
@@ -29,22 +29,22 @@ KINDS = (
     "consumed twice",
     "failed",
 )
-#: Kinds of numbers that are not there: where their neighbours are is told.
+#: Kinds of missing numbers: the places of their neighbours are reported.
 _GAPS = ("lost", "unknown")
-#: Places of one finding that are told; a number may stand in a queue any number of times.
+#: Most places reported per finding; a number may be in a queue any number of times.
 PLACES_MAX = 8
-#: Failed deliveries come again: no finding by themselves unless nothing else is there.
+#: Failed deliveries are repeated: they are a finding only if there is nothing else.
 _ORDER = {kind: place for place, kind in enumerate(KINDS)}
 
 
 @dataclass(frozen=True, slots=True)
 class AuditFinding:
-    """Something that is not as it should be.
+    """A problem that the audit found.
 
     :ivar who: a producer or a consumer group.
-    :ivar queue: ``"broker:queue id"``; empty where no queue can be named.
-    :ivar first: a number of the producer, or an offset of the queue for a group; None for messages known by id only.
-    :ivar where: in both languages; None: nothing is known.
+    :ivar queue: ``"broker:queue id"``; empty if no queue can be named.
+    :ivar first: a number of the producer, or an offset of the queue for a group; None for messages known only by id.
+    :ivar where: the places, in both languages; None if they are unknown.
     """
 
     kind: str
@@ -57,11 +57,11 @@ class AuditFinding:
     where: Texts | None = None
 
     def row(self) -> list[AnyCell]:
-        """For the table."""
+        """Return the row for the table."""
         return [self.kind, self.topic, self.who, self.queue, self.first, self.last, self.count, self.where]
 
     def badness(self) -> tuple[int, int, str, str, int]:
-        """Sorts the worst first."""
+        """Return a key that sorts the worst first."""
         return (_ORDER[self.kind], -self.count, self.topic, self.who, self.first or 0)
 
 
@@ -70,7 +70,7 @@ Found = tuple[list[AuditFinding], int]
 
 
 def findings_of(book: DeliveryBook, consumption: ConsumptionBook | None) -> Found:
-    """What the books hold against producers, brokers and groups."""
+    """Return the problems of producers, brokers and groups that the books show."""
     seen = 0
 
     def counted() -> Iterator[AuditFinding]:
@@ -118,7 +118,7 @@ def _of_producer(book: ProducerBook) -> Iterator[AuditFinding]:
 
 
 def located(findings: Iterable[AuditFinding], places: Places) -> Iterator[AuditFinding]:
-    """The findings about numbers, with where those, or their neighbours, lie."""
+    """Yield the findings about numbers with their places, or those of their neighbours."""
     for finding in findings:
         first, last = finding.first, finding.last
         if finding.kind not in (*_GAPS, "duplicated", "out of order") or first is None or last is None:
@@ -151,7 +151,7 @@ def _place(place: str) -> Text:
 
 
 def wanted_places(findings: Iterable[AuditFinding]) -> dict[tuple[str, str], list[int]]:
-    """(producer, topic) -> the numbers to look up for :func:`located`."""
+    """Return (producer, topic) -> the numbers to look up for :func:`located`."""
     wanted: dict[tuple[str, str], dict[int, None]] = {}
     for finding in findings:
         if finding.first is None or finding.last is None or finding.kind not in KINDS[:5]:
@@ -163,13 +163,13 @@ def wanted_places(findings: Iterable[AuditFinding]) -> dict[tuple[str, str], lis
 
 
 class AuditTeller:
-    """Tells a report what the books say."""
+    """Report the contents of the books."""
 
     def __init__(self, report: JobReport) -> None:
         self._report = report
 
     def tell(self, book: DeliveryBook, consumption: ConsumptionBook | None, found: Found) -> None:
-        """All tables."""
+        """Report all tables."""
         verdicts = [producer.verdict() for producer in book.producers.values()]
         rows = sorted(
             (_producer_row(verdict) for verdict in verdicts), key=lambda row: (-int(row[-1] or 0), str(row[0]))
@@ -186,7 +186,7 @@ class AuditTeller:
         self._report.progress(messages, None, "messages")
 
     def plot(self, times: Mapping[str, TopicTimes]) -> None:
-        """Latency and rate over time, topic by topic."""
+        """Plot latency and rate over time, topic by topic."""
         for topic, of_topic in sorted(times.items()):
             width_ms = of_topic.width_ms
             for number in sorted(of_topic.spans):
@@ -196,7 +196,7 @@ class AuditTeller:
                 self._report.point("rate", topic, at_ms, round(span.count * 1_000 / width_ms, 1))
 
     def conclude(self, book: DeliveryBook, consumption: ConsumptionBook | None) -> None:
-        """Sentences about what was found, and what could not be judged."""
+        """Write notes about what was found and what could not be judged."""
         verdicts = [producer.verdict() for producer in book.producers.values()]
         self._conclude_producers([verdict for verdict in verdicts if verdict.is_numbered])
         if unnumbered := sum(verdict.stored for verdict in verdicts if verdict.producer == UNNUMBERED):
@@ -237,7 +237,7 @@ class AuditTeller:
 
 
 def _producer_row(verdict: Verdict) -> list[Cell]:
-    """Its fields in their order; of sparse numbers the count of findings tells."""
+    """Return the fields in their order; for sparse numbers only the count of findings is given."""
     told = list(astuple(verdict))[1:-1]
     return [verdict.producer or "(not numbered)", *told, verdict.findings + verdict.is_sparse]
 

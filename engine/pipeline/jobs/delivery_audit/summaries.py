@@ -1,4 +1,4 @@
-"""The first step of the audit, on the executors: messages in, summaries out (``DataFrame.mapInArrow``)."""
+"""The first step of the audit, on the executors: from messages to summaries (``DataFrame.mapInArrow``)."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ from engine.protocol.message.numbering_ledger import LEDGER_BYTES_MAX, PRODUCER_
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-#: What is needed of the messages.
+#: The columns of messages that are needed.
 COLUMNS = ("topic", "broker_name", "queue_id", "queue_offset", "properties", "born_timestamp", "store_timestamp")
 #: A summary: its kind ("segment" or "times"; "disorder": the task gave up) and its JSON.
 SUMMARY_SCHEMA = "kind string, summary string"
 _SUMMARY_ARROW = arrow_schema_of(SUMMARY_SCHEMA)
-#: Stretches of one queue that a task keeps apart because messages do not come in order; then it gives up.
+#: Most segments of one queue that a task keeps separate because messages are out of order; then it gives up.
 STRETCHES_MAX = 200
-#: A topic's latency over time is kept for so many spans; then two and two become one.
+#: Most time spans of a topic's latency; beyond this, pairs of spans are merged.
 TIME_SPANS_MAX = 128
 
 
 def summarise(messages: DataFrame, late_ms: int, judge_until_ms: int) -> DataFrame:
-    """Summaries of ``messages``: rows of :data:`SUMMARY_SCHEMA`, a few per task, whatever there is in it.
+    """Return summaries of ``messages``: a few rows of :data:`SUMMARY_SCHEMA` per task, however many messages there are.
 
     :param messages: with :data:`COLUMNS`; within a partition each queue's messages by offset.
-    :param late_ms: stored so long after it was born, a message is late.
-    :param judge_until_ms: numbers are judged below the highest one that was stored until then.
+    :param late_ms: a message stored later than this after its birth is late.
+    :param judge_until_ms: numbers below the highest one stored until then are judged.
     """
     return messages.select(*COLUMNS).mapInArrow(summariser(late_ms, judge_until_ms), SUMMARY_SCHEMA)
 
 
 def summaries_of(messages: DataFrame, late_ms: int, judge_until_ms: int) -> list[tuple[str, str]]:
-    """The summaries of messages that may come in any order: sorted, which is dear, if they are not yet."""
+    """Return the summaries of messages in any order; they are sorted first if necessary, which is expensive."""
     told = [(row.kind, row.summary) for row in summarise(messages, late_ms, judge_until_ms).collect()]
     if not is_in_order(told):
         place = ("topic", "broker_name", "queue_id")
@@ -52,14 +52,14 @@ def summaries_of(messages: DataFrame, late_ms: int, judge_until_ms: int) -> list
 
 
 def ledger_body() -> Column:
-    """The column ``body`` of messages of the ledger topic; null where it is longer than a ledger may be."""
+    """Return the column ``body`` of messages of the ledger topic; null if it is longer than a ledger may be."""
     from pyspark.sql import functions as F  # noqa: N812 - the name that all of Spark's users know
 
     return F.when(F.length("body") <= LEDGER_BYTES_MAX, F.col("body")).alias("body")
 
 
 def is_in_order(summaries: list[tuple[str, str]]) -> bool:
-    """Whether the stretches of a queue that different tasks have seen lie one behind the other."""
+    """Return whether the segments of each queue that different tasks have seen follow one another."""
     stretches: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
     for kind, summary in summaries:
         if kind == "disorder":
@@ -76,12 +76,12 @@ def is_in_order(summaries: list[tuple[str, str]]) -> bool:
 
 
 def summariser(late_ms: int, judge_until_ms: int) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """What :func:`summarise` runs on each partition."""
+    """Return the function that :func:`summarise` runs on each partition."""
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         task = _TaskSummary(late_ms, judge_until_ms)
         for batch in batches:
-            # Whoever reads must read to the end; a task that has given up only lets the rest pass.
+            # The input must be read to the end; a task that has given up ignores the rest.
             if not task.is_in_disorder:
                 task.add(batch)
         kinds, summaries = zip(*task.rows(), strict=True) if task.segments else ((), ())
@@ -93,9 +93,9 @@ def summariser(late_ms: int, judge_until_ms: int) -> Callable[[Iterator[Any]], I
 
 
 class TopicTimes:
-    """How long the messages of one topic took from birth to store: in all, and over time.
+    """Latency of one topic's messages from birth to store: in total, and over time.
 
-    :ivar width_ms: of a span of time.
+    :ivar width_ms: width of a time span.
     :ivar spans: number of the span (store time // width) -> durations.
     """
 
@@ -105,7 +105,7 @@ class TopicTimes:
         self.spans: dict[int, LatencyHistogram] = {}
 
     def add(self, stored_ms: Numbers, latency_ms: Numbers) -> None:
-        """Messages: when stored, how long after birth."""
+        """Add messages: when they were stored, and how long after birth."""
         self.total.add(latency_ms)
         numbers = stored_ms // self.width_ms
         for number in np.unique(numbers).tolist():
@@ -136,13 +136,13 @@ class TopicTimes:
             self._span(number // 2).update(histogram)
 
     def encode(self) -> dict[str, Any]:
-        """As it travels and is kept: JSON."""
+        """Encode for transport and storage: JSON."""
         spans = [[number, histogram.encode()] for number, histogram in self.spans.items()]
         return {"total": self.total.encode(), "width_ms": self.width_ms, "spans": spans}
 
     @classmethod
     def decode(cls, encoded: dict[str, Any]) -> TopicTimes:
-        """What :meth:`encode` made."""
+        """Decode what :meth:`encode` returned."""
         made = cls(encoded["width_ms"])
         made.total = LatencyHistogram.decode(encoded["total"])
         made.spans = {number: LatencyHistogram.decode(histogram) for number, histogram in encoded["spans"]}
@@ -150,12 +150,12 @@ class TopicTimes:
 
 
 class _TaskSummary:
-    """Everything that one task has seen."""
+    """The summary of everything that one task has seen."""
 
     def __init__(self, late_ms: int, judge_until_ms: int) -> None:
         self._late_ms = late_ms
         self._judge_until_ms = judge_until_ms
-        #: (producer, topic, queue) -> its stretches; more than one only where messages do not come in order.
+        #: (producer, topic, queue) -> its segments; more than one only if messages are out of order.
         self.segments: dict[tuple[str, str, str], list[QueueSegment]] = {}
         self.is_in_disorder = False
         self._times: dict[str, TopicTimes] = {}
@@ -163,7 +163,7 @@ class _TaskSummary:
         self._newest_ms: dict[str, dict[str, int]] = {}
 
     def add(self, batch: Any) -> None:
-        """A record batch of messages."""
+        """Add a record batch of messages."""
         if not batch.num_rows:
             return
         producers, numbers = numbers_of(batch)
@@ -199,7 +199,7 @@ class _TaskSummary:
         return stretches[-1]
 
     def rows(self) -> Iterator[tuple[str, str]]:
-        """Of :data:`SUMMARY_SCHEMA`."""
+        """Yield rows of :data:`SUMMARY_SCHEMA`."""
         if self.is_in_disorder:
             yield "disorder", "{}"
             return
@@ -211,18 +211,20 @@ class _TaskSummary:
 
 
 def numbers_of(batch: Any) -> tuple[Any, Numbers]:
-    """Producer (an Arrow array of texts) and number of each message; :data:`UNNUMBERED` and -1 of those without."""
+    """Return producer (an Arrow array of texts) and number of each message; :data:`UNNUMBERED` and -1 if it has
+    none.
+    """
     properties = batch.column("properties")
     producers = property_values(properties, PRODUCER_ID_PROPERTY)
     texts = property_values(properties, SEQUENCE_NUMBER_PROPERTY)
-    # 18 digits always fit; what else stands there was not written by a numbering.
+    # 18 digits always fit; anything else was not written by the numbering.
     good = pc.fill_null(pc.and_(pc.match_substring_regex(texts, r"^[0-9]{1,18}$"), pc.is_valid(producers)), False)
     numbers = pc.fill_null(pc.cast(pc.if_else(good, texts, pa.scalar(None, pa.string())), pa.int64()), -1)
     return pc.if_else(good, producers, UNNUMBERED), int64(numbers)
 
 
 def queue_names(batch: Any) -> Any:
-    """``broker:queue id`` of each message, an Arrow array."""
+    """Return ``broker:queue id`` of each message as an Arrow array."""
     return pc.binary_join_element_wise(batch.column("broker_name"), pc.cast(batch.column("queue_id"), pa.string()), ":")
 
 

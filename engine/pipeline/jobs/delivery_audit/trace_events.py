@@ -1,8 +1,9 @@
-"""What clients noted in the trace topic, and what is stored, as events of messages (on the executors).
+"""Records of the trace topic and stored messages as events of messages (on the executors).
 
 A trace message holds many records, as GlassMQ's and RocketMQ's clients write them (:mod:`engine.client.trace`): text,
-its records ended by ``\\x02``, their fields by ``\\x01``. Two kinds matter: ``Pub``, a send that a broker acknowledged,
-and ``SubAfter``, a listener call that ended. Anybody may write to the topic; what cannot be read is counted.
+with records ended by ``\\x02`` and fields by ``\\x01``. Two kinds matter: ``Pub``, a send that a broker acknowledged,
+and ``SubAfter``, a listener call that ended. Any client may write to the topic; records that cannot be read are
+counted.
 """
 
 from __future__ import annotations
@@ -20,21 +21,20 @@ from engine.pipeline.jobs.delivery_audit.judged_groups import JudgedGroups
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: kind: "stored", "acknowledged" (the group is the producer's), "consumed", "swallowed" (a duplicate, on which nobody
-#: has worked), or "unreadable".
-#: call: the id of a listener call. is_counted: it was told of before.
+#: kind: "stored", "acknowledged" (the group is the producer's), "consumed", "swallowed" (a duplicate that was not
+#: processed), or "unreadable". call: the id of a listener call. is_counted: it was counted before.
 EVENT_SCHEMA = (
     "unique_id string, kind string, topic string, queue string, queue_offset bigint, at_ms bigint, "
     "client_group string, call string, is_ok boolean, is_counted boolean"
 )
 EVENT_ARROW = arrow_schema_of(EVENT_SCHEMA)
 _FIELD_END, _RECORD_END = "\x01", "\x02"
-#: Ordinals of RocketMQ's MessageType: half messages may be rolled back, delayed ones come later.
+#: Ordinals of RocketMQ's MessageType: half messages may be rolled back, and delayed ones are stored later.
 _NOT_STORED_AT_ONCE = ("1", "3")
 
 
 class TraceEvent(NamedTuple):
-    """One record of a trace message that says something about one message."""
+    """One record of a trace message about one message."""
 
     unique_id: str
     kind: str
@@ -46,7 +46,7 @@ class TraceEvent(NamedTuple):
 
 
 def stored_events(messages: DataFrame) -> DataFrame:
-    """An event for each message that has a unique id."""
+    """Return an event for each message that has a unique id."""
     return messages.filter(F.col("unique_id").isNotNull()).select(
         "unique_id",
         F.lit("stored").alias("kind"),
@@ -62,7 +62,7 @@ def stored_events(messages: DataFrame) -> DataFrame:
 
 
 def trace_events(trace_messages: DataFrame, topics: tuple[str, ...], groups: JudgedGroups) -> DataFrame:
-    """The events that trace messages tell, as far as they are about ``topics`` and ``groups``."""
+    """Return the events in trace messages that are about ``topics`` and ``groups``."""
     return trace_messages.select("body").mapInArrow(_parser(topics, groups.names()), EVENT_SCHEMA)
 
 
@@ -86,7 +86,7 @@ def _parser(topics: tuple[str, ...], groups: frozenset[str] | None) -> Callable[
 
 
 def events_of(body: bytes) -> Iterator[TraceEvent]:
-    """The events in the body of one trace message. Records of other kinds are passed over."""
+    """Yield the events in the body of one trace message. Records of other kinds are skipped."""
     for record in body.decode(errors="replace").split(_RECORD_END):
         fields = record.split(_FIELD_END)
         read = _READERS.get(fields[0])
@@ -110,7 +110,7 @@ def _acknowledged(fields: list[str]) -> TraceEvent | None:
 
 
 def _consumed(fields: list[str]) -> TraceEvent | None:
-    # Clients before 4.7 write neither time nor group: nobody can tell then whose note it is.
+    # Clients before 4.7 write neither time nor group: the record's owner is unknown then.
     kind = "swallowed" if fields[6] == str(SWALLOWED_CODE) else "consumed"
     return TraceEvent(fields[2], kind, "", _milliseconds(fields[7]), fields[8], fields[1], fields[4] == "true")
 

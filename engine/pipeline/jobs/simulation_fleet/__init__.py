@@ -1,1 +1,1 @@
-"""Lab seeds by the hundred thousand: spread over Spark or processes, summed up, kept so that a run can go on."""
+"""Lab seeds in large numbers: spread over Spark or processes, summarised, and saved so that a run can be continued."""

@@ -1,4 +1,4 @@
-"""What the job tells about itself."""
+"""Description of the job."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from engine.pipeline.jobs.description import (
 )
 from engine.texts import Text
 
-#: Beyond it a sweep takes weeks.
+#: Beyond this a sweep takes weeks.
 SEEDS_MAX = 1_000_000
 SEED_MAX = 2**53 - 1
 
 KINDS_TABLE = "fault_kinds"
 FINDINGS_TABLE = "counterexamples"
 
-#: The lab's kinds of faults, and what broken invariants are called, by the words of the lab.
+#: The lab's kinds of faults and names of broken invariants, in the lab's words.
 FAULTS = cell_texts(
     "crash",
     "crash-power",

@@ -1,4 +1,4 @@
-"""Runs a range of seeds in portions, wherever, and sums up: the same for processes and for Spark. Needs no Spark."""
+"""Runs of seeds in portions on any spread, with a summary: the same for processes and for Spark. It needs no Spark."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from engine.pipeline.jobs.simulation_fleet.results_folder import ResultsFolder
 from engine.pipeline.shipping import engine_digest
 from engine.texts import Text
 
-#: A portion is at most so large: a table that moves, and little to lose when it is stopped.
+#: Largest portion: small enough that tables keep updating and little is lost when it is stopped.
 CHUNK_MAX = 50
-#: Each worker gets at least so many portions, so that all end at about the same time.
+#: Each worker gets at least this many portions, so that all finish at about the same time.
 _CHUNKS_PER_WORKER = 8
 
 
 @dataclass(slots=True)
 class FleetState:
-    """How far it has come.
+    """Progress of a fleet.
 
-    :ivar wanted: how many seeds were asked for; ``before``: how many of them a results folder had already.
-    :ivar summary: of everything finished, with what else a results folder holds.
-    :ivar examples: invariant -> the shortest run that violates it, made shorter; filled in the end.
+    :ivar wanted: how many seeds were requested; ``before``: how many of them the results folder had already.
+    :ivar summary: summary of everything finished, including what the results folder holds.
+    :ivar examples: invariant -> the shortest run that violates it, shortened; filled in at the end.
     """
 
     wanted: int
@@ -38,12 +38,12 @@ class FleetState:
 
     @property
     def is_complete(self) -> bool:
-        """Whether all seeds that were asked for were run."""
+        """Return whether all requested seeds were run."""
         return self.done == self.wanted
 
 
 def chunk_size(seeds: int, workers: int) -> int:
-    """What is usual for so many seeds and workers."""
+    """Return the default portion for this many seeds and workers."""
     return max(1, min(CHUNK_MAX, -(-seeds // (workers * _CHUNKS_PER_WORKER))))
 
 
@@ -56,9 +56,9 @@ def run_fleet(
     results: ResultsFolder | None = None,
     on_progress: Callable[[FleetState], None] = lambda state: None,
 ) -> FleetState:
-    """Run those of ``seeds`` that ``results`` does not have, and make what was found shorter.
+    """Run those of ``seeds`` that ``results`` does not have, and shorten the runs that violate invariants.
 
-    A ``spread`` that ends early leaves a state that is not complete; what is finished is in ``results``.
+    If ``spread`` ends early, the state is incomplete; what is finished is in ``results``.
 
     Raises :class:`~engine.pipeline.errors.JobFailed`.
     """
@@ -96,7 +96,9 @@ def _shorten(task: SeedTask, spread: Spread, state: FleetState) -> None:
 
 
 def _run_portion(task: SeedTask, seeds: SeedRange) -> tuple[str, SweepSummary]:
-    """With the digest of the engine that ran it: executors bring their own."""
+    """Run a portion; return the summary with the digest of the engine that ran it, because executors bring their
+    own.
+    """
     return engine_digest(), run_chunk(task, seeds)
 
 

@@ -20,12 +20,12 @@ from engine.pipeline.jobs.simulation_fleet.spark_spread import SparkSpread
 from engine.pipeline.jobs.simulation_fleet.tables import finding_rows, kind_rows
 from engine.texts import Text
 
-#: How often the tables are told while seeds run.
+#: How often the tables are reported while seeds run.
 _TELL_EVERY_S = 1.0
 
 
 def simulation_fleet(run: JobRun) -> None:
-    """See the module."""
+    """Run the job with Spark's executors."""
     arguments = run.arguments
     scenario = _scenario(str(arguments["scenario"]))
     task = SeedTask(scenario.name, scenario.text, arguments["faults"] == "random")
@@ -49,7 +49,7 @@ def simulation_fleet(run: JobRun) -> None:
 
 
 class _Teller:
-    """Tells the job's report what a sweep has found."""
+    """Report what a sweep has found."""
 
     def __init__(self, run: JobRun, task: SeedTask) -> None:
         self._report = run.report

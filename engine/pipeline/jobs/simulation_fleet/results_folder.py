@@ -1,7 +1,7 @@
-"""Finished portions of a sweep in a folder, so that it can be stopped at any point and go on later.
+"""A folder with the finished portions of a sweep, so that it can be stopped at any point and continued later.
 
-``fleet.jsonl`` is one line that says what was run, and one line per finished portion. A line is appended in one piece
-and forced to the disk; one that was cut off by a crash has no end of line and is cut away when the file is opened.
+``fleet.jsonl`` has one line that says what was run, and one line per finished portion. A line is appended in one write
+and flushed to disk; one that a crash has cut short has no line end and is removed when the file is opened.
 """
 
 from __future__ import annotations
@@ -24,15 +24,16 @@ from engine.texts import Text
 FILE_NAME = "fleet.jsonl"
 _FORMAT = "glassmq-simulation-fleet"
 _VERSION = 1
-#: Fields of the first line that must agree; ``job.results.FIELD`` says what differs.
+#: Fields of the first line that must agree; ``job.results.FIELD`` describes the difference.
 _FIELD_NAMES = ("scenario", "text", "faults", "engine", "python", "version")
 
 
 class ResultsFolder:
-    """Opened for one run at a time; use it in a ``with`` statement. Raises :class:`~engine.pipeline.errors.JobFailed`.
+    """A results folder, opened for one run at a time; use it in a ``with`` statement. Raises
+    :class:`~engine.pipeline.errors.JobFailed`.
 
     :ivar done: the finished portions, in the order of their seeds.
-    :ivar summary: of all of them together.
+    :ivar summary: summary of all of them.
     """
 
     def __init__(self, folder: Path, task: SeedTask, python: str) -> None:
@@ -53,12 +54,12 @@ class ResultsFolder:
             raise
 
     def append(self, seeds: SeedRange, summary: SweepSummary) -> None:
-        """A portion is finished."""
+        """Append a finished portion."""
         self._write({"first_seed": seeds.first, "seeds": seeds.size, "summary": summary.to_dict()})
         self._take(seeds, summary)
 
     def close(self) -> None:
-        """Others may open it now."""
+        """Close the folder; another run may open it now."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -67,10 +68,10 @@ class ResultsFolder:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # --- file ------------------------------------------------------------------------------------------------------
+    # --- file --------------------------------------------------------------------------------------------------------
 
     def _lock(self) -> None:
-        """The system lets go of it when this process dies, however it dies."""
+        """Lock the folder; the system releases the lock when this process dies, however it dies."""
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -81,7 +82,7 @@ class ResultsFolder:
         whole_bytes = 0
         for number, line in enumerate(self._file, 1):
             if not line.endswith(b"\n"):
-                # What this program wrote begins as every file of it does; anything else is somebody's, and stays.
+                # A file of this program begins with this header; any other file belongs to someone else and is kept.
                 if number == 1 and not _line(header).startswith(line):
                     raise self._is_foreign()
                 break
@@ -137,7 +138,7 @@ def _line(fields: Mapping[str, Any]) -> bytes:
 
 
 def _header(task: SeedTask, python: str) -> dict[str, Any]:
-    # A scenario with other settings is another one.
+    # A scenario with other settings is a different one.
     text = task.text + (json.dumps(task.settings) if task.settings else "")
     return {
         "format": _FORMAT,

@@ -1,7 +1,8 @@
-"""Spreads pieces of work over Spark: one task per piece, results as the tasks end.
+"""A spread of work over Spark: one task per piece, with results as the tasks end.
 
-Results come back through an accumulator: Spark hands a task's part of it to the driver when the task has succeeded, and
-counts a task that was run twice once. So a table moves while the job runs, and nothing waits for the slowest piece.
+Results come back through an accumulator: Spark passes a task's part of it to the driver when the task has succeeded,
+and counts a task that was run twice only once. So tables update while the job runs, and nothing waits for the slowest
+piece.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ if TYPE_CHECKING:
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
-#: How often the driver looks for results.
+#: How often the driver checks for results.
 _LOOK_S = 0.05
 
 
 class SparkSpread:
     """A :class:`~engine.lab.run.spread.Spread` over the executors of ``spark``.
 
-    :param is_stopped: asked all the time; when it says yes, what runs is cancelled and the results end.
+    :param is_stopped: called repeatedly; when it returns True, running tasks are cancelled and the results end.
     """
 
     def __init__(self, spark: SparkSession, is_stopped: Callable[[], bool] = lambda: False) -> None:
@@ -38,13 +39,12 @@ class SparkSpread:
 
     @property
     def workers(self) -> int:
-        """How many tasks run at a time, as far as Spark knows by now."""
+        """Return how many tasks run at a time, as far as Spark knows by now."""
         return max(1, self._context.defaultParallelism)
 
     def __call__(
         self, function: Callable[[_Item], _Result], items: Sequence[_Item]
     ) -> Generator[tuple[int, _Result], None, None]:
-        """See :class:`~engine.lab.run.spread.Spread`."""
         if not items:
             return
         context, group = self._context, f"spread-{uuid.uuid4()}"
@@ -54,7 +54,7 @@ class SparkSpread:
         run_piece = functools.partial(_run_piece, function, arrived)
 
         def run() -> None:
-            # A job group counts for the thread that set it.
+            # A job group applies to the thread that set it.
             context.setJobGroup(group, "lab", interruptOnCancel=True)
             try:
                 context.parallelize(list(enumerate(items)), len(items)).foreach(run_piece)
@@ -68,7 +68,7 @@ class SparkSpread:
             while not self._is_stopped():
                 was_alive = thread.is_alive()
                 fresh = arrived.value[taken:]
-                # Handed over is forgotten here: a sweep of a million seeds has some ten thousand results.
+                # Results are dropped here once they are handed over: a sweep of a million seeds has some ten thousand.
                 arrived.value[taken : taken + len(fresh)] = [None] * len(fresh)
                 taken += len(fresh)
                 yield from fresh
@@ -84,7 +84,7 @@ class SparkSpread:
 
 
 def _run_piece(function: Callable[[Any], Any], arrived: Any, numbered: tuple[int, Any]) -> None:
-    """What a task does with its piece."""
+    """Run one piece in a task."""
     _settle()
     index, item = numbered
     arrived.add([(index, function(item))])
@@ -92,13 +92,13 @@ def _run_piece(function: Callable[[Any], Any], arrived: Any, numbered: tuple[int
 
 @functools.cache
 def _settle() -> None:
-    """Once per worker. What is imported by now stays: the collector need not look at it after every world."""
+    """Freeze what is imported so far, once per worker: the garbage collector need not scan it after every world."""
     gc.collect()
     gc.freeze()
 
 
 class _Gathered(AccumulatorParam[list[Any]]):
-    """A list that grows."""
+    """An accumulator that is a growing list."""
 
     def zero(self, value: list[Any]) -> list[Any]:
         return []

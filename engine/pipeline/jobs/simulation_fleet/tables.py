@@ -1,4 +1,4 @@
-"""What a sweep found as rows, for the terminal and for the page. Needs no Spark."""
+"""Results of a sweep as rows, for the terminal and the page. It needs no Spark."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from engine.texts import joined
 
 
 def kind_rows(summary: SweepSummary) -> list[tuple[Cell, ...]]:
-    """One per kind of fault, the highest rate first, after one for all runs.
+    """Return one row per kind of fault, the highest rate first, after one for all runs.
 
-    Kind, runs, with violations, rate, its 95 % interval (low, high), runs without another kind of fault, with
+    Columns: kind, runs, with violations, rate, its 95 % interval (low, high), runs without another kind of fault, with
     violations of those.
     """
     rows: list[tuple[Cell, ...]] = [("*", *_rate(summary.bad, summary.seeds), None, None)]
@@ -31,9 +31,9 @@ def _rate(bad: int, runs: int) -> tuple[int, int, float, float, float]:
 def finding_rows(
     summary: SweepSummary, examples: Mapping[str, Counterexample], address: str
 ) -> list[tuple[AnyCell, ...]]:
-    """One per violated invariant, the most frequent first.
+    """Return one row per violated invariant, the most frequent first.
 
-    Invariant, anomaly, runs, the shortest run's seed, its faults, its event, what it violates, its address.
+    Columns: invariant, anomaly, runs, the shortest run's seed, its faults, its event, what it violates, its address.
     """
     rows: list[tuple[AnyCell, ...]] = []
     for name, finding in sorted(summary.findings.items(), key=lambda item: (-item[1].runs, item[0])):

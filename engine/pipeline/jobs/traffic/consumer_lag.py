@@ -1,4 +1,4 @@
-"""How far consumer groups are behind, asked of the brokers at every interval: no message tells it."""
+"""Lag of consumer groups, requested from the brokers at every interval: no message contains it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,14 @@ from engine.texts import Text
 
 log = logging.getLogger("glassmq.pipeline")
 
-#: How long the end of the thread is waited for.
+#: How long the end of the thread is awaited.
 _PATIENCE_S = 2.0
 
 
 class QueueLag(NamedTuple):
-    """``offset``: the next message that the group will consume; None: the broker knows of none."""
+    """The position of a group in a queue. ``offset``: the next message that the group will consume; None if the broker
+    has no offset.
+    """
 
     group: str
     queue: QueueKey
@@ -31,21 +33,21 @@ class QueueLag(NamedTuple):
 
     @property
     def lag(self) -> int | None:
-        """Messages that the group has not consumed."""
+        """Return how many messages the group has not consumed."""
         return None if self.offset is None else max(0, self.end - self.offset)
 
 
 class LagLook(NamedTuple):
-    """``refused``: group -> what the broker says to an account that may not ask for its progress."""
+    """A sample of the lag. ``refused``: group -> the broker's answer to an account that may not read its progress."""
 
     lags: list[QueueLag]
     refused: dict[str, str]
 
 
 def look_at_lag(cluster: Cluster, groups: Sequence[str], topics: Sequence[str]) -> LagLook:
-    """Of every group in every queue of the topics. Raises :class:`RocketMQError`."""
+    """Return the lag of every group in every queue of the topics. Raises :class:`RocketMQError`."""
     queues = cluster.queues(topics)
-    # Progress before ends: messages that come in between make the lag larger, never negative.
+    # Progress before ends: messages that arrive in between make the lag larger, never negative.
     progress: dict[str, dict[QueueKey, int]] = {}
     refused: dict[str, str] = {}
     for group in groups:
@@ -65,15 +67,15 @@ def look_at_lag(cluster: Cluster, groups: Sequence[str], topics: Sequence[str]) 
 
 
 class LagTeller:
-    """Tells what was seen, and once what was not."""
+    """Report the lag, and each problem once."""
 
     def __init__(self, report: JobReport) -> None:
         self._report = report
-        #: Group, or "" for all of them -> what was said about it last.
+        #: Group, or "" for all of them -> the last problem reported.
         self._problems: dict[str, str] = {}
 
     def tell(self, seen: LagLook, now_ms: int) -> None:
-        """One point per group, and the table, the longest lag first."""
+        """Report one point per group, and the table with the longest lag first."""
         totals: dict[str, int] = {}
         for one in seen.lags:
             if one.lag is not None:
@@ -88,7 +90,7 @@ class LagTeller:
         self._note_new(seen.refused)
 
     def tell_problem(self, problem: str) -> None:
-        """Nothing was seen."""
+        """Report that no sample could be taken."""
         self._note_new({"": problem})
 
     def _note_new(self, problems: dict[str, str]) -> None:
@@ -108,9 +110,9 @@ def watched_lag(
     report: JobReport,
     tick: Callable[[int], None],
 ) -> Iterator[None]:
-    """Ask every ``interval_ms``, in a thread of its own, until this is left.
+    """Sample the lag every ``interval_ms`` in a separate thread, until the block ends.
 
-    :param tick: is called at each interval too, with the time in ms.
+    :param tick: called at each interval, too, with the time in ms.
     """
     teller, end = LagTeller(report), threading.Event()
 
@@ -133,8 +135,7 @@ def watched_lag(
 
 
 def _look(teller: LagTeller, cluster: Cluster, groups: Sequence[str], topics: Sequence[str], now_ms: int) -> None:
-    # Whatever it is, the lag is no reason to end anything: a broker that is away for a while ends the stream's reading,
-    # or not.
+    # Whatever the error is, it must not end the job: if a broker is away, the stream decides for itself.
     try:
         teller.tell(look_at_lag(cluster, groups, topics), now_ms)
     except RocketMQError as error:

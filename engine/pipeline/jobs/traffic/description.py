@@ -1,4 +1,4 @@
-"""What ``glassmq pipeline traffic`` takes and shows."""
+"""Description of ``glassmq pipeline traffic``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the traffic job: over the history, or along with what comes."""
+"""The traffic job: over the history, or continuously with new messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _EVENT_TIMES = {"stored": "store_timestamp", "born": "born_timestamp"}
 
 
 def traffic(run: JobRun) -> None:
-    """See :mod:`engine.pipeline.jobs.traffic.description`."""
+    """Run the job of :mod:`engine.pipeline.jobs.traffic.description`."""
     if run.arguments["follow"]:
         _follow(run)
     else:

@@ -1,4 +1,4 @@
-"""How many messages a stream's watermark has left out: those that were read, less those that windows have counted.
+"""Count of messages that a stream's watermark has dropped: messages read less messages counted in windows.
 
 Spark's own figure (``numRowsDroppedByWatermark``) counts rows after a first aggregation, several messages each.
 """
@@ -29,11 +29,11 @@ OBSERVATION, OBSERVED = "traffic", "messages"
 
 @dataclass(slots=True)
 class _Known:
-    """What the newest windows held, up to ``WINDOWS_MAX`` of them.
+    """Contents of the newest windows, up to ``WINDOWS_MAX`` of them.
 
     :ivar counts: (start, topic) -> messages.
-    :ivar floor_ms: windows that begin before it are forgotten. What comes for one of them afterwards cannot be told
-        from what it held, so it is left out.
+    :ivar floor_ms: windows that begin before it are forgotten. Later messages of such a window are not
+        distinguishable from its old ones, so they are left out.
     """
 
     counts: dict[tuple[int, str], int] = field(default_factory=dict)
@@ -49,11 +49,11 @@ class _Known:
         return json.dumps({"counts": counts, "floor_ms": self.floor_ms})
 
     def followed(self, windows: Sequence[WindowFigures]) -> list[WindowFigures]:
-        """Those of them that are not forgotten."""
+        """Return the windows that are not forgotten."""
         return [window for window in windows if self.floor_ms is None or window.start_ms >= self.floor_ms]
 
     def take(self, windows: Sequence[WindowFigures]) -> int:
-        """How many messages these windows hold that they did not hold before."""
+        """Return how many messages these windows hold that they did not hold before."""
         added = 0
         for window in windows:
             key = window.start_ms, window.topic
@@ -62,7 +62,9 @@ class _Known:
         return added
 
     def forget(self, before_ms: int | None) -> None:
-        """Forget what begins before that time, and the oldest windows, with all their topics, where it is too much."""
+        """Forget windows that begin before that time, and the oldest ones, with all their topics, if there are too
+        many.
+        """
         newest = sorted(self.counts, reverse=True)
         floors = [ms for ms in (self.floor_ms, before_ms) if ms is not None]
         if len(newest) > WINDOWS_MAX:
@@ -73,9 +75,10 @@ class _Known:
 
 
 class LateCount(StreamingQueryListener):
-    """Told of each micro-batch twice: by :meth:`counted` what its windows hold, by Spark how much it has read.
+    """Count dropped messages. For each micro-batch, :meth:`counted` receives what its windows hold, and Spark reports
+    how much it has read.
 
-    The counts are kept below ``folder``, so that a restart does not take a window's old messages for new ones.
+    The counts are stored in ``folder``, so that a restart does not count a window's old messages as new ones.
     """
 
     def __init__(self, report: JobReport, files: SharedFiles) -> None:
@@ -90,8 +93,8 @@ class LateCount(StreamingQueryListener):
         self.late = 0
 
     def counted(self, batch_id: int, windows: Sequence[WindowFigures], *, are_all: bool) -> list[WindowFigures]:
-        """The windows that micro-batch ``batch_id`` has changed, with all that they hold now; ``are_all`` False: of
-        too many the newest. Returns those that count; what came for others is told as left out.
+        """Note the windows that micro-batch ``batch_id`` has changed, with all that they hold now; ``are_all`` False:
+        only the newest ones. Return those that count; messages of the others are reported as left out.
         """
         known = self._known_before(batch_id)
         followed = known.followed(windows)
@@ -135,10 +138,10 @@ class LateCount(StreamingQueryListener):
     # --- as Spark's listener -----------------------------------------------------------------------------------------
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802 - Spark's name
-        """Called by Spark; nothing to do."""
+        ...
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802 - Spark's name
-        """Called by Spark after each micro-batch."""
+        """Note how much a micro-batch has read; called by Spark."""
         observed = event.progress.observedMetrics.get(OBSERVATION)
         if observed is not None:
             with self._lock:
@@ -147,4 +150,4 @@ class LateCount(StreamingQueryListener):
                 self._settle(batch_id)
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's name
-        """Called by Spark; nothing to do."""
+        ...

@@ -1,6 +1,6 @@
-"""What the driver keeps of the windows: the newest ones, and sums over all. Makes tables and points of them.
+"""What the driver keeps of the windows: the newest ones, and sums over all, from which it makes tables and points.
 
-Bounded whatever comes: so many windows, so many tags and keys per topic.
+It is bounded for any input: a maximum of windows, and of tags and keys per topic.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from engine.pipeline.jobs.report import ROWS_MAX, Cell, JobReport
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: Rows of (window, topic) that are kept: a day of 10 s windows of one topic. More than there can be topics.
+#: Rows of (window, topic) that are kept: a day of 10 s windows of one topic. More than the possible number of topics.
 WINDOWS_MAX = 8_640
-#: Different tags, and keys, of a topic that are added up; of more, the rarest are dropped.
+#: Different tags, and keys, of a topic that are summed; beyond this, the rarest are dropped.
 ITEMS_MAX = 1_000
 
 
@@ -43,14 +43,14 @@ class WindowFigures:
 
     @classmethod
     def of_row(cls, row: Any) -> WindowFigures:
-        """From a row of the DataFrame."""
+        """Create the figures from a row of the DataFrame."""
         counts = {name: dict(map(tuple, row[name] or ())) for name in ("queues", "tags", "keys")}
         return cls(**{**row.asDict(), **counts})
 
 
 def newest_windows(figures: DataFrame) -> tuple[list[WindowFigures], bool]:
-    """The newest windows of :func:`~engine.pipeline.jobs.traffic.windows.window_figures`, up to :data:`WINDOWS_MAX`
-    rows, each window with all its topics; and whether these are all.
+    """Return the newest windows of :func:`~engine.pipeline.jobs.traffic.windows.window_figures`, up to
+    :data:`WINDOWS_MAX` rows, each window with all its topics; and whether these are all.
     """
     rows = figures.orderBy("start_ms", ascending=False).limit(WINDOWS_MAX + 1).collect()
     windows = [WindowFigures.of_row(row) for row in rows]
@@ -63,8 +63,8 @@ def newest_windows(figures: DataFrame) -> tuple[list[WindowFigures], bool]:
 class Imbalance(NamedTuple):
     """How unevenly messages spread over queues: 1 and 0 when all have the same.
 
-    :ivar max_to_mean: the fullest queue by the mean.
-    :ivar variation: coefficient of variation: standard deviation by the mean.
+    :ivar max_to_mean: messages in the fullest queue divided by the mean.
+    :ivar variation: coefficient of variation: standard deviation divided by the mean.
     """
 
     max_to_mean: float
@@ -72,7 +72,7 @@ class Imbalance(NamedTuple):
 
 
 def imbalance(counts: Iterable[int], queue_count: int) -> Imbalance:
-    """Of the messages per queue; queues that are not among ``counts`` have none."""
+    """Return the imbalance of the messages per queue; queues that are not in ``counts`` have no messages."""
     known = list(counts)
     known += [0] * (queue_count - len(known))
     mean = sum(known) / len(known) if known else 0.0
@@ -83,10 +83,10 @@ def imbalance(counts: Iterable[int], queue_count: int) -> Imbalance:
 
 
 class TrafficPicture:
-    """Thread-safe: windows come from Spark, the clock from another thread.
+    """Collect windows into tables and points. Thread-safe: windows come from Spark, the clock from another thread.
 
-    :param queue_counts: topic -> how many queues it has.
-    :param patience_ms: how long after its end a window may still grow; its points are told after that.
+    :param queue_counts: topic -> number of queues.
+    :param patience_ms: how long after its end a window may still grow; its points are reported after that.
     """
 
     def __init__(
@@ -100,17 +100,17 @@ class TrafficPicture:
         self._lock = threading.Lock()
         #: (start, topic) -> its newest figures.
         self._windows: dict[tuple[int, str], WindowFigures] = {}
-        #: Windows whose points were told, or that were dropped, end here at the latest.
+        #: Windows whose points were reported, or that were dropped, end here at the latest.
         self._told_until_ms = -1
-        #: Topic -> the newest window of it whose points were told.
+        #: Topic -> its newest window whose points were reported.
         self._last_told_ms: dict[str, int] = {}
         self._dropped: dict[str, WindowSums] = {}
         self.left_out = 0
 
     def update(self, rows: Iterable[WindowFigures]) -> None:
-        """Newer figures of some windows; each of them among the newest :data:`WINDOWS_MAX` that ever came.
+        """Add newer figures of some windows, each of them among the newest :data:`WINDOWS_MAX` so far.
 
-        An older one may be forgotten and only in the sums, and would be added to them again.
+        An older one may be forgotten and remain only in the sums, and would be added to them again.
         """
         with self._lock:
             for row in rows:
@@ -121,12 +121,12 @@ class TrafficPicture:
             self._tell_tables()
 
     def close_until(self, now_ms: int) -> None:
-        """The clock says that windows which ended ``patience_ms`` before now will not grow any more."""
+        """Close the windows that ended ``patience_ms`` before now: they no longer grow."""
         with self._lock:
             self._tell_points(now_ms - self._patience_ms)
 
     def close_all(self) -> None:
-        """Nothing comes any more."""
+        """Close all windows: nothing more comes."""
         with self._lock:
             self._tell_points(None)
 
@@ -135,13 +135,13 @@ class TrafficPicture:
             dropped = self._windows.pop(key)
             self._dropped.setdefault(dropped.topic, WindowSums()).add(dropped, self._window_ms)
             if dropped.start_ms + self._window_ms > self._told_until_ms:
-                self._last_told_ms.pop(dropped.topic, None)  # what was dropped untold is not silence
+                self._last_told_ms.pop(dropped.topic, None)  # a window that was dropped unreported is not silence
             self.left_out += 1
 
     # --- plots -------------------------------------------------------------------------------------------------------
 
     def _tell_points(self, until_ms: int | None) -> None:
-        """The points of windows that end by ``until_ms``, in order, once each; None: of all."""
+        """Report the points of windows that end by ``until_ms``, in order, once each; None: of all."""
         ready = [
             key
             for key in sorted(self._windows)
@@ -162,7 +162,9 @@ class TrafficPicture:
         self._report.point("imbalance", window.topic, x, self._imbalance(window.topic, window.queues).max_to_mean)
 
     def _tell_silence(self, topic: str, until_ms: int) -> None:
-        """Windows without a message have no figures; a line across them would show traffic where there was none."""
+        """Report zero for windows without a message: a line across them would show traffic where there was no
+        message.
+        """
         last_ms = self._last_told_ms.get(topic)
         self._last_told_ms[topic] = until_ms
         if last_ms is not None and until_ms - last_ms > self._window_ms:
@@ -200,7 +202,7 @@ class TrafficPicture:
         return [topic, sums.messages, sums.bytes, *peak, sums.worst_p99_ms, *self._imbalance(topic, sums.queues)]
 
     def _queue_rows(self, sums: Mapping[str, WindowSums]) -> list[list[Cell]]:
-        """The fullest first."""
+        """Return rows for the queues, the fullest first."""
         rows: list[list[Cell]] = []
         for topic, of_topic in sums.items():
             mean = of_topic.messages / max(self._queue_counts.get(topic, 0), len(of_topic.queues))
@@ -213,7 +215,7 @@ class TrafficPicture:
     def _item_rows(
         self, items: Mapping[str, Mapping[str | None, _Item]], sums: Mapping[str, WindowSums]
     ) -> list[list[Cell]]:
-        """The most frequent ones of each topic."""
+        """Return rows for the most frequent items of each topic."""
         rows: list[list[Cell]] = []
         for topic, of_topic in sorted(items.items()):
             top = sorted(of_topic.items(), key=lambda item: (-item[1].messages, str(item[0])))[: self._top]
@@ -229,7 +231,9 @@ class TrafficPicture:
 
 @dataclass(slots=True)
 class _Item:
-    """A tag or key over all windows. ``peak_share``: in the window where it was most frequent, and when that was."""
+    """A tag or key over all windows. ``peak_share``: its share in the window where it was most frequent, and the
+    time.
+    """
 
     messages: int = 0
     peak_share: float = 0.0
@@ -238,7 +242,7 @@ class _Item:
 
 @dataclass(slots=True)
 class WindowSums:
-    """Windows of one topic added up."""
+    """Sums over the windows of one topic."""
 
     messages: int = 0
     bytes: int | None = None
@@ -250,7 +254,7 @@ class WindowSums:
     keys: dict[str | None, _Item] = field(default_factory=dict)
 
     def add(self, window: WindowFigures, window_ms: int) -> None:
-        """One more window."""
+        """Add one more window."""
         self.messages += window.messages
         if window.bytes is not None:
             self.bytes = (self.bytes or 0) + window.bytes

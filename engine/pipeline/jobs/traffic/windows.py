@@ -1,9 +1,8 @@
-"""Messages into windows of time: one row per window and topic, by one aggregation in Spark.
+"""Aggregation of messages into time windows: one row per window and topic, by one aggregation in Spark.
 
 A window's state does not grow with its messages: counts, sums, a quantile sketch (``percentile_approx``) and three
-sketches of frequent items (``approx_top_k``). A sketch of frequent items that tracks n items is exact while there are
-at most n; with more, each count is off by at most :data:`COUNT_ERROR` of the window's messages, and what is rarer than
-that may be missing.
+sketches of frequent items (``approx_top_k``). A sketch that tracks n items is exact while there are at most n; with
+more, each count is off by at most :data:`COUNT_ERROR` of the window's messages, and rarer items may be missing.
 """
 
 from __future__ import annotations
@@ -15,35 +14,35 @@ from pyspark.sql import functions as F  # noqa: N812 - as every user of Spark wr
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: Different tags, and different keys, that a window tells apart exactly.
+#: Different tags, and different keys, that a window counts exactly.
 ITEMS_TRACKED = 1_000
-#: Different queues of a topic that a window tells apart.
+#: Different queues of a topic that a window counts exactly.
 QUEUES_TRACKED = 2_000
 #: Share of a window's messages by which a count may be off when there are more items: 3.5 / (size of the sketch's
 #: table, which is the power of two from ITEMS_TRACKED / 0.75 on), as the authors of the sketch state it.
 COUNT_ERROR = 3.5 / 2_048
 
-#: What :func:`window_figures` reads of a message; ``body`` too, where bytes are to be counted.
+#: Columns of a message that :func:`window_figures` reads; ``body`` too, if bytes are counted.
 COLUMNS_NEEDED = ("topic", "broker_name", "queue_id", "keys", "tags", "born_timestamp", "store_timestamp")
 
 _LATENCY_MS = "unix_millis(store_timestamp) - unix_millis(born_timestamp)"
-#: The keys of a message are counted by the first one: that is the one which shards and joins go by.
+#: A message's keys are counted by the first one, which is used for sharding and joins.
 _KEY = "get(keys, 0)"
 
 
 def window_figures(
     messages: DataFrame, window_ms: int, event_time: str, top: int, watermark_ms: int | None = None
 ) -> DataFrame:
-    """One row per window that has messages, and topic.
+    """Return one row per window and topic with messages.
 
     Columns: ``start_ms``, ``topic``, ``messages``, ``bytes`` (of bodies; null when they were not read), ``p50_ms``,
     ``p99_ms``, ``max_ms`` (from born to stored, by two machines' clocks: it may be negative), ``queues``, ``tags``,
     ``keys`` (arrays of (item, count), the most frequent first).
 
     :param event_time: ``store_timestamp`` or ``born_timestamp``.
-    :param top: how many tags and keys are told.
-    :param watermark_ms: of a stream: messages that come later than that behind the newest one are left out once their
-        window was closed.
+    :param top: how many tags and keys are reported.
+    :param watermark_ms: for a stream: messages that are later than this, compared with the newest one, are dropped once
+        their window is closed.
     """
     if watermark_ms is not None:
         messages = messages.withWatermark(event_time, f"{watermark_ms} milliseconds")

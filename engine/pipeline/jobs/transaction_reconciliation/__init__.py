@@ -1,1 +1,1 @@
-"""Job ``transaction-reconciliation``: what became of every half message, and whether two banks agree with it."""
+"""Job ``transaction-reconciliation``: the outcome of every half message, and whether two banks agree with it."""

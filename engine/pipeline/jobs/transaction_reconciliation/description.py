@@ -1,4 +1,4 @@
-"""What ``glassmq pipeline transaction-reconciliation`` takes and shows."""
+"""Description of ``glassmq pipeline transaction-reconciliation``."""
 
 from __future__ import annotations
 

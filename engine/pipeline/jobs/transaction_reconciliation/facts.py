@@ -1,11 +1,12 @@
-"""Half, op, committed and given-up messages as *facts*: rows that say a little about a transaction and can be merged.
+"""Half, op, committed and given-up messages as *facts*: rows that each say something about a transaction and can be
+merged.
 
-One message gives one row; merging all rows of a transaction gives one row that says everything about it
-(:mod:`~engine.pipeline.jobs.transaction_reconciliation.merging`). The merged rows of two parts of the history merge to
-those of the whole, so a stream keeps them as its state and a batch makes them in one go.
+One message gives one row; merging all rows of a transaction gives one row with everything about it
+(:mod:`~engine.pipeline.jobs.transaction_reconciliation.merging`). Merging the merged rows of two parts of the history
+gives those of the whole, so a stream keeps them as its state and a batch makes them in one pass.
 
-A transaction is known by its broker and its unique id: a check-back stores the half message anew, at another offset
-of the half queue and of the log, and only the unique id stays. An op message knows nothing but such an offset; until
+A transaction is identified by its broker and its unique id: a check-back stores the half message again, at another
+offset of the half queue and of the log, and only the unique id stays. An op message contains only such an offset; until
 the half message at it was read, it waits as a row of its own.
 """
 
@@ -45,16 +46,16 @@ if TYPE_CHECKING:
 TRANSACTION = "transaction"
 #: Op messages whose half message was not read (yet).
 WAITING_OP = "waiting op"
-#: Everything that was read of one broker; merging makes some such rows per broker.
+#: Everything that was read from one broker; merging makes several such rows per broker.
 BROKER = "broker"
-#: Settled transactions that a stream does not remember one by one any more; ``key`` is their status.
+#: Settled transactions that a stream no longer remembers individually; ``key`` is their status.
 FORGOTTEN = "forgotten"
 
-#: Characters of a text that anybody can send. A longer one keeps so many, and a hash of the whole.
+#: Most characters kept of a text from a client. A longer one keeps this many, and a hash of the whole.
 TEXT_MAX = 256
 #: ``TransactionalMessageUtil.REMOVETAG``: the tags of an op message.
 _REMOVE_TAG = "d"
-#: Columns that :func:`facts_of` needs of messages; ``body`` too where op messages, which are tiny, are among them.
+#: Columns of messages that :func:`facts_of` needs; ``body`` too if op messages, which are tiny, are among them.
 COLUMNS_NEEDED = (
     "topic",
     "broker_name",
@@ -71,8 +72,8 @@ COLUMNS_NEEDED = (
 )
 
 #: Column -> (type, how the values of two rows are merged). "place" is an offset in the commit log, "offset" one in the
-#: half queue: ``first_put_off_offset`` is what a copy says of where its half message lay before it was put off,
-#: ``named_offset`` the newest one that an op message names.
+#: half queue: ``first_put_off_offset`` is the original place of a half message before it was put off, according to its
+#: copy; ``named_offset`` is the newest one that an op message names.
 FIELDS = {
     "topic": ("string", "max"),
     "producer_group": ("string", "max"),
@@ -102,20 +103,20 @@ FIELDS = {
     "forgotten_checks": ("bigint", "sum"),
 }
 KEY = ("role", "broker_name", "identity")
-#: The columns of facts: the key, all offsets that the half message had in the half queue, and what is merged.
+#: The columns of facts: the key, all offsets that the half message had in the half queue, and the merged fields.
 FACT_COLUMNS = (*KEY, "half_offsets", *FIELDS)
 _KEY_SCHEMA = ", ".join(f"{name} string" for name in KEY)
 _FIELD_SCHEMA = ", ".join(f"{name} {kind}" for name, (kind, _) in FIELDS.items())
 FACT_ARROW = arrow_schema_of(f"{_KEY_SCHEMA}, half_offsets array<bigint>, {_FIELD_SCHEMA}")
-#: Facts that know one half offset at most.
+#: Facts with at most one half offset.
 SPREAD_ARROW = arrow_schema_of(f"{_KEY_SCHEMA}, half_offset bigint, {_FIELD_SCHEMA}")
-#: A task gives facts on when it has so many.
+#: A task emits facts when it has this many.
 _ROWS_TOGETHER = 50_000
-#: What a message is to a transaction.
+#: Role of a message in a transaction.
 _NOTHING, _HALF, _OP, _GIVEN_UP, _COMMITTED = range(5)
 #: Column of facts -> the messages that it counts.
 _COUNTED = {"copies": _HALF, "ops": _OP, "given_up": _GIVEN_UP, "committed": _COMMITTED}
-#: Column of facts -> which messages say it, and by which of their columns.
+#: Column of facts -> the messages that provide it, and from which of their columns.
 _TAKEN = {
     "first_half_offset": (_HALF, "queue_offset"),
     "last_half_offset": (_HALF, "queue_offset"),
@@ -133,10 +134,10 @@ _TAKEN = {
 
 
 def facts_of(messages: DataFrame) -> DataFrame:
-    """One row of facts per message that has to do with a transaction; others give none. They come packed.
+    """Return one row of facts per message of a transaction; other messages give no row. The rows are packed.
 
-    :param messages: of the half, op and discard topics and of the real topics, all in one or any part of it; with
-        :data:`COLUMNS_NEEDED`, and ``body`` where op messages are among them.
+    :param messages: messages of the half, op and discard topics and of the real topics, or any part of them; with
+        :data:`COLUMNS_NEEDED`, and ``body`` if op messages are among them.
     """
     has_body = "body" in messages.columns
     wanted = messages.select(*COLUMNS_NEEDED, *(("body",) if has_body else ()))
@@ -155,7 +156,7 @@ def _extracting(batches: Iterator[Any]) -> Iterator[Any]:
 
 
 def facts_of_batch(batch: Any) -> Any:
-    """The same of one record batch, as a table."""
+    """Return the facts of one record batch as a table."""
     kinds = _kinds(batch)
     is_ours = pa.array(kinds != _NOTHING)
     ours, kinds = batch.filter(is_ours), kinds[kinds != _NOTHING]
@@ -164,8 +165,9 @@ def facts_of_batch(batch: Any) -> Any:
 
 
 def _kinds(batch: Any) -> npt.NDArray[np.int64]:
-    """What each message is. A committed message keeps the properties of its half message. So do its copies in retry
-    and dead-letter topics (``%``), but those are no further commits."""
+    """Return the role of each message. A committed message keeps the properties of its half message. So do its copies
+    in retry and dead-letter topics (``%``), but those are not further commits.
+    """
     topic, properties = batch.column("topic"), batch.column("properties")
     is_prepared = pc.equal(pc.utf8_lower(property_values(properties, PROPERTY_TRANSACTION_PREPARED)), "true")
     is_real = pc.equal(topic, property_values(properties, PROPERTY_REAL_TOPIC))
@@ -180,9 +182,10 @@ def _kinds(batch: Any) -> npt.NDArray[np.int64]:
 
 
 def _half_offsets(messages: Any, kinds: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], Any]:
-    """The rows of facts: the number of the message of each, and the half offset that it knows (null: none).
+    """Return the rows of facts: the number of each row's message, and the half offset that it contains (null if it has
+    none).
 
-    An op message names one half message in RocketMQ 4, several with commas in RocketMQ 5.
+    An op message names one half message in RocketMQ 4, and several separated by commas in RocketMQ 5.
     """
     counts = np.ones(len(kinds), np.int64)
     named: list[int] = []
@@ -201,28 +204,28 @@ def _half_offsets(messages: Any, kinds: npt.NDArray[np.int64]) -> tuple[npt.NDAr
 
 
 def _lists(*columns: Any) -> Any:
-    """One list per row: what these columns say, without nulls."""
+    """Return one list per row with the values of these columns, without nulls."""
     values = np.stack([numbers(column, -1) for column in columns], axis=1)
     ends = np.concatenate((np.zeros(1, np.int32), np.cumsum((values >= 0).sum(axis=1), dtype=np.int32)))
     return pa.ListArray.from_arrays(pa.array(ends), pa.array(values[values >= 0]))
 
 
 def bounded_text(text: str) -> str:
-    """``text`` if it is short; else its beginning and a hash, so that different ones stay different."""
+    """Return ``text`` if it is short; else its beginning and a hash, so that different texts stay different."""
     if len(text) <= TEXT_MAX:
         return text
     return f"{text[:TEXT_MAX]}...{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
 def bounded_texts(texts: Any) -> Any:
-    """:func:`bounded_text` of each."""
+    """Apply :func:`bounded_text` to each text."""
     is_long = pc.fill_null(pc.greater(pc.utf8_length(texts), TEXT_MAX), False)
     long = texts.filter(is_long).to_pylist()
     return pc.replace_with_mask(texts, is_long, pa.array(map(bounded_text, long), pa.string())) if long else texts
 
 
 class _Extraction:
-    """Columns of facts out of messages: each says something about some kinds of messages, and nothing about others."""
+    """Extraction of columns of facts from messages: each column applies to some kinds of messages only."""
 
     def __init__(self, messages: Any, kinds: npt.NDArray[np.int64]) -> None:
         self._messages = messages
@@ -230,7 +233,10 @@ class _Extraction:
         self._count = len(kinds)
 
     def table(self, half_offsets: Any) -> Any:
-        """:param half_offsets: of each row, null: none."""
+        """Return the table of facts.
+
+        :param half_offsets: half offset of each row, null if it has none.
+        """
         first_put_off = self._first_put_off()
         known = {
             **self._of_all(half_offsets, first_put_off),
@@ -251,26 +257,30 @@ class _Extraction:
         return property_values(self._of("properties"), name)
 
     def _only(self, kind: int, values: Any) -> Any:
-        """``values`` for messages of this kind, null for others."""
+        """Return ``values`` for messages of this kind, null for others."""
         return pc.if_else(self._is[kind], values, None)
 
     def _first_put_off(self) -> Any:
-        """Where a half message that is immune to checks lay first: an answer of its sender names that place."""
+        """Return the original place of a half message that is immune to checks: an answer of its sender names that
+        place.
+        """
         told = self._property(PROPERTY_TRANSACTION_PREPARED_QUEUE_OFFSET)
         is_number = pc.fill_null(pc.match_substring_regex(told, "^[0-9]{1,18}$"), False)
         offsets = pc.cast(pc.if_else(is_number, told, None), pa.int64())
-        # Senders write what they like.
+        # Senders may write anything.
         return self._only(_HALF, pc.if_else(pc.less(offsets, self._of("queue_offset")), offsets, None))
 
     def _of_all(self, half_offsets: Any, first_put_off: Any) -> dict[str, Any]:
-        """An op message is the broker's own: it says nothing of the sender."""
+        """Return the columns for all kinds. An op message is the broker's own, and contains nothing about the
+        sender.
+        """
         is_op, not_op = self._is[_OP], pc.invert(self._is[_OP])
         key = bounded_texts(first_elements(self._of("keys")))
 
         def of_sender(values: Any) -> Any:
             return pc.if_else(not_op, values, None)
 
-        # The unique id; for a sender that gives none, what stays when a half message is stored again.
+        # The unique id; if a sender gives no id, fields that stay the same when a half message is stored again.
         born_ms = pc.cast(pa.array(milliseconds(self._of("born_timestamp"))), pa.string())
         anonymous = pc.binary_join_element_wise(self._of("born_host"), born_ms, key, "/", null_handling="skip")
         identity = bounded_texts(pc.coalesce(self._of("unique_id"), anonymous))

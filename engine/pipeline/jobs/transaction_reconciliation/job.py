@@ -1,4 +1,4 @@
-"""Runs the reconciliation: reads, calls the functions beside it, and reports."""
+"""The reconciliation job: reads, calls the functions of this package, and reports."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ from engine.texts import Text
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: Topics that half messages name; more than a broker usually has in all.
+#: Most topics that half messages name; more than a broker usually has in all.
 _TOPICS_MAX = 1_000
 
 
 def transaction_reconciliation(run: JobRun) -> None:
-    """See :mod:`engine.pipeline.jobs.transaction_reconciliation.description`."""
+    """Run the job of :mod:`engine.pipeline.jobs.transaction_reconciliation.description`."""
     if not run.arguments["follow"] and run.arguments["starting_offsets"] == "latest":
         raise JobFailed(Text("job.error.starts_at_the_end"))
     _refuse_topics_of_the_brokers(run.names("topics"))
@@ -72,7 +72,7 @@ def _now_ms() -> int:
 
 
 def _system_ends(cluster: Cluster, op_queue: OpQueue) -> dict[Any, int]:
-    """Where half, op and discard queues end, asked in this order: see :func:`judge_table`."""
+    """Return the ends of the half, op and discard queues, requested in this order, as :func:`judge_table` requires."""
     ends: dict[Any, int] = {}
     for topic in _system_topics(op_queue):
         ends |= cluster.max_offsets(cluster.queues([topic]))
@@ -85,10 +85,10 @@ def _system_topics(op_queue: OpQueue) -> tuple[str, ...]:
 
 
 def _op_queue(cluster: Cluster) -> OpQueue:
-    """Whether op messages can be read, and where the check services stand."""
+    """Return whether op messages can be read, and the positions of the check services."""
     ops = cluster.queues([TRANSACTION_OP_HALF_TOPIC])
     ends = cluster.max_offsets(ops)
-    # A broker without any op message need not know the topic.
+    # A broker without any op message need not have the topic.
     is_readable = all(cluster.lets_pull(queue) for queue in ops if ends[queue] > 0)
     if is_readable:
         return OpQueue()
@@ -97,7 +97,7 @@ def _op_queue(cluster: Cluster) -> OpQueue:
     except RocketMQError as error:
         if error.condition != "ROCKETMQ_REFUSED":
             raise
-        # Then less is known; the note about the op queue says how much at most.
+        # Less is known then; the note about the op queue reports it.
         progress = {}
     return OpQueue(False, {queue.broker_name: offset for queue, offset in progress.items()})
 
@@ -111,13 +111,13 @@ def _tell_of(run: JobRun, op_queue: OpQueue) -> None:
 
 
 def _reconcile_once(run: JobRun) -> None:
-    # The ledgers first: every debit in them has its half message in what is read after. Transfers that are done
+    # The ledgers first: every debit in them has its half message in what is read after. Transfers that complete
     # meanwhile are left out, see :meth:`Ledgers.compare`.
     with _ledgers(run) as ledgers, open_cluster(run.cluster) as cluster:
         op_queue = _op_queue(cluster)
         ends = _system_ends(cluster, op_queue)
         _tell_of(run, op_queue)
-        # Kept, since it may have to tell the topics first; read once.
+        # Persisted, since it may have to give the topics first; read once.
         system = facts_of(_read(run, _system_topics(op_queue), ends, (*COLUMNS_NEEDED, "body"))).persist()
         try:
             wanted = run.names("topics") or _named_topics(run, system)
@@ -140,13 +140,13 @@ def _reconcile_once(run: JobRun) -> None:
 
 
 def _messages_left(cluster: Cluster, ends: Offsets) -> int:
-    """Old queues have high offsets and few messages."""
+    """Return the number of messages left: old queues have high offsets and few messages."""
     begins = cluster.min_offsets(ends)
     return sum(max(0, end - begins[queue]) for queue, end in ends.items())
 
 
 def _read(run: JobRun, topics: Sequence[str], ends: Offsets, columns: Sequence[str]) -> DataFrame:
-    """The messages of these topics up to fixed ends: Spark may read them more than once."""
+    """Return the messages of these topics up to fixed ends: Spark may read them more than once."""
     return run.read(
         subscribe=",".join(topics),
         startingOffsets="earliest",
@@ -193,14 +193,14 @@ def _bank_folder(run: JobRun) -> Path | None:
 
 
 class _Following:
-    """The same as a stream. What is known is kept by :class:`StreamState`, so that a restart goes on."""
+    """The job as a stream. Its knowledge is stored by :class:`StreamState`, so that a restart continues."""
 
     def __init__(self, run: JobRun) -> None:
         self._run = run
         self._ledgers = LedgerWatch(_bank_folder(run), run.arguments["trigger_ms"])
 
     def work(self) -> None:
-        """Until stopped."""
+        """Run until stopped."""
         run = self._run
         with self._ledgers, run.checkpoint() as folder:
             with open_cluster(run.cluster) as cluster:
@@ -236,8 +236,8 @@ class _Following:
                 )
             )
 
-        # Bodies are needed of op messages only, so real topics are a source of their own. It comes second: Spark asks
-        # sources for their ends in this order, and what is committed must not be seen later than its op message.
+        # Only op messages need bodies, so real topics are a source of their own. It comes second: Spark requests the
+        # ends of sources in this order, and a commit must not be seen later than its op message.
         return read(_system_topics(op_queue), (*COLUMNS_NEEDED, "body")).unionByName(read(topics, COLUMNS_NEEDED))
 
     def _batch(
@@ -251,7 +251,7 @@ class _Following:
             memory = LedgerMemory() if ledgers is None else self._memory(state, batch_id)
             kept_keys: list[str] = []
             if ledgers is not None:
-                # What is beyond these keys may be within them later, and its message be forgotten already.
+                # What is beyond these keys may be within them later, when its message may be forgotten already.
                 memory = memory.with_unknown(ledgers.uncredited_beyond())
                 # A credit may be late for longer than a settled transaction is remembered.
                 kept_keys = [*ledgers.uncredited(), *memory.without_transfer]
@@ -265,12 +265,12 @@ class _Following:
                 state.keep_memory(batch_id, memory.encode())
 
     def _memory(self, state: StreamState, batch_id: int) -> LedgerMemory:
-        """What is known of the ledgers before a micro-batch."""
+        """Return what is known about the ledgers before a micro-batch."""
         kept = state.memory(batch_id)
         if kept is not None:
             return LedgerMemory.decode(kept)
         if state.is_first(batch_id) and self._run.arguments["starting_offsets"] == "earliest":
             return LedgerMemory()
-        # Spark has fixed by now from where on messages are read; or nobody has asked for ledgers until now, and what
-        # was settled long ago is forgotten.
+        # Spark has fixed by now where reading begins; or the ledgers are used for the first time, and old settled
+        # transactions are forgotten.
         return LedgerMemory.until(_now_ms())

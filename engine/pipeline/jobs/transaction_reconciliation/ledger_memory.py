@@ -1,6 +1,7 @@
-"""What a stream must not forget of the ledgers from one micro-batch to the next, nor over a restart.
+"""What a stream must remember about the ledgers between micro-batches and across a restart.
 
-The ledgers are read anew each time, and the state of the facts holds the messages; this says how far the two fit.
+The ledgers are read again each time, and the state of the facts holds the messages; this records how far the two
+correspond.
 """
 
 from __future__ import annotations
@@ -12,10 +13,10 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class LedgerMemory:
-    """Kept beside the facts, see :meth:`StreamState.keep_memory`.
+    """Memory of the ledgers, stored with the facts by :meth:`StreamState.keep_memory`.
 
-    :ivar unknown: from when to when, ms, debits were made whose messages may not have been read, or may be forgotten.
-    :ivar without_transfer: keys of committed messages that no debit belongs to; bounded by who finds them.
+    :ivar unknown: time span in ms of debits whose messages may not have been read, or may be forgotten.
+    :ivar without_transfer: keys of committed messages without a debit; bounded by the caller.
     """
 
     unknown: tuple[int, int] | None = None
@@ -23,27 +24,29 @@ class LedgerMemory:
 
     @classmethod
     def until(cls, at_ms: int) -> LedgerMemory:
-        """Of every debit until then, the message may not have been read."""
+        """Return a memory in which the message of every debit until ``at_ms`` may not have been read."""
         return cls(unknown=(0, at_ms))
 
     def with_unknown(self, span: tuple[int, int] | None) -> LedgerMemory:
-        """Debits of this time are unknown, too; and all between, for one span holds them all."""
+        """Return a memory in which debits of this time span are unknown, too, and all in between, as one span holds
+        them.
+        """
         spans = [one for one in (self.unknown, span) if one is not None]
         if not spans:
             return self
         return replace(self, unknown=(min(first for first, _ in spans), max(last for _, last in spans)))
 
     def with_without_transfer(self, keys: Sequence[str]) -> LedgerMemory:
-        """These, instead of those that were known."""
+        """Return a memory with these keys instead of the present ones."""
         return replace(self, without_transfer=tuple(keys))
 
     def encode(self) -> str:
-        """As JSON."""
+        """Encode as JSON."""
         return json.dumps({"unknown": self.unknown, "without_transfer": self.without_transfer}, ensure_ascii=False)
 
     @classmethod
     def decode(cls, text: str) -> LedgerMemory:
-        """What :meth:`encode` made."""
+        """Decode what :meth:`encode` returned."""
         fields = json.loads(text)
         unknown = fields["unknown"]
         return cls(None if unknown is None else (unknown[0], unknown[1]), tuple(fields["without_transfer"]))

@@ -1,7 +1,8 @@
-"""Ledgers beside a stream: Spark hands out a micro-batch only when messages came, but banks go on crediting.
+"""A watch on ledgers alongside a stream: Spark runs a micro-batch only when messages came, but banks continue to
+credit.
 
-A thread of its own looks at the files, and when one has changed since, copies both anew and tells the money again, with
-what the messages of the last micro-batch said. It asks nothing of Spark.
+A separate thread checks the files. When one has changed, it copies both again and reports the money again, with the
+messages of the last micro-batch. It does not use Spark.
 """
 
 from __future__ import annotations
@@ -18,15 +19,18 @@ from engine.pipeline.jobs.transaction_reconciliation.ledgers import PAYING_FILE,
 
 log = logging.getLogger("glassmq.pipeline")
 
-#: Patience at the end with a copy that is being made.
+#: How long a copy in progress is awaited at the end.
 _LAST_WORD_S = 1.0
 
 
 class LedgerWatch:
-    """Use in a ``with``, which ends the thread. Micro-batches and the thread take turns."""
+    """Watch the ledgers; use it in a ``with``, which ends the thread. Micro-batches and the thread take turns."""
 
     def __init__(self, folder: Path | None, every_ms: int) -> None:
-        """:param folder: see :class:`Ledgers`; None: there are no ledgers, and nothing is watched."""
+        """Create a watch.
+
+        :param folder: as in :class:`Ledgers`; None: there are no ledgers, and nothing is watched.
+        """
         self._folder = folder
         self._every_s = every_ms / 1_000
         self._turn = threading.Lock()
@@ -44,14 +48,14 @@ class LedgerWatch:
 
     def __exit__(self, *_: object) -> None:
         self._ends.set()
-        # A micro-batch that was cut off may still hold the copies; they are temporary files.
+        # A micro-batch that was interrupted may still hold the copies; they are temporary files.
         if self._turn.acquire(timeout=_LAST_WORD_S):
             self._forget()
             self._turn.release()
 
     @contextmanager
     def look(self) -> Iterator[Ledgers | None]:
-        """New copies for one micro-batch; None: there are no ledgers. They are kept until the next."""
+        """Yield new copies for one micro-batch; None if there are no ledgers. They are kept until the next."""
         with self._turn:
             self._forget()
             if self._folder is None:
@@ -65,11 +69,13 @@ class LedgerWatch:
                 self._kept = stack.pop_all()
 
     def tell_again_by(self, tell: Callable[[], None]) -> None:
-        """What shall be done with the kept ledgers when they were copied anew; called within :meth:`look`."""
+        """Set the function to call when the kept ledgers were copied again; called within :meth:`look`."""
         self._tell = tell
 
     def tell_if_changed(self) -> None:
-        """What the thread does again and again; nothing while a micro-batch is at work, which tells it all itself."""
+        """Check for changes; called by the thread repeatedly. It does nothing during a micro-batch, which reports
+        everything itself.
+        """
         if not self._turn.acquire(blocking=False):
             return
         try:
@@ -81,7 +87,7 @@ class LedgerWatch:
                 self._ledgers.copy_again()
                 self._tell()
         except (JobFailed, OSError, sqlite3.Error) as error:
-            # The next micro-batch finds it too, and ends the job if it is still so.
+            # The next micro-batch finds it, too, and ends the job if it persists.
             log.warning("%s", error)
             self._forget()
         finally:
@@ -97,7 +103,7 @@ class LedgerWatch:
 
 
 def _stamps(folder: Path) -> list[tuple[int, int]]:
-    """They differ when a bank has committed: (time of change, bytes) of each file that SQLite writes."""
+    """Return (modification time, bytes) of each file that SQLite writes, which differ after a bank's commit."""
     found = []
     for name in (PAYING_FILE, RECEIVING_FILE):
         for path in (folder / name, folder / f"{name}-wal"):

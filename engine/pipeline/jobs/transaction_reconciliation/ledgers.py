@@ -1,4 +1,4 @@
-"""The ledgers of two banks, as ``glassmq bank`` keeps them, and how transfers and messages agree.
+"""The ledgers of two banks, as ``glassmq bank`` stores them, and how transfers and messages agree.
 
 ::
 
@@ -6,11 +6,11 @@
     ccb.db    account(name, balance)   credit(key, account, amount, at_ms, times)      what was credited
     bank-id   names the producer group of the transfers: icbc-<bank-id>
 
-The key of a transfer is the key of its message. ``at_ms`` is when the row was written, a moment before its commit.
+The key of a transfer is also the key of its message. ``at_ms`` is when the row was written, a moment before its commit.
 
-The files lie on the machine of the driver, so SQLite compares them there: both are copied page by page into a temporary
-folder, which takes a moment and holds up no bank, and what the messages say of each key is put beside them. The
-driver's memory does not grow with the ledgers: SQLite works on its files, and only sums and the worst rows come out.
+The files are on the driver's machine, so SQLite compares them there: both are copied page by page into a temporary
+folder, which takes a moment and blocks no bank, and the messages' status of each key is added. The driver's memory does
+not grow with the ledgers: SQLite works on its files, and only sums and the worst rows come out.
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ from engine.texts import Text
 
 #: ``glassmq bank`` calls them so.
 PAYING_FILE, RECEIVING_FILE, ID_FILE = "icbc.db", "ccb.db", "bank-id"
-#: Debits without a credit whose messages a stream goes on remembering; the oldest, which it would forget first.
+#: Most debits without a credit whose messages a stream continues to remember; the oldest, which it would forget first.
 UNCREDITED_MAX = 10_000
-#: Committed messages without a transfer that a stream goes on remembering.
+#: Most committed messages without a transfer that a stream continues to remember.
 WITHOUT_TRANSFER_MAX = 10_000
-#: Amounts or balances of one table add up to less, so that no sum over some of them leaves the 63 bits of SQLite.
+#: Limit for the sum of amounts or balances of one table, so that no sum over some of them exceeds the 63 bits of
+#: SQLite.
 _SUM_MAX = 1 << 62
 _BANK_ID = re.compile(r"[0-9a-f]{8}")
 
@@ -54,17 +55,17 @@ class AccountState:
 
     @property
     def opening(self) -> int:
-        """What must have been held before anything that the ledger tells."""
+        """Return the balance before everything in the ledger."""
         return self.balance + self.debited - self.credited
 
 
 @dataclass(frozen=True, slots=True)
 class Money:
-    """The sums over all transfers. ``before + from_nowhere == after + in_flight + lost``, always: if that were not so,
-    a ledger would contradict itself.
+    """Sums over all transfers. ``before + from_nowhere == after + in_flight + lost`` always holds, unless a ledger
+    contradicts itself.
 
-    :ivar in_flight: debited, and its credit may still come.
-    :ivar lost: debited, and its credit will not come.
+    :ivar in_flight: debited, and the credit may still come.
+    :ivar lost: debited, and the credit will not come.
     :ivar from_nowhere: credited without a debit, or more than was debited.
     :ivar problems: how many transfers do not agree.
     """
@@ -78,11 +79,11 @@ class Money:
 
     @property
     def is_conserved(self) -> bool:
-        """Whether nothing was lost and nothing came from nowhere."""
+        """Return whether nothing was lost and nothing was created."""
         return self.lost == 0 and self.from_nowhere == 0
 
 
-#: What the ledger of a bank says of each of its accounts.
+#: Query for each account of a bank's ledger.
 _ACCOUNTS = f"""
     SELECT name, balance, coalesce(debited, 0), coalesce(credited, 0) FROM {{bank}}.account
     LEFT JOIN (SELECT account AS debtor, sum(amount) AS debited FROM {{bank}}.transfer GROUP BY account)
@@ -97,9 +98,9 @@ _SUMS = """
     FROM {bank}.account
 """
 _POSTING_TYPES = {"key": "text", "amount": "integer", "at_ms": "integer"}
-#: Table -> column -> what SQLite must hold there; it lets anybody write anything.
+#: Table -> column -> type that SQLite must hold there; it accepts any type.
 _TYPES = {"account": {"name": "text", "balance": "integer"}, "transfer": _POSTING_TYPES, "credit": _POSTING_TYPES}
-#: Of several transactions with one key, the one that may still bring the credit counts. The least first.
+#: Of several transactions with one key, the one that may still bring the credit counts. Lowest rank first.
 _RANKS = (Status.ROLLED_BACK, Status.GIVEN_UP, Status.NOT_READ, Status.NOT_COMMITTED, Status.OPEN, Status.COMMITTED)
 _RANK = " ".join(f"WHEN '{status}' THEN {rank}" for rank, status in enumerate(_RANKS))
 _ADD_MESSAGE = f"""
@@ -150,7 +151,7 @@ _WORST = f"""
              debited_ms, key
     LIMIT {ROWS_MAX}
 """
-#: What was on its way, and arrived. What never will, or was never sent, was not in flight.
+#: Transfers that are lost or were never sent, and so were not in flight.
 _NEVER_ARRIVES = (Agreement.ROLLED_BACK, Agreement.NO_MESSAGE, Agreement.GIVEN_UP)
 _CHANGES = f"""
     SELECT debited_ms AS at_ms, debited AS change FROM compared
@@ -161,13 +162,13 @@ _BOTH_DONE = "FROM compared WHERE debited_ms IS NOT NULL AND credited_ms IS NOT 
 
 
 class Ledgers:
-    """Copies of both ledgers, made when it is entered; use in a ``with``, by one thread at a time.
+    """Copies of both ledgers, made on entering; use it in a ``with``, by one thread at a time.
 
-    Entering raises :class:`~engine.pipeline.errors.JobFailed` where a file is no ledger.
+    Entering raises :class:`~engine.pipeline.errors.JobFailed` if a file is not a ledger.
 
-    :ivar accounts: the first ones of both banks.
-    :ivar account_count: how many they have in all.
-    :ivar producer_group: whose messages ask for the credits; None: not known.
+    :ivar accounts: the first accounts of both banks.
+    :ivar account_count: number of their accounts.
+    :ivar producer_group: the group whose messages request the credits; None if unknown.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -176,14 +177,14 @@ class Ledgers:
         self._database = sqlite3.connect(Path(self._copies.name) / "compared.db", check_same_thread=False)
         self.accounts: tuple[AccountState, ...] = ()
         self.account_count = 0
-        #: Of each bank, all accounts together.
+        #: Sums over all accounts of each bank.
         self._sums: list[AccountState] = []
         self.producer_group: str | None = None
 
     def __enter__(self) -> Ledgers:
-        """The receiving bank is copied first: whoever was credited by then was debited before."""
+        """Copy the ledgers, the receiving bank first: every credit by then has an earlier debit."""
         try:
-            # What is lost with the process need not survive it.
+            # Data that is lost with the process need not survive it.
             self._database.execute("PRAGMA synchronous = OFF")
             self._database.execute("PRAGMA journal_mode = OFF")
             self._database.execute("CREATE TABLE message (key TEXT PRIMARY KEY, status TEXT) WITHOUT ROWID")
@@ -202,7 +203,9 @@ class Ledgers:
         self._copies.cleanup()
 
     def copy_again(self) -> None:
-        """As they are now; what messages said stays. Compare again after it. Raises as entering does."""
+        """Copy the ledgers again; the messages' statuses stay. Call :meth:`compare` after it. Raises the same errors as
+        entering.
+        """
         self._database.commit()
         self._database.execute("DROP TABLE IF EXISTS compared")
         attached = [name for _, name, _ in self._ask("PRAGMA database_list") if name not in ("main", "temp")]
@@ -233,7 +236,7 @@ class Ledgers:
             raise JobFailed(Text("job.error.no_bank_folder", path=path))
         copy = Path(self._copies.name) / f"{bank}.db"
         with _named(path):
-            # Read-only: a look must not leave a journal beside a file that is replaced at each commit.
+            # Read-only: reading must not leave a journal next to a file that is replaced at each commit.
             with (
                 closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as source,
                 closing(sqlite3.connect(copy)) as target,
@@ -243,16 +246,16 @@ class Ledgers:
         return path
 
     def _shorten_keys(self, bank: str) -> None:
-        """In the copy, as the facts do: see :func:`bounded_text`."""
+        """Shorten keys in the copy as the facts do, with :func:`bounded_text`."""
         self._database.create_function("bounded_text", 1, bounded_text, deterministic=True)
         for table in ("transfer", "credit"):
-            # Bytes, which are never fewer than characters: text may hold a zero, where length() would stop.
+            # Bytes, which are never fewer than characters: text may contain a zero, where length() would stop.
             is_long = f"length(CAST(key AS BLOB)) > {TEXT_MAX}"
             self._database.execute(f"UPDATE {bank}.{table} SET key = bounded_text(key) WHERE {is_long}")
         self._database.commit()
 
     def _check(self, path: Path, bank: str) -> None:
-        """Raises :class:`JobFailed` where a table holds what a bank would not write."""
+        """Check the tables. Raises :class:`JobFailed` if one holds what a bank would not write."""
         for table, types in _TYPES.items():
             for column, kind in types.items():
                 query = f"SELECT count(*) FROM {bank}.{table} WHERE typeof({column}) <> '{kind}'"
@@ -276,26 +279,26 @@ class Ledgers:
                 )
 
     def uncredited(self) -> list[str]:
-        """Keys of debits without a credit, the oldest: what became of their messages must not be forgotten."""
+        """Return keys of the oldest debits without a credit: the outcome of their messages must not be forgotten."""
         return [key for key, _ in self._database.execute(_UNCREDITED, (UNCREDITED_MAX, 0))]
 
     def uncredited_beyond(self) -> tuple[int, int] | None:
-        """From when to when, ms, debits were made that have no credit and are not among :meth:`uncredited`."""
+        """Return the time span in ms of debits that have no credit and are not among :meth:`uncredited`."""
         bounds = self._database.execute(f"SELECT min(at_ms), max(at_ms) FROM ({_UNCREDITED})", (-1, UNCREDITED_MAX))
         first_ms, last_ms = bounds.fetchone()
         return None if first_ms is None else (first_ms, last_ms)
 
     def add_messages(self, keys: Sequence[str], statuses: Sequence[str]) -> None:
-        """What became of the messages with these keys."""
+        """Add the status of the messages with these keys."""
         self._database.executemany(_ADD_MESSAGE, zip(keys, statuses, strict=True))
 
     def compare(self, read_until_ms: int | None = None, unknown: tuple[int, int] | None = None) -> None:
-        """After the last messages, before anything else is asked.
+        """Compare, after the last messages were added and before any result is read.
 
-        :param read_until_ms: half messages that were stored before it were read, where messages may be behind the
-            ledgers: that of a later debit may not have been read yet. None: all were.
-        :param unknown: from when to when, ms, debits were made whose messages may not have been read, or may have been
-            read and forgotten.
+        :param read_until_ms: half messages stored before this time were read, if messages may lag behind the ledgers:
+            that of a later debit may not have been read yet. None: all were.
+        :param unknown: time span in ms of debits whose messages may not have been read, or may have been read and
+            forgotten.
         """
         until_ms = 2**62 if read_until_ms is None else read_until_ms
         from_ms, to_ms = unknown or (1, 0)
@@ -304,17 +307,19 @@ class Ledgers:
             self._leave_out_what_is_newer()
 
     def _leave_out_what_is_newer(self) -> None:
-        """Messages may have been read after the copies were made. Whoever committed one had debited before."""
+        """Leave out newer transfers: messages may have been read after the copies were made, and every commit follows
+        its debit.
+        """
         self._database.commit()
         path = self._attach_copy(PAYING_FILE, "later")
         with _named(path):
             self._shorten_keys("later")
             self._database.execute(_DONE_SINCE)
 
-    # --- what is told ----------------------------------------------------------------------------------------------
+    # --- results -----------------------------------------------------------------------------------------------------
 
     def money(self) -> Money:
-        """The sums."""
+        """Return the sums."""
         in_flight = lost = from_nowhere = problems = 0
         sums = "coalesce(sum(debited), 0), coalesce(sum(credited), 0)"
         for agreement, count, debited, credited in self._ask(
@@ -332,8 +337,8 @@ class Ledgers:
         return Money(before, after, in_flight, lost, from_nowhere, problems)
 
     def without_transfer(self, known: Sequence[str] = ()) -> list[str]:
-        """Keys of committed messages without a debit: nothing but the messages tells of them, so they must not be
-        forgotten. Of too many, those that are ``known`` first.
+        """Return keys of committed messages without a debit. Only the messages show them, so they must not be
+        forgotten. If there are too many, those that are ``known`` come first.
         """
         found = self._ask(f"SELECT key FROM compared WHERE agreement = '{Agreement.NO_TRANSFER}' ORDER BY key")
         before = frozenset(known)
@@ -347,17 +352,18 @@ class Ledgers:
         return (kept + others)[:WITHOUT_TRANSFER_MAX]
 
     def transfer_rows(self) -> list[Sequence[Cell]]:
-        """(agreement, key, debited, credited, debited at, credited at, message, 0 or 1), unless the books agree: the
-        worst, and at most as many as a table shows."""
+        """Return (agreement, key, debited, credited, debited at, credited at, message, 0 or 1) of transfers on which
+        the books do not agree: the worst, at most as many as a table shows.
+        """
         return [list(row) for row in self._ask(_WORST)]
 
     def differing(self) -> int:
-        """How many transfers there are on which the books do not agree."""
+        """Return the number of transfers on which the books do not agree."""
         (count,) = next(self._ask(f"SELECT count(*) FROM compared WHERE agreement <> '{Agreement.AGREED}'"))
         return int(count)
 
     def window_row(self) -> Sequence[Cell]:
-        """(count, p50, p90, p99, longest), ms from debit to credit: exact, by nearest rank."""
+        """Return (count, p50, p90, p99, longest) of ms from debit to credit: exact, by nearest rank."""
         counts = f"SELECT credited_ms - debited_ms AS ms, count(*) {_BOTH_DONE} GROUP BY ms ORDER BY ms"
         (total,) = next(self._ask(f"SELECT count(*) {_BOTH_DONE}"))
         if not total:
@@ -371,13 +377,13 @@ class Ledgers:
         return [total, *found, longest]
 
     def longest_rows(self) -> list[Sequence[Cell]]:
-        """(key, from, to, ms), the longest first."""
+        """Return (key, from, to, ms), the longest first."""
         window = "credited_ms - debited_ms"
         order = f"ORDER BY {window} DESC, key LIMIT {LONGEST_MAX}"
         return [list(row) for row in self._ask(f"SELECT key, debited_ms, credited_ms, {window} {_BOTH_DONE} {order}")]
 
     def levels(self) -> list[tuple[int, int]]:
-        """(ms, money in flight) at some 200 instants."""
+        """Return (ms, money in flight) at some 200 instants."""
         first_ms, last_ms = next(self._ask(f"SELECT min(at_ms), max(at_ms) FROM ({_CHANGES})"))
         if first_ms is None:
             return []

@@ -1,7 +1,7 @@
-"""Facts that belong together become one row: two shuffles, and tables of Arrow in between.
+"""Merging of facts that belong together into one row: two shuffles, with Arrow tables in between.
 
-First rows with the same half offset come together, so that op messages learn which transaction they mean; then all rows
-of a transaction. Each task holds its share in memory.
+First, rows with the same half offset are brought together, so that op messages find their transaction; then all rows of
+a transaction. Each task holds its share in memory.
 """
 
 from __future__ import annotations
@@ -30,22 +30,22 @@ from engine.pipeline.jobs.transaction_reconciliation.packing import Sorted, map_
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: The facts of so many messages are merged by one task, in its memory: some 64 MiB ...
+#: The facts of this many messages are merged by one task, in its memory: some 64 MiB ...
 _FACTS_PER_TASK = 250_000
 _BYTES_PER_TASK = 64 << 20
-#: ... but by more tasks, every piece of facts would fall into too many small ones.
+#: ... but with more tasks, every piece of facts would be split into too many small ones.
 TASKS_MAX = 200
 
 
 def tasks_for(messages: int) -> int:
-    """How many tasks merge the facts of so many messages."""
+    """Return how many tasks merge the facts of this many messages."""
     return min(TASKS_MAX, max(2, -(-messages // _FACTS_PER_TASK)))
 
 
 def merge_measured(facts: DataFrame) -> DataFrame:
-    """:func:`merge` of facts whose number nobody knows: asks Spark how large they are.
+    """Merge facts whose number is unknown: asks Spark for their size, then calls :func:`merge`.
 
-    :param facts: persisted, for they are looked at twice.
+    :param facts: persisted, as they are read twice.
     """
     (size,) = facts.selectExpr("coalesce(sum(length(piece)), 0)").collect()[0]
     wanted = min(TASKS_MAX, -(-size // _BYTES_PER_TASK))
@@ -57,11 +57,12 @@ def _partitions(facts: DataFrame) -> int:
 
 
 def merge(facts: DataFrame, tasks: int | None = None) -> DataFrame:
-    """One row per transaction, per half message that only op messages know, and per forgotten status; some per broker.
+    """Return one row per transaction, per half message that only op messages name, and per forgotten status; several
+    per broker.
 
-    ``facts`` may hold rows merged before and new ones in any mixture and order. What comes and goes is packed.
+    ``facts`` may hold merged and new rows in any mixture and order. Input and output are packed.
 
-    :param tasks: None: as many as Spark finds right, at most its ``shuffle.partitions``.
+    :param tasks: None: as many as Spark chooses, at most its ``shuffle.partitions``.
     """
     buckets = tasks or _partitions(facts)
 
@@ -77,12 +78,12 @@ def merge(facts: DataFrame, tasks: int | None = None) -> DataFrame:
 
 
 def _gathered(packed: DataFrame, tasks: int | None) -> DataFrame:
-    """Each bucket in one partition."""
+    """Bring each bucket into one partition."""
     return packed.repartition("bucket") if tasks is None else packed.repartition(tasks, "bucket")
 
 
 def _sorted(table: Any, hashes: npt.NDArray[np.int64], buckets: int) -> Sorted:
-    """Buckets and their rows: in one go, as there may be many buckets."""
+    """Return buckets and their rows in one pass, as there may be many buckets."""
     places = hashes % buckets
     order = np.argsort(places, kind="stable")
     table, places = table.take(pa.array(order)), places[order]
@@ -92,7 +93,7 @@ def _sorted(table: Any, hashes: npt.NDArray[np.int64], buckets: int) -> Sorted:
 
 
 def _offset_hashes(spread: Any) -> npt.NDArray[np.int64]:
-    """By the half offset; what has none may go anywhere."""
+    """Hash by the half offset; rows without one may go anywhere."""
     offsets = numbers(spread.column("half_offset"), -1)
     return np.where(offsets >= 0, offsets, np.arange(len(offsets)))
 
@@ -102,9 +103,9 @@ def _text_hashes(texts: Any) -> npt.NDArray[np.int64]:
 
 
 def spread_offsets(facts: Any) -> Any:
-    """A merged row becomes one row per half offset that it knows.
+    """Split a merged row into one row per half offset that it contains.
 
-    Its sums go with the first one, and so do texts that are no key: a row may know very many.
+    Its sums go with the first one, and so do texts that are not part of the key: a row may have very many offsets.
     """
     lists = one_chunk(facts.column("half_offsets"))
     lengths = numbers(pc.list_value_length(lists), 0)
@@ -129,9 +130,10 @@ def spread_offsets(facts: Any) -> Any:
 
 
 def resolve(spread: Any) -> Any:
-    """Op messages whose half message is in the same table become rows of its transaction.
+    """Turn op messages whose half message is in the same table into rows of its transaction.
 
-    A copy that only says where it lay first gives way to the one that lies there: what it says, a sender can write.
+    A copy that claims an original place yields to the message that is stored there, because a sender can write any
+    claim.
     """
     roles, identities = spread.column("role"), spread.column("identity")
     offsets = numbers(spread.column("half_offset"), -1)
@@ -155,13 +157,13 @@ def resolve(spread: Any) -> Any:
 
 
 def fold(spread: Any) -> Any:
-    """One row per key that is in it, and one per broker that merges all of these."""
+    """Return one row per key, and one per broker that merges all of these."""
     hows = [(name, how) for name, (_, how) in FIELDS.items()]
     merged = spread.group_by(list(KEY), use_threads=False).aggregate([*hows, ("half_offset", "list")])
     columns = {name: merged.column(name) for name in KEY}
     columns |= {name: merged.column(f"{name}_{how}") for name, how in hows}
     columns["half_offsets"] = _sets(one_chunk(merged.column("half_offset_list")))
-    # Every row counts for its broker too; its sums mean nothing there.
+    # Every row also counts for its broker, where its sums have no meaning.
     of_brokers = spread.group_by(["broker_name"], use_threads=False).aggregate(hows)
     of_broker = {name: of_brokers.column(f"{name}_{how}") for name, how in hows}
     of_broker |= {
@@ -180,7 +182,7 @@ def _fact_table(columns: dict[str, Any]) -> Any:
 
 
 def _sets(lists: Any) -> Any:
-    """Each list without nulls and repetitions, ascending."""
+    """Return each list without nulls and duplicates, ascending."""
     values = lists.flatten()
     owners = int64(pc.list_parent_indices(lists))
     is_there = pc.is_valid(values).to_numpy(zero_copy_only=False)

@@ -1,8 +1,8 @@
-"""Tables of Arrow that travel through Spark as one value each: Spark sees a few large rows, and Python all columns.
+"""Arrow tables that pass through Spark as one value each: Spark sees a few large rows, and Python all columns.
 
-Row by row, Spark would turn every column of every fact into its own form and back at each step, which took most of the
-job's time. So a frame of facts has rows of :data:`PACKED_SCHEMA`, each a piece of a table; :func:`map_packed` runs a
-function from tables to tables on it.
+Row by row, Spark would convert every column of every fact at each step, which took most of the job's time. So a frame
+of facts has rows of :data:`PACKED_SCHEMA`, each a piece of a table; :func:`map_packed` runs a function from tables to
+tables on it.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from engine.pipeline.jobs.arrow_columns import arrow_schema_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: ``bucket`` says which pieces must come together; it means nothing where nothing must.
+#: ``bucket`` says which pieces must be brought together; it is unused if none must.
 PACKED_SCHEMA = "bucket int, piece binary"
 _PACKED_ARROW = arrow_schema_of(PACKED_SCHEMA)
-#: Bytes of a piece, about: several are in memory at a time.
+#: Approximate size of a piece: several are in memory at a time.
 _PIECE_BYTES = 8 << 20
 
-#: A bucket, and a table that belongs there.
+#: A bucket, and a table that belongs to it.
 Sorted = Iterable[tuple[int, Any]]
 
 
 def pack(table: Any, bucket: int = 0) -> Iterator[Any]:
-    """``table`` as record batches of :data:`PACKED_SCHEMA`, one row each; none if it is empty."""
+    """Yield ``table`` as record batches of :data:`PACKED_SCHEMA`, one row each; nothing if it is empty."""
     if not len(table):
         return
     rows = max(1, len(table) * _PIECE_BYTES // max(table.nbytes, _PIECE_BYTES))
@@ -38,7 +38,7 @@ def pack(table: Any, bucket: int = 0) -> Iterator[Any]:
 
 
 def pack_piece(table: Any) -> Any:
-    """An Arrow array of one value."""
+    """Return a table as an Arrow array with one value."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
@@ -46,7 +46,7 @@ def pack_piece(table: Any) -> Any:
 
 
 def unpack_piece(piece: Any) -> Any:
-    """The table that :func:`pack_piece` was given.
+    """Return the table that was given to :func:`pack_piece`.
 
     :param piece: bytes, or a buffer.
     """
@@ -54,14 +54,16 @@ def unpack_piece(piece: Any) -> Any:
 
 
 def unpack(batches: Iterable[Any]) -> Iterator[Any]:
-    """The tables in record batches of :data:`PACKED_SCHEMA`."""
+    """Yield the tables in record batches of :data:`PACKED_SCHEMA`."""
     for batch in batches:
         for value in batch.column("piece"):
             yield unpack_piece(value.as_buffer())
 
 
 def map_packed(frame: DataFrame, work: Callable[[Any], Sorted], *, is_whole: bool = False) -> DataFrame:
-    """``work`` on each piece, or on all of a partition in one, by executors. It takes a table and gives new ones."""
+    """Run ``work`` on each piece, or once on all of a partition, on the executors. It takes a table and returns new
+    ones.
+    """
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:
         tables = unpack(batches)
@@ -76,9 +78,9 @@ def map_packed(frame: DataFrame, work: Callable[[Any], Sorted], *, is_whole: boo
 
 
 def rows_of(frame: DataFrame, schema: str, work: Callable[[Any], Any]) -> DataFrame:
-    """``work`` on each piece, and the rows of the tables that it gives, unpacked.
+    """Run ``work`` on each piece, and return the rows of its tables, unpacked.
 
-    :param schema: of these tables, for Spark.
+    :param schema: schema of these tables, for Spark.
     """
 
     def run(batches: Iterator[Any]) -> Iterator[Any]:

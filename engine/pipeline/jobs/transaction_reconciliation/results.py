@@ -1,4 +1,4 @@
-"""The result tables, plots and notes of the reconciliation, out of merged facts and ledgers."""
+"""Result tables, plots and notes of the reconciliation, from merged facts and ledgers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Rows = list[Sequence[Cell]]
-#: Those first that still need somebody.
+#: Statuses that still require action come first.
 _STATUS_ORDER = (
     Status.OPEN,
     Status.NOT_COMMITTED,
@@ -34,10 +34,10 @@ def _now_ms() -> int:
 
 
 class ReconciliationTeller:
-    """Tells a report what merged facts say.
+    """Report the results of merged facts.
 
-    :param topics: those that were read.
-    :param is_history: everything there is was read: plots show all of it; else one point is added.
+    :param topics: the topics that were read.
+    :param is_history: everything that exists was read: plots show all of it; otherwise one point is added.
     """
 
     def __init__(self, run: JobRun, op_queue: OpQueue, topics: tuple[str, ...], *, is_history: bool = True) -> None:
@@ -50,19 +50,20 @@ class ReconciliationTeller:
     def tell(
         self, merged: DataFrame, ledgers: Ledgers | None, unknown: tuple[int, int] | None = None
     ) -> Callable[[], None]:
-        """Returns what tells the money again, if the ledgers were copied anew; it asks nothing of Spark.
+        """Report the results. Return a function that reports the money again after the ledgers were copied again; it
+        does not use Spark.
 
-        :param unknown: see :meth:`Ledgers.compare`.
+        :param unknown: as in :meth:`Ledgers.compare`.
         """
         bounds = bounds_of(merged)
         rules, buckets = Rules(bounds, self._op_queue, self._topics), buckets_over(bounds)
         if ledgers is None:
             summary = summarise(merged, rules, buckets)
         else:
-            # Other programs' transactions are no transfers, even if their keys look alike.
+            # Other programs' transactions are not transfers, even if their keys look alike.
             summary = summarise(merged, rules, buckets, Keys(ledgers.add_messages, ledgers.producer_group))
         if self._run.names("topics"):
-            # Nobody has asked for these.
+            # These were not requested.
             summary.statuses.pop(Status.NOT_READ, None)
         self._tell_transactions(summary, buckets)
         read_until_ms = None if self._is_history else halves_until_ms(bounds)
@@ -77,7 +78,7 @@ class ReconciliationTeller:
         return tell_the_rest
 
     def _tell_windows(self, summary: Summary, ledgers: Ledgers | None) -> None:
-        """How long committed messages were kept back, and from debit to credit; the longest first."""
+        """Report how long committed messages were held back, and the time from debit to credit; the longest first."""
         kept_back, what = summary.windows, Window.HALF_TO_COMMITTED
         percentiles: list[Cell] = [None] * 4
         if kept_back.count:
@@ -137,9 +138,9 @@ class ReconciliationTeller:
 
 
 def money_row(sums: Money, expected: int | None) -> Sequence[Cell]:
-    """(before, expected, after, in flight, lost, from nowhere, conserved, problems).
+    """Return (before, expected, after, in flight, lost, from nowhere, conserved, problems).
 
-    :param expected: what somebody knows of ``before``; that it was another sum is a problem, too. None: nobody knows.
+    :param expected: the expected value of ``before``; a different sum is a problem, too. None: unknown.
     """
     is_as_expected = expected in (None, sums.before)
     problems = sums.problems + (0 if is_as_expected else 1)

@@ -1,11 +1,11 @@
-"""What a stream remembers between micro-batches: one folder of Parquet per micro-batch, with all facts merged so far.
+"""State of a stream between micro-batches: one folder of Parquet per micro-batch, with all facts merged so far.
 
 Micro-batch n reads the newest folder before n and writes folder n. A crash at any moment therefore repeats n from the
 same state, with the same messages (Spark has noted their offsets), and overwrites what there is of folder n. Folders
 before n - 1 are deleted.
 
-Beside the folders lies a text, ``memory/n.json``: what the driver itself must not forget. It is written at the end of
-micro-batch n, before Spark notes that n is done; until then n is repeated with the text before.
+Next to the folders is a text, ``memory/n.json``: what the driver itself must remember. It is written at the end of
+micro-batch n, before Spark records that n is done; until then n is repeated with the previous text.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _DONE = "_SUCCESS"
 
 
 class StreamState:
-    """The state below ``folder``, which driver and executors share."""
+    """The state in ``folder``, which driver and executors share."""
 
     def __init__(self, spark: SparkSession, folder: str) -> None:
         self._spark = spark
@@ -39,7 +39,7 @@ class StreamState:
     def advance(self, batch_id: int, facts: DataFrame, forget: Callable[[DataFrame], DataFrame]) -> DataFrame:
         """Merge the facts of one micro-batch into the state, store it, and return it.
 
-        :param forget: what of the state before need not be remembered one by one.
+        :param forget: reduces the previous state: what need not be remembered individually.
         """
         known = [number for number in self._numbers() if number < batch_id]
         if batch_id > 0 and not known:
@@ -60,27 +60,27 @@ class StreamState:
         return self._read(batch_id)
 
     def _check_version(self, state: DataFrame) -> None:
-        """Once per run: what another run left has the columns that facts have now."""
+        """Check, once per run, that the state of an earlier run has the present columns of facts."""
         pieces = [] if self._is_readable else state.limit(1).collect()
         if any(unpack_piece(bytes(row.piece)).schema.names != FACT_ARROW.names for row in pieces):
             raise JobFailed(Text("job.error.other_version", folder=self._files.root))
         self._is_readable = True
 
     def is_first(self, batch_id: int) -> bool:
-        """Whether there is no state of any micro-batch before."""
+        """Return whether there is no state of an earlier micro-batch."""
         return not any(number < batch_id for number in self._numbers())
 
     def memory(self, batch_id: int) -> str | None:
-        """What was given to :meth:`keep_memory` at the end of the micro-batch before; None: nothing."""
+        """Return the text given to :meth:`keep_memory` at the end of the previous micro-batch, or None."""
         known = [number for number in self._numbers() if number < batch_id]
         if not known or not self._files.exists(name := _memory_name(known[-1])):
             return None
         return self._files.read(name)
 
     def keep_memory(self, batch_id: int, text: str | None) -> None:
-        """The last deed of a micro-batch; None: there is nothing to keep."""
+        """Store the memory as the last step of a micro-batch; None: there is nothing to store."""
         name = _memory_name(batch_id)
-        # What a run left that died right after.
+        # Left by a run that died right after.
         self._files.delete(name)
         if text is not None:
             self._files.write_new(name, text)
@@ -91,7 +91,7 @@ class StreamState:
         )
 
     def _read(self, number: int) -> DataFrame:
-        # With the schema given, Spark need not open the files to learn it.
+        # With the schema given, Spark need not open the files to infer it.
         return self._spark.read.schema(PACKED_SCHEMA).parquet(self._files.uri(str(number)))
 
 

@@ -1,4 +1,6 @@
-"""What judged facts amount to: made by each task of its rows, and added up by the driver. Small, whatever there is."""
+"""Summaries of judged facts, made by each task for its rows and added up by the driver. They are small for any
+input.
+"""
 
 from __future__ import annotations
 
@@ -23,34 +25,34 @@ from engine.pipeline.jobs.transaction_reconciliation.words import UNSETTLED, Sta
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-#: The longest windows that are named one by one.
+#: Longest windows that are listed individually.
 LONGEST_MAX = 20
 #: Points of a plot over the whole history.
 POINTS_MAX = 200
-#: A row of a task is its summary, or a packed table of keys and statuses of transactions.
+#: A task's row is its summary, or a packed table of keys and statuses of transactions.
 _SCHEMA = "summary string, piece binary"
 _ARROW = arrow_schema_of(_SCHEMA)
 #: Later than any message, in ms.
 _NEVER = 1 << 52
-#: Places in a row of the table ``findings``.
+#: Positions in a row of the table ``findings``.
 _COMMITS, _BROKER = 4, 6
 _FINDINGS = {finding.value: place for place, finding in enumerate(TransactionAnomaly)}
 
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """A stretch of time, cut into pieces of one length."""
+    """A time span, divided into buckets of equal length."""
 
     first_ms: int
     step_ms: int
 
     @classmethod
     def over(cls, first_ms: int, last_ms: int) -> Buckets:
-        """Some 200 pieces."""
+        """Return some 200 buckets."""
         return cls(first_ms, max(1, -(-(last_ms - first_ms + 1) // POINTS_MAX)))
 
     def levels(self, changes: dict[int, int]) -> list[tuple[int, int]]:
-        """(ms, level) at the end of each bucket in which something changed: the sum of all changes until then.
+        """Return (ms, level) at the end of each bucket with a change: the sum of all changes until then.
 
         :param changes: bucket -> change.
         """
@@ -62,14 +64,14 @@ class Buckets:
 
 
 def buckets_over(bounds: dict[str, Bounds]) -> Buckets:
-    """From the first half message to the newest message of any broker."""
+    """Return buckets from the first half message to the newest message of any broker."""
     newest_ms = max((one.newest_ms for one in bounds.values()), default=0)
     return Buckets.over(min([newest_ms, *(one.oldest_ms for one in bounds.values())]), newest_ms)
 
 
 @dataclass
 class Summary:
-    """Counts, and the rows that are worth telling.
+    """Counts, and the rows worth reporting.
 
     :ivar statuses: status -> [transactions, check-backs].
     :ivar unsettled: (born ms, identity, row of the table ``open`` without the age), the oldest.
@@ -89,7 +91,7 @@ class Summary:
     open_changes: dict[int, int] = field(default_factory=dict)
 
     def update(self, other: Summary) -> None:
-        """Add what another task found."""
+        """Add the summary of another task."""
         for status, (count, checks) in other.statuses.items():
             self._count(status, count, checks)
         self.unsettled = heapq.nsmallest(ROWS_MAX, [*self.unsettled, *other.unsettled], key=_age)
@@ -101,9 +103,9 @@ class Summary:
             self.open_changes[bucket] = self.open_changes.get(bucket, 0) + change
 
     def drop_echoes(self) -> None:
-        """A late commit and its op message are one event, and tell nothing of each other but when they were stored.
+        """Merge a late commit and its op message, which are one event and are related only by their store times.
 
-        Exact as long as all findings are rows.
+        This is exact if all findings are rows.
         """
         late = [row for row in self.findings if row[-1][0] == TransactionAnomaly.DECIDED_LATE]
         commits = [(row[1], row[-1][_BROKER]) for row in late for _ in range(row[-1][_COMMITS])]
@@ -121,12 +123,12 @@ class Summary:
         known[0] += count
         known[1] += checks
 
-    # --- in a task -------------------------------------------------------------------------------------------------
+    # --- in a task ---------------------------------------------------------------------------------------------------
 
     def add(self, merged: Any, judged: Any, buckets: Buckets | None) -> None:
-        """A table of merged facts, and the same judged.
+        """Add a table of merged facts, and the same table judged.
 
-        :param buckets: None: nobody knows when a half message was decided.
+        :param buckets: None if it is unknown when half messages were decided.
         """
         forgotten = merged.filter(pc.equal(merged.column("role"), FORGOTTEN))
         for row in forgotten.select(["key", "transactions", "forgotten_checks"]).to_pylist():
@@ -171,7 +173,7 @@ class Summary:
 
     def _add_windows(self, judged: Any) -> None:
         both = pc.and_(pc.is_valid(judged.column("half_stored")), pc.is_valid(judged.column("committed_stored")))
-        # Without the first copy, nobody knows how long it was kept back.
+        # Without the first copy, it is unknown how long the message was held back.
         is_first = pc.greater_equal(judged.column("prepared_place"), judged.column("first_half_place"))
         is_later = pc.greater_equal(judged.column("committed_stored"), judged.column("half_stored"))
         done = judged.filter(pc.and_(both, pc.and_(is_first, is_later)))
@@ -179,7 +181,7 @@ class Summary:
         self.windows.add(to_ms - from_ms)
         longest = np.argsort(from_ms - to_ms, kind="stable")
         if len(longest) > LONGEST_MAX:
-            # Those that are as long as the last one: the key decides.
+            # Includes those as long as the last one: the key decides.
             longest = np.flatnonzero(to_ms - from_ms >= (to_ms - from_ms)[longest[LONGEST_MAX - 1]])
         keys = pc.coalesce(done.column("key"), done.column("identity")).take(pa.array(longest)).to_pylist()
         rows = zip(
@@ -197,16 +199,16 @@ class Summary:
             for place, count in zip(places.tolist(), counts.tolist(), strict=True):
                 self.open_changes[place] = self.open_changes.get(place, 0) + change * count
 
-    # --- on its way ------------------------------------------------------------------------------------------------
+    # --- on its way --------------------------------------------------------------------------------------------------
 
     def encode(self) -> str:
-        """JSON."""
+        """Encode as JSON."""
         encoded = {"windows": self.windows.encode(), "open_changes": list(self.open_changes.items())}
         return json.dumps(vars(self) | encoded)
 
     @classmethod
     def decode(cls, text: str) -> Summary:
-        """What :meth:`encode` made."""
+        """Decode what :meth:`encode` returned."""
         fields = json.loads(text)
         decoded = {"windows": LatencyHistogram.decode(fields["windows"]), "open_changes": dict(fields["open_changes"])}
         return cls(**fields | decoded)
@@ -222,10 +224,10 @@ def _place(row: list[Any]) -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Who wants to know what became of the messages with which keys.
+    """A request for the status of messages by key.
 
     :ivar tell: called with keys and statuses, some thousands at a time.
-    :ivar producer_group: only messages of this group are told; None: all.
+    :ivar producer_group: only messages of this group are reported; None: all.
     """
 
     tell: Callable[[list[str], list[str]], None]
@@ -233,7 +235,7 @@ class Keys:
 
 
 def summarise(merged: DataFrame, rules: Rules, buckets: Buckets, keys: Keys | None = None) -> Summary:
-    """Judge and add up all of it. The driver holds what one partition tells at a time."""
+    """Judge and add up everything. The driver holds the summary of one partition at a time."""
     whole = Summary()
     group = keys.producer_group if keys is not None else None
     rows: Any = merged.mapInArrow(_summarising(rules, buckets, group, wants_keys=keys is not None), _SCHEMA)

@@ -1,4 +1,4 @@
-"""What merged facts say: the status of each transaction, and what must not have happened."""
+"""Verdicts on merged facts: the status of each transaction, and what must not have happened."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 _NEVER, _NEVER_MS = 1 << 62, 1 << 52
-#: A commit has no op message if one that was stored so much later is there: answers are handled side by side, and
-#: RocketMQ 5 gathers op messages for seconds.
+#: A commit lacks an op message if one stored this much later exists: answers are handled concurrently, and RocketMQ 5
+#: collects op messages for seconds.
 OP_GRACE_MS = 10_000
 _Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True, slots=True)
 class OpQueue:
-    """What is known of the decisions.
+    """What is known about decisions.
 
-    :ivar is_readable: False: no op messages were read (a real RocketMQ 4 refuses them to everybody).
-    :ivar check_offsets: by broker, how far its check service has come in the half queue: a half message before that
-        was decided, or stored anew. It stands in for op messages that cannot be read.
+    :ivar is_readable: False: no op messages were read (a real RocketMQ 4 refuses them to every client).
+    :ivar check_offsets: broker -> position of its check service in the half queue: a half message before it was
+        decided, or stored again. It is used when op messages cannot be read.
     """
 
     is_readable: bool = True
@@ -49,14 +49,14 @@ class OpQueue:
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Between which half messages of one broker, and until which op message, everything was read.
+    """Bounds of one broker: the half messages between them, and op messages up to one, were all read.
 
     :ivar ops_until_ms: when the last op message was stored.
     :ivar oldest_ms: when the first half message was stored.
     :ivar newest_ms: when the last message of any kind was stored.
-    :ivar newest_half_ms: when the last half message was stored; -1: there is none.
-    :ivar unread_offset: of the last half message that was forgotten although nobody had read its topic.
-    :ivar unread_places: topic -> where the last such half message lay.
+    :ivar newest_half_ms: when the last half message was stored; -1: there is no half message.
+    :ivar unread_offset: offset of the last half message that was forgotten although its topic was not read.
+    :ivar unread_places: topic -> place of the last such half message.
     """
 
     first_offset: int
@@ -73,7 +73,7 @@ class Bounds:
     unread_places: Mapping[str, int] = field(default_factory=dict)
 
     def and_those_of(self, other: Bounds) -> Bounds:
-        """Of two parts of what was read of one broker."""
+        """Return the bounds of two parts of what was read from one broker."""
         both = {
             one.name: (min if one.name in _BEGINNINGS else max)(getattr(self, one.name), getattr(other, one.name))
             for one in fields(Bounds)
@@ -84,17 +84,16 @@ class Bounds:
         return Bounds(**both, unread_places=places)
 
 
-#: Fields of :class:`Bounds` of which the least of two counts; of the others the greatest does.
+#: Fields of :class:`Bounds` of which the smaller value counts; of the others the larger one does.
 _BEGINNINGS = ("first_offset", "first_place", "oldest_ms")
 
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """All that a task needs to judge its rows.
+    """Everything a task needs to judge its rows.
 
     :ivar bounds: broker name -> its bounds; of all brokers.
-    :ivar topics: those whose messages are read; None: all. Of transactions for others nothing is known but that they
-        are there.
+    :ivar topics: topics whose messages are read; None: all. Transactions for other topics are only counted.
     """
 
     bounds: Mapping[str, Bounds]
@@ -103,17 +102,17 @@ class Rules:
 
 
 _BOUNDS_SCHEMA = "broker_name string, bounds array<bigint>, topics array<string>, places array<bigint>"
-#: Columns whose least, then whose greatest value bounds what was read.
+#: Columns whose smallest, then whose largest value bounds what was read.
 _LEAST, _GREATEST = ("first_half_offset", "first_half_place"), ("last_half_offset", "last_half_place")
 
 
 def bounds_of(merged: DataFrame) -> dict[str, Bounds]:
-    """The bounds of each broker; asks Spark."""
+    """Return the bounds of each broker, computed by Spark."""
     return bounds_of_rows(rows_of(merged, _BOUNDS_SCHEMA, bounds_of_piece).collect())
 
 
 def bounds_of_rows(rows: Iterable[Sequence[Any]]) -> dict[str, Bounds]:
-    """The bounds of each broker, out of what :func:`bounds_of_piece` says of all pieces."""
+    """Return the bounds of each broker from the results of :func:`bounds_of_piece` for all pieces."""
     found: dict[str, Bounds] = {}
     for broker_name, bounds, topics, places in rows:
         one = replace(Bounds(*bounds), unread_places=dict(zip(topics, places, strict=True)))
@@ -122,15 +121,15 @@ def bounds_of_rows(rows: Iterable[Sequence[Any]]) -> dict[str, Bounds]:
 
 
 def halves_until_ms(bounds: Mapping[str, Bounds]) -> int:
-    """Every half message that any broker stored before it was read.
+    """Return a time before which all half messages of all brokers were read.
 
-    Brokers that never stored one do not count; one that has stopped storing them holds it back.
+    Brokers that never stored one do not count; one that has stopped storing them holds the time back.
     """
     return min((one.newest_half_ms for one in bounds.values() if one.newest_half_ms >= 0), default=0)
 
 
 def bounds_of_piece(merged: Any) -> Any:
-    """A row for each broker in it: its name, the numbers of :class:`Bounds`, unread topics and their places."""
+    """Return a row for each broker in it: its name, the numbers of :class:`Bounds`, unread topics and their places."""
     role, brokers = merged.column("role"), merged.column("broker_name")
     is_forgotten = pc.equal(role, FORGOTTEN)
     told = pc.or_(is_forgotten, pc.equal(role, BROKER)).to_numpy()
@@ -164,12 +163,12 @@ def bounds_of_piece(merged: Any) -> Any:
 
 
 def judge_table(merged: Any, rules: Rules) -> Any:
-    """Transactions and waiting op messages with ``status`` (null for the latter) and ``findings`` (array).
+    """Return transactions and waiting op messages with ``status`` (null for the latter) and ``findings`` (array).
 
     Half, op and real topics are not read at one instant. What the end of one of them may hide is not judged: a commit
-    whose half message would lie behind the last one read, or whose op message would.
+    whose half message, or whose op message, would come after the last one read.
 
-    :param merged: a table of what :func:`~engine.pipeline.jobs.transaction_reconciliation.merging.merge` made.
+    :param merged: a table of :func:`~engine.pipeline.jobs.transaction_reconciliation.merging.merge`.
     """
     return _judge(merged, rules)[0]
 
@@ -187,12 +186,13 @@ def forget(
     kept_keys: Sequence[str] = (),
     topics: tuple[str, ...] | None = None,
 ) -> DataFrame:
-    """``merged`` with what is settled for longer than ``keep_ms`` summed up by status: what bounds a stream's memory.
+    """Return ``merged`` with transactions that were settled longer than ``keep_ms`` ago summed up by status, which
+    bounds a stream's memory.
 
-    Open transactions stay, those that the broker may come back to, those with findings, and those with ``kept_keys``.
-    The clock is the newest message of the broker, not ours.
+    Open transactions stay, and so do those that the broker may revisit, those with findings, and those with
+    ``kept_keys``. The clock is the newest message of the broker, not ours.
 
-    :param topics: see :class:`Rules`.
+    :param topics: as in :class:`Rules`.
     """
     rules = Rules(bounds_of(merged), op_queue or OpQueue(), topics)
     keys = pa.array(kept_keys, pa.string())
@@ -200,7 +200,7 @@ def forget(
 
 
 def remembered(merged: Any, rules: Rules, keep_ms: int, kept_keys: Any) -> Any:
-    """What :func:`forget` makes of one table; ``kept_keys`` is an Arrow array."""
+    """Apply :func:`forget` to one table; ``kept_keys`` is an Arrow array."""
     role = merged.column("role")
     sums = merged.filter(pc.or_(pc.equal(role, BROKER), pc.equal(role, FORGOTTEN)))
     judged, verdict = _judge(merged, rules)
@@ -210,14 +210,14 @@ def remembered(merged: Any, rules: Rules, keep_ms: int, kept_keys: Any) -> Any:
     is_needed = pc.or_(has_findings, pc.is_in(judged.column("key"), kept_keys))
     is_over = pc.and_(pa.array(verdict.is_settled() & verdict.is_left() & (age_ms > keep_ms)), pc.invert(is_needed))
     kept = judged.filter(pc.invert(is_over)).select(list(FACT_COLUMNS))
-    # An op message that waits for a half message which never comes is dropped, a transaction counted.
+    # An op message that waits for a half message which never comes is dropped, a transaction is counted.
     over = judged.filter(pc.and_(is_over, pc.invert(is_op)))
     status = over.column("status")
     topic = pc.fill_null(over.column("topic"), "")
     replaced = {
         "role": pa.array([FORGOTTEN] * len(over), pa.string()),
         "key": status,
-        # Of topics that nobody read, each is told apart: see ``Bounds.unread_places``.
+        # Topics that were not read are kept apart: see ``Bounds.unread_places``.
         "identity": pc.if_else(
             pc.equal(status, Status.NOT_READ), pc.binary_join_element_wise(status, topic, ": "), status
         ),
@@ -231,10 +231,10 @@ def remembered(merged: Any, rules: Rules, keep_ms: int, kept_keys: Any) -> Any:
 
 
 def is_counted(transactions: Any) -> Any:
-    """Whether it is one more transaction, as an Arrow array of flags.
+    """Return whether each row is one more transaction, as an Arrow array of flags.
 
-    Of others only a commit was read: their half message was counted before it was forgotten, or lies before everything
-    that was read, or was never there.
+    For the other rows only a commit was read: their half message was counted before it was forgotten, is before
+    everything that was read, or never existed.
     """
     copies, given_up = (pc.fill_null(transactions.column(name), 0) for name in ("copies", "given_up"))
     return pc.or_(pc.greater(copies, 0), pc.greater(given_up, 0))
@@ -244,19 +244,19 @@ def is_counted(transactions: Any) -> Any:
 
 
 class _Verdict:
-    """Of each row of a table: numpy arrays, in which a null is a number that fulfils no rule."""
+    """Verdicts on the rows of a table: numpy arrays, in which a null is a number that fulfils no rule."""
 
     def __init__(self, table: Any, rules: Rules) -> None:
         self._table = table
         self._rules = rules
         self._brokers = table.column("broker_name").to_numpy(zero_copy_only=False)
         self._is_op: _Flags = self._is(WAITING_OP)
-        # Commits in retry topics cannot be told from what consumers sent back.
+        # Commits in retry topics cannot be distinguished from what consumers sent back.
         is_unread = pc.fill_null(pc.starts_with(table.column("topic"), "%"), False)
         if rules.topics is not None:
             is_read = pc.is_in(table.column("topic"), pa.array(rules.topics, pa.string()))
             is_unread = pc.or_(is_unread, pc.invert(is_read))
-        # An op message that nobody knows says no topic.
+        # An unmatched op message has no topic.
         self._is_unread: _Flags = ~self._is_op & is_unread.to_numpy(zero_copy_only=False)
 
     def _is(self, role: str) -> _Flags:
@@ -267,14 +267,14 @@ class _Verdict:
         return numbers(self._table.column(name), nothing)
 
     def of_broker(self, name: str) -> npt.NDArray[np.int64]:
-        """This value of :class:`Bounds`, for the broker of each row."""
+        """Return this value of :class:`Bounds` for the broker of each row."""
         values = np.zeros(len(self._brokers), np.int64)
         for broker_name, bounds in self._rules.bounds.items():
             values[self._brokers == broker_name] = getattr(bounds, name)
         return values
 
     def _unread_place(self) -> npt.NDArray[np.int64]:
-        """Where the last half message lay that was forgotten although nobody had read the topic of each row."""
+        """Return the place of the last half message that was forgotten although the topic of the row was not read."""
         values = np.full(len(self._brokers), -1, np.int64)
         topics = pc.fill_null(self._table.column("topic"), "")
         for broker_name, bounds in self._rules.bounds.items():
@@ -286,21 +286,21 @@ class _Verdict:
         return values
 
     def status(self) -> Any:
-        """Null for op messages that wait."""
+        """Return the status; null for op messages that wait."""
         texts = self._seen()
         texts[self._is_unread] = Status.NOT_READ.value
         texts[self._is_op] = None
         return pa.array(texts, pa.string())
 
     def is_settled(self) -> _Flags:
-        """Nobody has to decide it any more, wherever its message went; and op messages that wait."""
+        """Return whether no decision is pending, wherever the message went; True for op messages that wait."""
         return self._is_op | ~np.isin(self._seen(), [status.value for status in UNSETTLED])
 
     def is_left(self) -> _Flags:
-        """The broker does not come back to it, so no further copy follows.
+        """Return whether the broker will not revisit it, so that no further copy follows.
 
-        Its check service passes a copy that an op message names, and one that was put off whose first place is named.
-        Where op messages cannot be read, its place in the half queue tells.
+        Its check service skips a copy that an op message names, and one that was put off whose original place is named.
+        If op messages cannot be read, the position in the half queue decides.
         """
         last, queue = self._of("last_half_offset"), self._rules.op_queue
         if queue.is_readable:
@@ -313,7 +313,7 @@ class _Verdict:
         return is_left | (self._of("copies") <= 0)
 
     def _seen(self) -> npt.NDArray[np.object_]:
-        """The status if all topics were read."""
+        """Return the status if all topics were read."""
         texts = self._undecided()
         is_given_up = (self._of("given_up") > 0) & (self._of("given_up_place") > self._of("last_half_place"))
         texts[is_given_up] = Status.GIVEN_UP.value
@@ -322,7 +322,7 @@ class _Verdict:
         return texts
 
     def _undecided(self) -> npt.NDArray[np.object_]:
-        """What those are that neither an op message nor a committed one tells of."""
+        """Return the status of those that neither an op message nor a committed message decides."""
         queue = self._rules.op_queue
         texts = np.full(len(self._table), (Status.OPEN if queue.is_readable else Status.NOT_COMMITTED).value, object)
         if not queue.is_readable:
@@ -332,7 +332,7 @@ class _Verdict:
         return texts
 
     def findings(self) -> Any:
-        """A list of texts for each row."""
+        """Return a list of texts for each row."""
         rules = self._finding_rules()
         flags = np.stack(list(rules.values()), axis=1) & ~self._is_unread[:, np.newaxis]
         ends = np.concatenate(([0], np.cumsum(flags.sum(axis=1))))
@@ -351,7 +351,7 @@ class _Verdict:
         # A topic that is read only since a restart: its commits are not late, they were not seen before.
         was_unread = prepared <= self._unread_place()
         op_was_forgotten = named <= self.of_broker("forgotten_offset")
-        # An op message does not say for which topic.
+        # An op message does not name its topic.
         op_may_be_unread = named <= self.of_broker("unread_offset")
         rules = {
             TransactionAnomaly.COMMITTED_TWICE: committed > 1,

@@ -1,6 +1,6 @@
-"""The words of the reconciliation: what its tables say of transactions and transfers.
+"""Terms of the reconciliation for transactions and transfers in its tables.
 
-Needs no Spark, so that a page can translate them; ``description.py`` has the Chinese.
+It needs no Spark, so that a page can translate them; ``description.py`` has the Chinese.
 """
 
 from __future__ import annotations
@@ -9,24 +9,24 @@ from enum import StrEnum
 
 
 class Status(StrEnum):
-    """What became of a half message."""
+    """Status of a half message."""
 
     OPEN = "open"
     COMMITTED = "committed"
     ROLLED_BACK = "rolled back"
     GIVEN_UP = "given up"
-    #: The op queue cannot be read: not committed is all that is known.
+    #: The op queue cannot be read: it is only known that it was not committed.
     NOT_COMMITTED = "rolled back or open"
-    #: Its topic is not among those read, so nobody saw whether it was committed. No finding, no loss.
+    #: Its topic is not among those read, so a commit would not have been seen. Not a finding, not a loss.
     NOT_READ = "its topic is not read"
 
 
-#: Not decided: somebody still has to.
+#: Not decided: a decision is still pending.
 UNSETTLED = (Status.OPEN, Status.NOT_COMMITTED, Status.GIVEN_UP)
 
 
 class TransactionAnomaly(StrEnum):
-    """What must not have happened, although RocketMQ does not prevent it. The worst come first."""
+    """Anomalies that RocketMQ does not prevent. The worst come first."""
 
     COMMITTED_AND_ROLLED_BACK = "committed and rolled back"
     COMMITTED_TWICE = "committed more than once"
@@ -38,7 +38,7 @@ class TransactionAnomaly(StrEnum):
 
 
 class Agreement(StrEnum):
-    """What both ledgers and the message say of one transfer. The worst come first, in :data:`BAD`."""
+    """Agreement of both ledgers and the message on one transfer. The worst come first, in :data:`BAD`."""
 
     FROM_NOWHERE = "credited, never debited"
     TOO_MUCH = "credited more than was debited"
@@ -52,7 +52,7 @@ class Agreement(StrEnum):
     AGREED = "debited and credited"
 
 
-#: What does not mend itself.
+#: Disagreements that do not resolve themselves.
 BAD = (
     Agreement.FROM_NOWHERE,
     Agreement.TOO_MUCH,
@@ -65,7 +65,7 @@ BAD = (
 
 
 class Window(StrEnum):
-    """Between which two moments the world does not fit together."""
+    """A span of time in which the data is inconsistent."""
 
     HALF_TO_COMMITTED = "half message stored -> committed message stored"
     DEBIT_TO_CREDIT = "debit -> credit"

@@ -1,1 +1,1 @@
-"""Which cluster, who asks, how it is asked."""
+"""Connection to a cluster: addresses, accounts and requests."""

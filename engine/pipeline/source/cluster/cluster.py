@@ -1,7 +1,7 @@
-"""What the planner asks a cluster: which topics, which queues where, and their offsets.
+"""The planner's requests to a cluster: topics, queues and their offsets.
 
-Connections are kept between calls: a stream asks a few times per second. Everything is asked of masters, since only
-they know the newest offsets.
+Connections are kept between calls: a stream sends requests a few times per second. All requests go to masters, since
+only they know the newest offsets.
 """
 
 from __future__ import annotations
@@ -43,35 +43,35 @@ from engine.protocol.response_code import ResponseCode
 _T = TypeVar("_T")
 _log = logging.getLogger("glassmq.pipeline")
 
-#: Topics that a broker keeps for itself and need not register, and their queues there; a delay level has a queue each.
+#: Topics that a broker keeps for itself and need not register, with their queues; each delay level has one queue.
 _UNROUTED_QUEUES = {
     TRANSACTION_HALF_TOPIC: 1,
     TRANSACTION_OP_HALF_TOPIC: 1,
     TRANSACTION_CHECK_MAX_TIME_TOPIC: 1,
     SCHEDULE_TOPIC: 18,
 }
-#: So long a reader goes on with the routes that it knows while no name server answers. RocketMQ's clients have no such
-#: bound; here a queue that is new or gone must not stay unseen.
+#: How long a reader uses its known routes while no name server answers. RocketMQ's clients have no such limit; here a
+#: queue that is new or gone must be noticed.
 _KNOWN_FOR_S = 300.0
-#: Answers that are kept for that.
+#: Most answers that are kept for that.
 _KNOWN_MAX = 10_000
 _OWN_PREFIXES = (RETRY_GROUP_TOPIC_PREFIX, DLQ_GROUP_TOPIC_PREFIX)
 
 
 class Cluster:
-    """One cluster, seen from the planner (or an executor that has lost a broker). Not thread-safe."""
+    """A cluster as seen by the planner (or an executor that has lost a broker). Not thread-safe."""
 
     def __init__(self, options: ClusterOptions) -> None:
         self._options = options
         self._clients: dict[str, NodeClient] = {}
         self._masters: dict[str, str] = {}
-        #: What was asked of name servers -> the last answer.
+        #: Request to name servers -> its last answer.
         self._known: dict[tuple[object, ...], RemotingCommand] = {}
         self._answered_s = 0.0
         self._is_name_server_away = False
 
     def close(self) -> None:
-        """End all connections."""
+        """Close all connections."""
         for client in self._clients.values():
             client.close()
         self._clients.clear()
@@ -79,11 +79,11 @@ class Cluster:
     # --- topics and queues -------------------------------------------------------------------------------------------
 
     def queues(self, topics: Sequence[str], option: str | None = None) -> list[QueueKey]:
-        """The readable queues of these topics, sorted.
+        """Return the readable queues of these topics, sorted.
 
         :param option: the option that names the topics, for errors.
 
-        Raises :class:`RocketMQError`: a topic is unknown or has no readable queue, or no name server answers.
+        Raises :class:`RocketMQError` if a topic is unknown or has no readable queue, or no name server answers.
         """
         found: list[QueueKey] = []
         for topic, route in zip(topics, self._routes(topics), strict=True):
@@ -95,12 +95,12 @@ class Cluster:
         return sorted(found)
 
     def queues_there_are(self, topics: Sequence[str]) -> list[QueueKey]:
-        """The same without complaint: of topics that are unknown or have no readable queue there is none."""
+        """Return the readable queues; topics that are unknown or have no readable queue are ignored."""
         routes = zip(topics, self._routes(topics), strict=True)
         return sorted(queue for topic, route in routes for queue in self._queues_of(topic, route))
 
     def known(self, topics: Sequence[str]) -> tuple[str, ...]:
-        """Those of ``topics`` that have a queue that one may read."""
+        """Return those of ``topics`` that have a readable queue."""
         routes = zip(topics, self._routes(topics), strict=True)
         return tuple(topic for topic, route in routes if self._queues_of(topic, route))
 
@@ -110,9 +110,9 @@ class Cluster:
         return f"name server {self._name_servers_text} knows no topic {topic!r}{self._similar(topic)}"
 
     def writable_queues(self, topic: str) -> list[QueueKey]:
-        """The queues that a producer may choose from, in the order in which every client numbers them.
+        """Return the queues from which a producer may choose, in the order in which every client numbers them.
 
-        Raises :class:`RocketMQError` when there are none.
+        Raises :class:`RocketMQError` if no queue is writable.
         """
         route = self._routes([topic])[0]
         queues: list[QueueKey] = []
@@ -122,7 +122,7 @@ class Cluster:
             queues = [
                 QueueKey(topic, data.broker_name, queue_id)
                 for data in route.queue_datas
-                # Only a master takes messages.
+                # Only a master accepts messages.
                 if is_writable(data.perm) and data.broker_name in self._masters
                 for queue_id in range(data.write_queue_nums)
             ]
@@ -135,9 +135,9 @@ class Cluster:
         return sorted(queues)
 
     def topics_like(self, pattern: str, *, with_system_topics: bool) -> list[str]:
-        """The topics whose whole name matches a regular expression, sorted; perhaps none.
+        """Return the topics whose whole name matches a regular expression, sorted; possibly empty.
 
-        Topics of the broker itself, retry and dead-letter topics are left out unless they are wanted.
+        The broker's own topics, retry and dead-letter topics are left out unless they are requested.
         """
         wanted = re.compile(pattern)
         return [
@@ -147,7 +147,7 @@ class Cluster:
         ]
 
     def _all_topics(self) -> list[str]:
-        # Each broker and each cluster has a topic of its own name, which says where it is; nobody writes to them.
+        # Each broker and each cluster has a topic with its own name, which gives its address; no client writes to it.
         names, brokers = self._ask_name_server(question.topic_names()), self._brokers()
         no_topics = {data.broker_name for data in brokers} | {data.cluster for data in brokers}
         return sorted(name for name in names if name not in no_topics)
@@ -168,7 +168,7 @@ class Cluster:
         ]
 
     def _unrouted_queues(self, topic: str) -> list[QueueKey]:
-        """Queues of a topic that brokers have and name servers do not tell: every master is asked."""
+        """Return the queues of a topic that brokers have and name servers do not report; every master is asked."""
         count = _UNROUTED_QUEUES.get(topic)
         if count is None:
             return []
@@ -181,7 +181,7 @@ class Cluster:
             self._masters[broker.broker_name] = broker.master_address
 
     def _similar(self, topic: str) -> str:
-        """A hint for a misspelt name; an error must not become another one, so it may stay empty."""
+        """Return a hint for a misspelt name; empty on errors, as one error must not replace another."""
         try:
             others = [name for name in self._all_topics() if name != topic]
         except (RocketMQError, ProtocolError):
@@ -192,28 +192,28 @@ class Cluster:
     # --- offsets -----------------------------------------------------------------------------------------------------
 
     def min_offsets(self, queues: Iterable[QueueKey]) -> dict[QueueKey, int]:
-        """Offset of the oldest message that is left in each queue."""
+        """Return the offset of the oldest message that still exists in each queue."""
         return self.ask_queues(queues, question.min_offset)
 
     def max_offsets(self, queues: Iterable[QueueKey]) -> dict[QueueKey, int]:
-        """The offset that the next message of each queue will get."""
+        """Return the offset that the next message of each queue will get."""
         return self.ask_queues(queues, question.max_offset)
 
     def offsets_near(self, timestamps_ms: Mapping[QueueKey, int]) -> dict[QueueKey, int]:
-        """Offset of the message stored nearest to a time; a message before that time is as good as one after it."""
+        """Return the offset of the message stored nearest to a time, whether before or after it."""
         return self.ask_queues(timestamps_ms, lambda queue: question.offset_at(queue, timestamps_ms[queue]))
 
     def group_offsets(self, group: str, queues: Iterable[QueueKey]) -> dict[QueueKey, int]:
-        """The next offset of a group in each queue; queues in which it has none are left out.
+        """Return the next offset of a group in each queue; queues without one are left out.
 
         Brokers keep such offsets for any name, whether or not the group ever had a member. Raises ``ROCKETMQ_REFUSED``
-        where the account may not ask.
+        if the account may not read them.
         """
         none = (ResponseCode.QUERY_NOT_FOUND,)
         return self.ask_queues(queues, partial(question.group_offset, group), group=group, without=none)
 
     def store_group_offsets(self, group: str, offsets: Mapping[QueueKey, int]) -> None:
-        """Let the brokers note these offsets; they are there when this returns."""
+        """Store these offsets at the brokers; they are stored when this returns."""
         self.ask_queues(offsets, lambda queue: question.store_group_offset(group, queue, offsets[queue]), group=group)
 
     def ask_queues(
@@ -224,10 +224,10 @@ class Cluster:
         group: str | None = None,
         without: Collection[int] | None = (),
     ) -> dict[QueueKey, _T]:
-        """What the masters say of each queue, all queues of a broker in one round trip. Raises :class:`RocketMQError`.
+        """Return the masters' answers for each queue, with one round trip per broker. Raises :class:`RocketMQError`.
 
-        :param group: about whose progress it is: access control looks at group and topic alike, so errors name both.
-        :param without: queues whose answer has such a code are left out; None: all whose answer is no success.
+        :param group: the group whose progress is requested: access control checks group and topic, so errors name both.
+        :param without: queues whose answer has such a code are left out; None: all whose answer is not a success.
         """
         by_broker: dict[str, list[QueueKey]] = {}
         for queue in queues:
@@ -251,22 +251,22 @@ class Cluster:
     def pull(
         self, queue: QueueKey, offset: int, max_messages: int, group: str = TOOLS_CONSUMER_GROUP
     ) -> RemotingCommand:
-        """The answer to one pull; see :func:`~engine.protocol.body.question.look`."""
+        """Return the answer to one pull, as in :func:`~engine.protocol.body.question.look`."""
         asked = question.look(queue, offset, max_messages, group=group, max_bytes=PULL_BYTES)
         return self.ask_broker(queue.broker_name, queue.topic, [asked.request()])[0]
 
     def lets_pull(self, queue: QueueKey) -> bool:
-        """Whether the broker hands out messages of the queue; some topics it keeps for itself."""
+        """Return whether the broker serves messages of the queue; some topics it keeps for itself."""
         return self.pull(queue, 0, 1).code not in (ResponseCode.TOPIC_NOT_EXIST, ResponseCode.NO_PERMISSION)
 
     # --- nodes -------------------------------------------------------------------------------------------------------
 
     def knows_master(self, broker_name: str) -> bool:
-        """Whether a name server has told where a broker is."""
+        """Return whether a name server has reported the broker's address."""
         return broker_name in self._masters
 
     def master(self, broker_name: str) -> str:
-        """The address of a broker's master, as the name servers told it last. Raises ``ROCKETMQ_BROKER_AWAY``."""
+        """Return the last reported address of a broker's master. Raises ``ROCKETMQ_BROKER_AWAY``."""
         address = self._masters.get(broker_name)
         if address is None:
             raise RocketMQError(
@@ -276,13 +276,15 @@ class Cluster:
         return address
 
     def refresh_master(self, topic: str, broker_name: str) -> str:
-        """The same, asked anew: the broker may have moved."""
+        """Return the address of the master after a new request: the broker may have moved."""
         self._masters.pop(broker_name, None)
         self._queues_of(topic, self._routes([topic])[0])
         return self.master(broker_name)
 
     def ask_broker(self, broker_name: str, topic: str, requests: Sequence[RemotingCommand]) -> list[RemotingCommand]:
-        """Ask a master; when it does not answer, once more wherever the name server then says it is."""
+        """Send requests to a master; if it does not answer, once more to the address that the name server then
+        reports.
+        """
         try:
             return self.client(self.master(broker_name)).ask_all(requests)
         except UNREACHABLE:
@@ -293,14 +295,14 @@ class Cluster:
             raise broker_away(topic, broker_name, failure) from failure
 
     def client(self, address: str) -> NodeClient:
-        """The connection to a node, kept for the next call."""
+        """Return the connection to a node, which is kept for the next call."""
         client = self._clients.get(address)
         if client is None:
             client = self._clients[address] = NodeClient(address, self._options)
         return client
 
     def _routes(self, topics: Sequence[str]) -> list[TopicRouteData | None]:
-        """Where each topic is; None for one that the name server does not know."""
+        """Return the route of each topic; None if the name server does not know it."""
         asked = [question.topic_route(topic) for topic in topics]
         answers = self._exchange_with_name_server([one.request() for one in asked])
         routes: list[TopicRouteData | None] = []
@@ -347,7 +349,7 @@ class Cluster:
 
 
 def open_cluster(options: Mapping[str, str]) -> closing[Cluster]:
-    """A cluster for a ``with``, by the options of ``format("rocketmq")`` that say which, and who asks."""
+    """Return a cluster for a ``with``, by the options of ``format("rocketmq")`` for address and account."""
     return closing(Cluster(ClusterOptions.parse(OptionValues(options, CLUSTER_OPTION_NAMES))))
 
 
@@ -356,7 +358,7 @@ def _is_own(topic: str) -> bool:
 
 
 def broker_away(topic: str, broker_name: str, failure: BaseException) -> RocketMQError:
-    """The error for a broker that does not answer."""
+    """Return the error for a broker that does not answer."""
     return RocketMQError("ROCKETMQ_BROKER_AWAY", f"topic {topic!r}: broker {broker_name!r} does not answer: {failure}")
 
 

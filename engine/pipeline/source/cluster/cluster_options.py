@@ -1,4 +1,4 @@
-"""Which cluster, and who asks: the options that reading and writing have in common."""
+"""Options for cluster and account, which reading and writing have in common."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _TLS_NAMES = ("tlsCa", "tlsVerify", "tlsCheckHost", "tlsCertificate", "tlsKey")
 
 @dataclass(frozen=True, slots=True)
 class ClusterOptions:
-    """Everything that is needed to talk to a cluster. Travels to the executors.
+    """Everything needed to connect to a cluster. It is sent to the executors.
 
-    :ivar name_servers: ``host:port`` each; the first that answers is asked.
-    :ivar access_key: the account with ``secret_key``; None where the brokers have no access control.
-    :ivar tls: None for plain connections; its files must be on the executors too.
+    :ivar name_servers: ``host:port`` each; the first that answers is used.
+    :ivar access_key: the account with ``secret_key``; None if the brokers have no access control.
+    :ivar tls: None for plain connections; its files must exist on the executors, too.
     """
 
     name_servers: tuple[str, ...]
@@ -47,7 +47,9 @@ class ClusterOptions:
 
     @classmethod
     def parse(cls, values: OptionValues) -> ClusterOptions:
-        """Raises :class:`~engine.pipeline.source.cluster.errors.RocketMQError` (``ROCKETMQ_WRONG_OPTION``)."""
+        """Parse the options. Raises :class:`~engine.pipeline.source.cluster.errors.RocketMQError`
+        (``ROCKETMQ_WRONG_OPTION``).
+        """
         values.required("nameServer", "127.0.0.1:9876")
         name_servers = values.words("nameServer", ",;")
         if not name_servers:

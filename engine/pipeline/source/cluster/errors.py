@@ -1,7 +1,7 @@
-"""What goes wrong between Spark and a cluster, as conditions of Spark's kind: ``[ROCKETMQ_UNKNOWN_TOPIC] ...``.
+"""Errors between Spark and a cluster, as conditions in Spark's form: ``[ROCKETMQ_UNKNOWN_TOPIC] ...``.
 
-Spark's Python workers hand an error to the JVM as text, so a user meets it inside of an ``AnalysisException``,
-``PythonException`` or ``StreamingQueryException`` of Spark's own; :func:`explain` finds it in there.
+Spark's Python workers pass an error to the JVM as text, so a user sees it inside an ``AnalysisException``,
+``PythonException`` or ``StreamingQueryException`` of Spark; :func:`explain` finds it there.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from pyspark.errors import PySparkException
 
 from engine.protocol.errors import ProtocolError
 
-#: Condition -> what it means. ``docs/pipeline.md`` lists the same.
+#: Condition -> its meaning. ``docs/pipeline.md`` has the same list.
 CONDITIONS: dict[str, str] = {
     "ROCKETMQ_WRONG_OPTION": "an option is unknown, missing, or its value is not allowed",
     "ROCKETMQ_UNKNOWN_TOPIC": "no broker of the cluster has the topic, or no topic matches the pattern",
@@ -48,13 +48,13 @@ class RocketMQError(PySparkException):
 
 
 def wrong_option(name: str, text: str) -> RocketMQError:
-    """The error for option ``name``; ``text`` says what was given and what is allowed."""
+    """Return the error for option ``name``; ``text`` says what was given and what is allowed."""
     return RocketMQError("ROCKETMQ_WRONG_OPTION", f"option {name!r}: {text}")
 
 
 class Briefly:
-    """``with Briefly():`` a :class:`RocketMQError` leaves it without the way it took through the source; an answer of a
-    node that cannot be read becomes one.
+    """``with Briefly():`` removes the traceback within the source from a :class:`RocketMQError`; an unreadable answer
+    of a node becomes one.
 
     Spark shows a traceback above each error of a data source; the user's mistake is in the last line.
     """
@@ -70,7 +70,7 @@ class Briefly:
 
 
 def explain(error: BaseException) -> str | None:
-    """The line ``[ROCKETMQ_...] ...`` of an error that Spark raised; None when it is about something else."""
+    """Return the line ``[ROCKETMQ_...] ...`` of an error that Spark raised; None for any other error."""
     for text in _texts(error):
         found = _IN_TEXT.search(text)
         if found is not None:

@@ -1,7 +1,7 @@
-"""Requests to one broker or name server over one blocking connection, several on the way at a time.
+"""Requests to one broker or name server over one blocking connection, several in flight at a time.
 
-Requests get their numbers here, are signed here, and answers are matched by number: a broker with many threads answers
-in any order.
+Requests are numbered and signed here, and answers are matched by number: a broker with many threads answers in any
+order.
 """
 
 from __future__ import annotations
@@ -19,25 +19,25 @@ from engine.runtime.live.blocking_connection import BlockingConnection, Connecti
 from engine.runtime.live.live_tls import TlsUnusable
 from engine.runtime.port import ConnectFailed
 
-#: A server closes what is idle for 120 s; this end does not wait to find out.
+#: A server closes a connection that is idle for 120 s; this end closes it earlier.
 _IDLE_LIMIT_S = 90.0
-#: Requests that are on the way at once when many small questions are asked.
+#: Most small requests in flight at a time.
 _AHEAD_MAX = 64
-#: How much one pull may bring where the broker knows the question (GlassMQ, RocketMQ 5); others give their 32 messages.
-#: More would save few questions, and their bytes would not stay in the processor's cache.
+#: Size of one pull if the broker supports the request (GlassMQ, RocketMQ 5); others return their 32 messages. More
+#: would save few requests and exceed the processor's cache.
 PULL_BYTES = 512 * 1024
-#: How often an answer "too busy" is met with another try, and the first pause between tries; it doubles.
+#: How often an answer "too busy" is followed by another try, and the first pause between tries; it doubles.
 BUSY_RETRIES = 5
 BUSY_PAUSE_MS = 50
-#: "Ask again in a moment", in the broker's words.
+#: The broker's codes for "try again in a moment".
 BUSY_CODES = frozenset({ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL})
 
 
 class NodeClient:
-    """Asks one node. Connects when the first question comes; not thread-safe.
+    """Send requests to one node. Connects at the first request; not thread-safe.
 
-    Methods raise :class:`ConnectionLost` and ``ConnectFailed`` of the runtime: only the caller knows what the node is
-    needed for.
+    Methods raise :class:`ConnectionLost` and ``ConnectFailed`` of the runtime: only the caller knows the purpose of the
+    request.
     """
 
     def __init__(self, address: str, options: ClusterOptions) -> None:
@@ -49,20 +49,20 @@ class NodeClient:
         self._unanswered: dict[int, None] = {}
 
     def close(self) -> None:
-        """End the connection; it is opened again when it is needed."""
+        """Close the connection; it is opened again when needed."""
         if self._connection is not None:
             self._connection.close()
         self._connection = None
         self._unanswered.clear()
 
     def send(self, requests: Iterable[RemotingCommand]) -> list[int]:
-        """Send requests in one piece; the numbers by which :meth:`receive` gives the answers."""
+        """Send requests in one write; return the numbers by which :meth:`receive` identifies the answers."""
         frames: list[bytes] = []
         opaques: list[int] = []
         for request in requests:
             request.opaque = self._next_opaque
             self._next_opaque = (self._next_opaque + 1) & 0x7FFF_FFFF
-            # The binary header takes a fraction of the time to read on both sides.
+            # The binary header takes a fraction of the time to parse on both sides.
             request.serialize_type = SerializeType.ROCKETMQ
             self._sign(request)
             frames.append(encode_command(request))
@@ -72,7 +72,9 @@ class NodeClient:
         return opaques
 
     def receive(self) -> RemotingCommand:
-        """The next answer, to whichever request. What else the node sends (it may notify clients) is left out."""
+        """Return the next answer, to any request. Anything else that the node sends (it may notify clients) is
+        ignored.
+        """
         connection = self._connection
         if connection is None:
             raise ConnectionLost(f"{self.address}: the connection was closed")
@@ -88,10 +90,10 @@ class NodeClient:
                 return answer
 
     def ask_all(self, requests: Sequence[RemotingCommand]) -> list[RemotingCommand]:
-        """The answers in the order of the requests; a bounded number is on the way at a time.
+        """Return the answers in the order of the requests, with a bounded number in flight.
 
-        A lost connection is made anew once, since the node may have closed an old one: so only for questions that may
-        be asked twice. A busy node is asked again a few times.
+        A lost connection is opened again once, since the node may have closed an idle one: use it only for requests
+        that may be repeated. A busy node is asked again a few times.
         """
         answers: list[RemotingCommand] = []
         for start in range(0, len(requests), _AHEAD_MAX):
@@ -152,12 +154,12 @@ def _is_stale(connection: BlockingConnection) -> bool:
     return time.monotonic() - connection.last_used_s > _IDLE_LIMIT_S
 
 
-#: What a node that cannot be reached raises.
+#: Errors for a node that cannot be reached.
 UNREACHABLE = (ConnectFailed, ConnectionLost)
 
 
 def refusal(topic: str, address: str, answer: RemotingCommand) -> RocketMQError:
-    """The error for an answer that is none: which condition it is, and what the broker said."""
+    """Return the error for an unsuccessful answer: its condition, and what the broker reported."""
     remark = answer.remark or "no reason given"
     if answer.code == ResponseCode.TOPIC_NOT_EXIST:
         return RocketMQError("ROCKETMQ_UNKNOWN_TOPIC", f"topic {topic!r}: broker {address} says: {remark}")

@@ -1,4 +1,4 @@
-"""Checks and converts the texts that Spark hands over as options.
+"""Checks and conversions of the texts that Spark passes as options.
 
 Spark ignores the case of option names, and so does this; errors and help spell them as ``docs/pipeline.md`` does.
 """
@@ -21,12 +21,12 @@ _BOOLEANS = {"true": True, "false": False}
 class OptionValues:
     """The options of one ``format("rocketmq")``.
 
-    :param options: name -> value, as Spark gives them.
-    :param known: all names that are allowed, spelt as in the documentation.
+    :param options: name -> value, as Spark passes them.
+    :param known: all allowed names, spelt as in the documentation.
     """
 
     def __init__(self, options: Mapping[str, str], known: Iterable[str]) -> None:
-        """Raises :class:`RocketMQError` for a name that is not known."""
+        """Check the names. Raises :class:`RocketMQError` for an unknown one."""
         self._values = {name.lower(): value for name, value in options.items()}
         self._known = {name.lower(): name for name in known}
         for name in self._values:
@@ -43,19 +43,19 @@ class OptionValues:
         return wrong_option(name, f"there is no such option; {hint}allowed: {', '.join(sorted(self._known.values()))}")
 
     def text(self, name: str) -> str | None:
-        """The value without blanks around it; None when it is not given or blank."""
+        """Return the value without surrounding blanks; None if it is not given or blank."""
         value = self._values.get(name.lower())
         return (java_trim(str(value)) or None) if value is not None else None
 
     def required(self, name: str, example: str) -> str:
-        """As :meth:`text`, but it must be there."""
+        """Return the value as :meth:`text` does, but require it."""
         value = self.text(name)
         if value is None:
             raise wrong_option(name, f"is missing; write for example {example!r}")
         return value
 
     def group(self, name: str, default: str) -> str:
-        """The name of a group of producers or consumers."""
+        """Return the name of a group of producers or consumers."""
         group = self.text(name) or default
         try:
             validate_group(group)
@@ -64,14 +64,14 @@ class OptionValues:
         return group
 
     def words(self, name: str, separators: str = ",") -> tuple[str, ...]:
-        """The parts between separators, without blanks and without empty ones."""
+        """Return the parts between separators, without blanks and without empty ones."""
         value = self.text(name) or ""
         for separator in separators[1:]:
             value = value.replace(separator, separators[0])
         return tuple(dict.fromkeys(word for word in map(java_trim, value.split(separators[0])) if word))
 
     def integer(self, name: str, default: int | None, minimum: int, maximum: int = 2**63 - 1) -> int | None:
-        """A whole number within the bounds, both included."""
+        """Return an integer within the bounds, both included."""
         value = self.text(name)
         if value is None:
             return default
@@ -82,13 +82,13 @@ class OptionValues:
         return int(value)
 
     def number(self, name: str, default: int, minimum: int, maximum: int = 2**63 - 1) -> int:
-        """As :meth:`integer`, for options that always have a value."""
+        """Return an integer as :meth:`integer` does, for options that always have a value."""
         value = self.integer(name, default, minimum, maximum)
         assert value is not None
         return value
 
     def boolean(self, name: str, default: bool) -> bool:
-        """``true`` or ``false``."""
+        """Return a boolean from ``true`` or ``false``."""
         value = self.text(name)
         if value is None:
             return default

@@ -1,7 +1,7 @@
-"""Offsets per queue, and the JSON in which users, checkpoints and progress reports carry them.
+"""Offsets per queue, and the JSON form for users, checkpoints and progress reports.
 
 ``{"Orders": {"broker-a:0": 5, "broker-a:1": -2}}``: topic, then broker name and queue id, then the offset to read next.
-In options -2 is the earliest message that is left and -1 is behind the latest, as in Spark's Kafka source.
+In options -2 is the earliest message that still exists and -1 is after the latest, as in Spark's Kafka source.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-#: "From the oldest message that is left".
+#: "From the oldest existing message".
 EARLIEST = -2
-#: "Behind the newest message".
+#: "After the newest message".
 LATEST = -1
 
 
@@ -25,7 +25,7 @@ class QueueKey(NamedTuple):
 
     @property
     def label(self) -> str:
-        """``broker:number``, the key within the topic."""
+        """Return ``broker:number``, the key within the topic."""
         return f"{self.broker_name}:{self.queue_id}"
 
     def __str__(self) -> str:
@@ -37,7 +37,7 @@ Offsets = Mapping[QueueKey, int]
 
 
 def parse_label(topic: str, label: str) -> QueueKey:
-    """The queue that ``broker:number`` names. Raises ValueError."""
+    """Return the queue that ``broker:number`` names. Raises ValueError."""
     broker_name, separator, number = label.rpartition(":")
     if not separator or not broker_name or not (number.isascii() and number.isdigit()):
         raise ValueError(f"{label!r} is no queue; write broker-name:queue-id")
@@ -73,7 +73,7 @@ def parse_json(text: str) -> dict[QueueKey, int]:
 
 
 def to_json_object(offsets: Offsets) -> dict[str, dict[str, int]]:
-    """The nested object, sorted: the same offsets always give the same text, by which Spark compares them."""
+    """Return the nested object, sorted: equal offsets always give the same text, by which Spark compares them."""
     nested: dict[str, dict[str, int]] = {}
     for queue in sorted(offsets):
         nested.setdefault(queue.topic, {})[queue.label] = offsets[queue]
@@ -81,7 +81,7 @@ def to_json_object(offsets: Offsets) -> dict[str, dict[str, int]]:
 
 
 def list_queues(queues: Iterable[QueueKey], at_most: int = 12) -> str:
-    """Names of queues for an error, cut after ``at_most``."""
+    """Return names of queues for an error, cut after ``at_most``."""
     labels = [str(queue) for queue in sorted(queues)]
     more = f" and {len(labels) - at_most} more" if len(labels) > at_most else ""
     return ", ".join(labels[:at_most]) + more

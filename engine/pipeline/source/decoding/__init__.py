@@ -1,1 +1,1 @@
-"""Stored messages become columns."""
+"""Decoding of stored messages into columns."""

@@ -13,7 +13,9 @@ _OF_ARROW = {COMPRESSION_LZ4: "lz4", COMPRESSION_ZSTD: "zstd"}
 
 
 def decompressed(body: bytes, sys_flag: int) -> bytes:
-    """The sender's body. Raises ``ROCKETMQ_BROKEN_MESSAGE`` for broken data and for bodies that grow without bound."""
+    """Return the sender's body. Raises ``ROCKETMQ_BROKEN_MESSAGE`` for damaged data and for bodies that are too
+    large.
+    """
     codec = _OF_ARROW.get(sys_flag & COMPRESSION_TYPE_MASK)
     try:
         if codec is None:

@@ -1,4 +1,4 @@
-"""Pieces of one buffer as Arrow arrays, without a loop of Python per piece.
+"""Pieces of one buffer as Arrow arrays, without a Python loop per piece.
 
 A piece is ``[start, end)``; pieces come in the order of the buffer and do not overlap. Seen as a binary array whose
 offsets are ``start0, end0, start1, end1 ...`` the buffer holds the pieces at even places and the gaps between them at
@@ -20,7 +20,7 @@ ByteArray = npt.NDArray[np.uint8]
 
 
 def take_ranges(buffer: bytes | ByteArray, starts: Int64Array, ends: Int64Array, kind: Any) -> Any:
-    """The pieces as an array of ``kind``: ``pa.binary()`` or ``pa.string()`` (whose UTF-8 the caller checks)."""
+    """Return the pieces as an array of ``kind``: ``pa.binary()`` or ``pa.string()`` (whose UTF-8 the caller checks)."""
     count = len(starts)
     if count == 0:
         return pa.array([], kind)
@@ -32,11 +32,11 @@ def take_ranges(buffer: bytes | ByteArray, starts: Int64Array, ends: Int64Array,
 
 
 class Parts(NamedTuple):
-    """Pieces that were cut at a separator.
+    """Pieces that were split at a separator.
 
     :ivar values: the bytes of all pieces.
-    :ivar starts, ends: of each part within ``values``, in order.
-    :ivar owners: which piece each part is of.
+    :ivar starts, ends: positions of each part within ``values``, in order.
+    :ivar owners: the piece of each part.
     """
 
     values: ByteArray
@@ -46,10 +46,10 @@ class Parts(NamedTuple):
 
 
 def split_ranges(buffer: bytes | ByteArray, starts: Int64Array, ends: Int64Array, separator: int) -> Parts:
-    """Cut every piece of ``buffer`` at a separator byte; ``n`` separators make ``n + 1`` parts, empty ones included.
+    """Split every piece of ``buffer`` at a separator byte; ``n`` separators make ``n + 1`` parts, empty ones included.
 
-    Before each piece must lie a byte that belongs to no piece: it is copied along and made a separator, so that every
-    part begins behind one, the first of a piece too.
+    Before each piece there must be a byte that belongs to no piece: it is copied along and turned into a separator, so
+    that every part begins after one, also the first of a piece.
     """
     if len(starts) == 0:
         nothing = np.empty(0, np.int64)
@@ -64,7 +64,7 @@ def split_ranges(buffer: bytes | ByteArray, starts: Int64Array, ends: Int64Array
 
 
 def _owners(separators: Int64Array, firsts: Int64Array) -> Int64Array:
-    """Which piece each separator is of; ``firsts`` are those that begin a piece."""
+    """Return the piece of each separator; ``firsts`` are those that begin a piece."""
     each, rest = divmod(len(separators), len(firsts))
     if rest == 0 and bool((separators[::each] == firsts).all()):
         return np.repeat(np.arange(len(firsts)), each)  # the usual case: all pieces have as many parts
@@ -73,21 +73,21 @@ def _owners(separators: Int64Array, firsts: Int64Array) -> Int64Array:
 
 
 def fixed_ranges(buffer: bytes | ByteArray, starts: Int64Array, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """What lies at each of the ``starts``, which need no alignment, as an array of structures that do not overlap."""
+    """Return the structures at ``starts``, which need not be aligned and must not overlap."""
     copied = take_ranges(buffer, starts, starts + kind.itemsize, pa.binary()).buffers()[2]
     return np.frombuffer(copied, kind, len(starts)) if len(starts) else np.empty(0, kind)
 
 
 def _buffers(array: Any) -> tuple[ByteArray, Int64Array]:
-    """Values and offsets of a binary array that is not a slice and has no nulls."""
+    """Return values and offsets of a binary array that is not a slice and has no nulls."""
     _, offsets, values = array.buffers()
     return np.frombuffer(values, np.uint8), np.frombuffer(offsets, np.int32, len(array) + 1).astype(np.int64)
 
 
 def as_text(array: Any) -> Any:
-    """A string array from one that claims to be, nulls included.
+    """Return a valid string array, nulls included.
 
-    Bytes that are no UTF-8 become U+FFFD, as Java decodes them.
+    Invalid UTF-8 becomes U+FFFD, as in Java.
     """
     try:
         array.validate(full=True)

@@ -1,4 +1,4 @@
-"""Hosts and message ids of many messages at once."""
+"""Conversion of hosts and message ids of many messages."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from engine.protocol.message.addresses import decode_host
 
-#: Byte -> its two upper-case hex digits, as they lie in memory.
+#: Byte -> its two upper-case hex digits, in memory order.
 _HEX_DIGITS = np.frombuffer("".join(f"{byte:02X}" for byte in range(256)).encode(), np.uint16)
 
 
 def hosts_as_text(hosts: npt.NDArray[np.void]) -> Any:
-    """``host:port`` of stored hosts (8 or 20 bytes each) as a string array.
+    """Return ``host:port`` of stored hosts (8 or 20 bytes each) as a string array.
 
-    Each different host is made into text once: a topic has few senders.
+    Each distinct host is converted only once: a topic has few senders.
     """
     raw = _as_bytes(hosts)
     width = raw.shape[1]
@@ -27,7 +27,7 @@ def hosts_as_text(hosts: npt.NDArray[np.void]) -> Any:
 
 
 def message_ids(store_hosts: npt.NDArray[np.void], commit_log_offsets: npt.NDArray[Any]) -> Any:
-    """Upper-case hex digits of host and offset (RocketMQ: ``offsetMsgId``), as a string array."""
+    """Return upper-case hex digits of host and offset (RocketMQ: ``offsetMsgId``) as a string array."""
     offsets = np.ascontiguousarray(commit_log_offsets, ">i8").view(np.uint8).reshape(-1, 8)
     raw = np.concatenate([_as_bytes(store_hosts), offsets], axis=1)
     digits = _HEX_DIGITS[raw]

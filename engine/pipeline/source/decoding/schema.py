@@ -1,8 +1,8 @@
-"""The columns of a message, in their order, as Spark and as Arrow see them.
+"""The columns of a message, in order, for Spark and for Arrow.
 
-Timestamps are instants (Spark's ``TIMESTAMP``, microseconds in Arrow, UTC); RocketMQ keeps whole milliseconds, and a
+Timestamps are instants (Spark's ``TIMESTAMP``, microseconds in Arrow, UTC). RocketMQ stores integer milliseconds, and a
 sender may write any number. Python's ``datetime`` ends in the year 9999, and pandas, which counts nanoseconds, in 2262:
-one such message would fail ``collect()`` or ``toPandas()`` for all. So a time before 1678 or after 2261 is read as
+one such message would make ``collect()`` or ``toPandas()`` fail for all. So a time before 1678 or after 2261 is read as
 :data:`FIRST_TIME_MS` or :data:`LAST_TIME_MS`.
 """
 
@@ -32,16 +32,16 @@ _TIMESTAMP = pa.timestamp("us", tz="UTC")
 FIRST_TIME_MS = -9_214_560_000_000
 LAST_TIME_MS = 9_214_646_399_999
 
-#: Name -> (type in Spark, type in Arrow, may it be null).
+#: Name -> (type in Spark, type in Arrow, nullable).
 _COLUMNS: dict[str, tuple[DataType, pa.DataType, bool]] = {
     "topic": (StringType(), pa.string(), False),
     "broker_name": (StringType(), pa.string(), False),
     "queue_id": (IntegerType(), pa.int32(), False),
     "queue_offset": (LongType(), pa.int64(), False),
     "commit_log_offset": (LongType(), pa.int64(), False),
-    # The broker's own: its address and the commit-log offset (RocketMQ: ``offsetMsgId``).
+    # The broker's id: its address and the commit-log offset (RocketMQ: ``offsetMsgId``).
     "message_id": (StringType(), pa.string(), False),
-    # The producer's (property UNIQ_KEY); messages of foreign programs may have none.
+    # The producer's id (property UNIQ_KEY); messages of other programs may have none.
     "unique_id": (StringType(), pa.string(), True),
     "keys": (ArrayType(StringType(), False), pa.list_(pa.field("element", pa.string(), False)), False),
     "tags": (StringType(), pa.string(), True),
@@ -60,22 +60,22 @@ _COLUMNS: dict[str, tuple[DataType, pa.DataType, bool]] = {
     "body": (BinaryType(), pa.binary(), False),
 }
 
-#: All columns, in the order in which ``select *`` gives them.
+#: All columns, in the order of ``select *``.
 COLUMN_NAMES: tuple[str, ...] = tuple(_COLUMNS)
 
 
 def spark_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> StructType:
-    """The schema of a DataFrame with these columns."""
+    """Return the schema of a DataFrame with these columns."""
     return StructType([StructField(name, _COLUMNS[name][0], _COLUMNS[name][2]) for name in columns])
 
 
 def arrow_schema(columns: tuple[str, ...] = COLUMN_NAMES) -> pa.Schema:
-    """The schema of the record batches with these columns; equal to ``to_arrow_schema(spark_schema(columns))``."""
+    """Return the schema of record batches with these columns; equal to ``to_arrow_schema(spark_schema(columns))``."""
     return pa.schema([pa.field(name, _COLUMNS[name][1], _COLUMNS[name][2]) for name in columns])
 
 
 def arrow_schema_of(schema: StructType) -> Any:
-    """The Arrow schema that batches must have for this Spark schema, which a user may have written down.
+    """Return the Arrow schema of batches for this Spark schema, which a user may have written.
 
     Raises ``ROCKETMQ_WRONG_OPTION``.
     """

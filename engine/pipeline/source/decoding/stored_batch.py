@@ -1,9 +1,10 @@
-"""Stored messages, as pull replies carry them, to Arrow record batches.
+"""Decoding of stored messages, as in pull responses, into Arrow record batches.
 
-The layout is drawn in :mod:`engine.protocol.message.record_layout`. Python visits each message once, to read its size;
-all else is numpy and Arrow over the whole batch: the fixed part of all messages is gathered as one structured array,
-topic, body and properties by their ranges. The law: the same as ``message_codec.decode_messages(data)``. The CRC of the
-body is not checked: TCP has its own checksum, and the broker's was checked when it was stored.
+The layout is shown in :mod:`engine.protocol.message.record_layout`. Python visits each message once, to read its size;
+everything else is numpy and Arrow over the whole batch: the fixed parts of all messages are gathered as one structured
+array, and topic, body and properties by their ranges. The result must equal that of
+``message_codec.decode_messages(data)``. The CRC of the body is not checked: TCP has its own checksum, and the broker's
+was checked when it was stored.
 """
 
 from __future__ import annotations
@@ -32,12 +33,12 @@ _SIZE = struct.Struct(">i")
 _TIMESTAMP = pa.timestamp("us", tz="UTC")
 
 
-#: What numpy calls the numbers of the layout.
+#: numpy's names for the numbers of the layout.
 _NUMPY_TYPES = {"i": ">i4", "I": ">u4", "q": ">i8"}
 
 
 def _fixed_part(host_sizes: tuple[int, int]) -> np.dtype[Any]:
-    """Everything before the body, as numpy sees it."""
+    """Return the numpy type of everything before the body."""
     codes = ((name, code.format(*(f"V{size}" for size in host_sizes))) for name, code in FIXED_FIELDS.items())
     return np.dtype([(name, _NUMPY_TYPES.get(code, code.removesuffix("s"))) for name, code in codes])
 
@@ -59,9 +60,9 @@ _NUMBERS = (
 
 
 def message_starts(data: bytes) -> Int64Array:
-    """Where each message of ``data`` begins. Raises ``ROCKETMQ_BROKEN_MESSAGE``.
+    """Return where each message of ``data`` begins. Raises ``ROCKETMQ_BROKEN_MESSAGE``.
 
-    The only loop over messages: each one's size tells where the next begins.
+    This is the only loop over messages: the size of each gives the position of the next.
     """
     starts: list[int] = []
     add, size_at = starts.append, _SIZE.unpack_from
@@ -81,11 +82,11 @@ def message_starts(data: bytes) -> Int64Array:
 
 
 class StoredBatch:
-    """Some stored messages of one broker.
+    """Stored messages of one broker.
 
     :param data: stored forms one after the other.
-    :param starts: where in ``data`` the messages of this batch begin; perhaps not all of them.
-    :param decompressed_bodies: by place in the batch, as far as they are known already.
+    :param starts: where in ``data`` the messages of this batch begin; not necessarily all of them.
+    :param decompressed_bodies: by position in the batch, as far as they are known already.
     """
 
     def __init__(
@@ -106,7 +107,7 @@ class StoredBatch:
     def _gather_fixed_parts(self) -> None:
         layouts = _gather(self._data, self._starts + _SYS_FLAG_AT, np.dtype(">i4")).astype(np.int32) & HOST_FLAGS
         kinds = [0] if not layouts.any() else [int(kind) for kind in np.unique(layouts)]
-        #: Layout -> (places of its messages in the batch, their fixed parts).
+        #: Layout -> (positions of its messages in the batch, their fixed parts).
         self._fixed: list[tuple[Int64Array | None, npt.NDArray[Any]]] = []
         if len(kinds) == 1:
             self._fixed.append((None, _gather(self._data, self._starts, _LAYOUTS[kinds[0]])))
@@ -118,7 +119,7 @@ class StoredBatch:
             raise _broken("there is something else than a message")
 
     def number(self, name: str) -> npt.NDArray[Any]:
-        """One fixed field of all messages, in the machine's byte order."""
+        """Return one fixed field of all messages, in native byte order."""
         first_places, first = self._fixed[0]
         native = first.dtype[name].newbyteorder("=")
         if first_places is None:
@@ -151,11 +152,11 @@ class StoredBatch:
     # --- columns -----------------------------------------------------------------------------------------------------
 
     def topics(self) -> Any:
-        """The topic of each message."""
+        """Return the topic of each message."""
         return as_text(take_ranges(self._data, self._topic_starts, self._topic_ends, pa.string()))
 
     def bodies(self) -> Any:
-        """The bodies as they were sent."""
+        """Return the bodies as they were sent."""
         bodies = take_ranges(self._data, self._body_starts, self._body_ends, pa.binary())
         places = self.compressed_places()
         if not places:
@@ -167,12 +168,12 @@ class StoredBatch:
         return pa.array(values, pa.binary())
 
     def compressed_places(self) -> list[int]:
-        """Which messages have a compressed body."""
+        """Return the positions of messages with a compressed body."""
         places: list[int] = np.flatnonzero(self.number("sys_flag") & MESSAGE_COMPRESSED).tolist()
         return places
 
     def decompressed_body(self, place: int) -> bytes:
-        """One compressed body as it was sent. Raises ``ROCKETMQ_BROKEN_MESSAGE``, which names the message."""
+        """Return one compressed body as it was sent. Raises ``ROCKETMQ_BROKEN_MESSAGE``, which names the message."""
         body = self._data[self._body_starts[place] : self._body_ends[place]]
         try:
             return decompressed(body, int(self.number("sys_flag")[place]))
@@ -183,22 +184,22 @@ class StoredBatch:
             raise RocketMQError(error.condition, f"{where}: {error.text}; columns without body can be read") from error
 
     def timestamps(self, name: str) -> Any:
-        """A time field as Arrow's timestamps."""
+        """Return a time field as Arrow timestamps."""
         ms = np.clip(self.number(name), FIRST_TIME_MS, LAST_TIME_MS)
         return pa.Array.from_buffers(_TIMESTAMP, len(self), [None, pa.py_buffer(ms * 1_000)])
 
     def born_hosts(self) -> Any:
-        """``host:port`` of each sender."""
+        """Return ``host:port`` of each sender."""
         return self._in_order([hosts_as_text(fixed["born_host"]) for _, fixed in self._fixed])
 
     def message_ids(self) -> Any:
-        """The offset ids."""
+        """Return the offset ids."""
         return self._in_order(
             [message_ids(fixed["store_host"], fixed["commit_log_offset"]) for _, fixed in self._fixed]
         )
 
     def _in_order(self, arrays: Sequence[Any]) -> Any:
-        """The arrays of the layouts, as one in the order of the messages."""
+        """Return the arrays of the layouts as one, in the order of the messages."""
         if self._fixed[0][0] is None:
             return arrays[0]
         places = np.concatenate([places for places, _ in self._fixed if places is not None])
@@ -206,11 +207,11 @@ class StoredBatch:
 
     @cached_property
     def properties(self) -> StoredProperties:
-        """The properties, parsed when a column first asks for them."""
+        """Return the properties, parsed when a column first needs them."""
         return StoredProperties(self._data, self._properties_starts, self._properties_ends)
 
     def column(self, name: str, broker_name: str) -> Any:
-        """One column of :mod:`engine.pipeline.source.decoding.schema`."""
+        """Return one column of :mod:`engine.pipeline.source.decoding.schema`."""
         match name:
             case "topic":
                 return self.topics()
@@ -237,15 +238,15 @@ class StoredBatch:
                 return pa.array(self.number(name))
 
     def record_batch(self, schema: Any, broker_name: str) -> Any:
-        """The columns of an Arrow schema."""
+        """Return the columns of an Arrow schema."""
         return pa.RecordBatch.from_arrays([self.column(name, broker_name) for name in schema.names], schema=schema)
 
 
 def bounded_batches(data: bytes, starts: Int64Array, decompressed_max_bytes: int) -> Iterator[StoredBatch]:
-    """The messages as one batch, or as several where compressed bodies grow beyond a bound.
+    """Yield the messages as one batch, or as several if the decompressed bodies exceed a bound.
 
-    How far a body grows is known only when it is decompressed (zlib: up to a thousand times), so that is done here, one
-    after the other. A body alone may still be as large as ``body_compression`` allows.
+    The size of a body is known only after decompression (zlib: up to a thousand times), so bodies are decompressed
+    here, one after the other. A single body may still be as large as ``body_compression`` allows.
     """
     whole = StoredBatch(data, starts)
     places = whole.compressed_places()
@@ -265,7 +266,7 @@ def bounded_batches(data: bytes, starts: Int64Array, decompressed_max_bytes: int
 
 
 def _gather(data: bytes, places: Int64Array, kind: np.dtype[Any]) -> npt.NDArray[Any]:
-    """What lies at each of the ``places``. Raises ``ROCKETMQ_BROKEN_MESSAGE``."""
+    """Return the structures at ``places``. Raises ``ROCKETMQ_BROKEN_MESSAGE``."""
     if len(places) and int(places[-1]) + kind.itemsize > len(data):
         raise _broken("the last message is cut off")
     return fixed_ranges(data, places, kind)

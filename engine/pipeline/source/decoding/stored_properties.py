@@ -1,7 +1,8 @@
-r"""Properties of many messages at once: ``name \x01 value \x02 name \x01 value`` to Arrow columns.
+r"""Decoding of many messages' properties, ``name \x01 value \x02 name \x01 value``, into Arrow columns.
 
-The law: the same as :func:`engine.protocol.message.message_properties.decode_properties` for each message. Separators
-are found in one scan over the text of all messages; names are few, so they are compared as numbers of a dictionary.
+The result must equal that of :func:`engine.protocol.message.message_properties.decode_properties` for each message.
+Separators are found in one scan over the text of all messages; names are few, so they are compared as numbers of a
+dictionary.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class StoredProperties:
     """The properties of a batch of messages.
 
     :param data: stored messages.
-    :param starts, ends: where in ``data`` the property string of each message lies.
+    :param starts, ends: where in ``data`` the property string of each message is.
     """
 
     def __init__(self, data: bytes, starts: Int64Array, ends: Int64Array) -> None:
@@ -43,18 +44,18 @@ class StoredProperties:
     def _parse(self, data: bytes, text_starts: Int64Array, text_ends: Int64Array) -> None:
         values, starts, ends, owners = split_ranges(data, text_starts, text_ends, ord(PROPERTY_SEPARATOR))
         middles = _first_at_or_after(np.flatnonzero(values == ord(NAME_VALUE_SEPARATOR)), starts)
-        # As RocketMQ does it: what has no separator, no name or no value is no property.
+        # As in RocketMQ: an entry without separator, name or value is not a property.
         is_property = (middles > starts) & (middles < ends - 1)
         if not is_property.all():
             starts, middles, ends = starts[is_property], middles[is_property], ends[is_property]
             owners = owners[is_property]
         self._bytes, self._value_starts, self._value_ends = values, middles + 1, ends
-        #: Which message each property is of.
+        #: The message of each property.
         self._owners = owners
         self._names = take_ranges(values, starts, middles, pa.string())
         encoded = self._names.dictionary_encode()
         self._dictionary = encoded.dictionary
-        #: The name of each property, as its place in the dictionary.
+        #: The name of each property, as its index in the dictionary.
         self._codes = encoded.indices.to_numpy(zero_copy_only=False)
 
     def _has_repeated_names(self) -> bool:
@@ -65,7 +66,7 @@ class StoredProperties:
         return len(np.unique(keys)) < len(keys)
 
     def as_maps(self) -> Any:
-        """All properties of each message."""
+        """Return all properties of each message."""
         offsets = np.searchsorted(self._owners, np.arange(self._count + 1)).astype(np.int32)
         values = take_ranges(self._bytes, self._value_starts, self._value_ends, pa.string())
         entries = pa.StructArray.from_arrays(
@@ -74,7 +75,7 @@ class StoredProperties:
         return pa.Array.from_buffers(_MAP, self._count, [None, pa.py_buffer(offsets)], children=[entries])
 
     def value_of(self, name: str) -> Any:
-        """One property of each message; null where a message does not have it."""
+        """Return one property of each message; null if a message does not have it."""
         places, owners = self._places_of(name)
         indices = np.zeros(self._count, np.int64)
         indices[owners] = np.arange(len(places))
@@ -84,7 +85,7 @@ class StoredProperties:
         return as_text(values.take(pa.array(indices, mask=is_missing)) if len(places) < self._count else values)
 
     def keys(self) -> Any:
-        """The words of the property KEYS of each message."""
+        """Return the words of the property KEYS of each message."""
         places, owners = self._places_of(PROPERTY_KEYS)
         starts, ends = self._value_starts[places], self._value_ends[places]
         words = split_ranges(self._bytes, starts, ends, _SPACE)
@@ -94,15 +95,15 @@ class StoredProperties:
         return pa.Array.from_buffers(_LIST_OF_KEYS, self._count, [None, pa.py_buffer(offsets)], children=[texts])
 
     def _places_of(self, name: str) -> tuple[Int64Array, Int64Array]:
-        """Where a property lies among all, and of which messages."""
+        """Return the indices of a property among all, and of its messages."""
         code = pc.index(self._dictionary, name).as_py()
         places = np.flatnonzero(self._codes == code)
         return places, self._owners[places]
 
 
 def _without_repeated_names(data: bytes, starts: Int64Array, ends: Int64Array) -> tuple[bytes, Int64Array, Int64Array]:
-    """Property strings in which no name comes twice, as data, starts and ends. Only broken programs write such ones,
-    so this may be slow.
+    """Return property strings without repeated names, as data, starts and ends. Only faulty programs write repeated
+    names, so this may be slow.
     """
     texts = [java_text(data[start:end]) for start, end in zip(starts, ends, strict=True)]
     encoded = [encode_properties(decode_properties(text)).encode() for text in texts]
@@ -111,7 +112,7 @@ def _without_repeated_names(data: bytes, starts: Int64Array, ends: Int64Array) -
 
 
 def _first_at_or_after(places: Int64Array, starts: Int64Array) -> Int64Array:
-    """For each start the first of the sorted ``places`` that is not before it; -1 if there is none."""
+    """Return for each start the first of the sorted ``places`` that is not before it; -1 if there is no such place."""
     if len(places) == len(starts) and bool((places >= starts).all()) and bool((places[:-1] < starts[1:]).all()):
         return places  # the usual case: exactly one in each part
     at = np.searchsorted(places, starts)

@@ -1,1 +1,1 @@
-"""Ranges of queues, planned, pulled and read."""
+"""Reading: ranges of queues are planned, pulled and decoded."""

@@ -1,4 +1,4 @@
-"""``spark.read.format("rocketmq")``: what is there when the query is planned, and nothing that comes later."""
+"""``spark.read.format("rocketmq")``: the messages that are stored when the query is planned."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from engine.pipeline.source.reader.range_reader import read_partition
 
 
 def make_reader(schema: StructType, options: Mapping[str, str]) -> DataSourceReader:
-    """The reader of a batch. Raises :class:`RocketMQError` for wrong options."""
+    """Return the reader of a batch. Raises :class:`RocketMQError` for wrong options."""
     return RocketMQReader(ReadOptions.parse(options), arrow_schema_of(schema))
 
 
 class RocketMQReader(DataSourceReader):
-    """Planned in the driver's Python process; a copy of it reads in each task."""
+    """A batch reader, planned in the driver's Python process; a copy of it reads in each task."""
 
     def __init__(self, options: ReadOptions, schema: Any) -> None:
         self._options = options
@@ -34,13 +34,13 @@ class RocketMQReader(DataSourceReader):
         self._pushed = PushedFilters()
 
     def pushFilters(self, filters: list[Filter]) -> Iterable[Filter]:  # noqa: N802 - Spark's name
-        """Note what the filters leave over, and let Spark check them all the same."""
+        """Note the ranges that the filters leave, and let Spark check all filters nevertheless."""
         for item in filters:
             self._pushed.add(item)
         return filters
 
     def partitions(self) -> list[InputPartition]:
-        """The tasks. The end is fixed here, so all tasks read the same state of the queues."""
+        """Return the tasks. The end is fixed here, so all tasks read the same state of the queues."""
         if self._wanted_tags() is None:
             return []
         with Briefly(), closing(Cluster(self._options.cluster)) as cluster:
@@ -72,7 +72,7 @@ class RocketMQReader(DataSourceReader):
         ]
 
     def _wanted_tags(self) -> tuple[str, ...] | None:
-        """Tags for the broker's filter; empty: all messages; None: no message can be wanted."""
+        """Return tags for the broker's filter; empty: all messages; None: no message can be wanted."""
         chosen = self._options.tags
         pushed = self._pushed.tags
         if pushed is None:
@@ -81,12 +81,12 @@ class RocketMQReader(DataSourceReader):
         return tuple(left) if left else None
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The record batches of one task."""
+        """Return the record batches of one task."""
         return read_partition(self._options, partition, self._schema, self._wanted_tags() or ())
 
 
 def wanted_queues(cluster: Cluster, options: ReadOptions) -> list[QueueKey]:
-    """The queues of the topics that the options name or describe. Raises ``ROCKETMQ_UNKNOWN_TOPIC``."""
+    """Return the queues of the topics that the options name or describe. Raises ``ROCKETMQ_UNKNOWN_TOPIC``."""
     if options.pattern is None:
         return cluster.queues(options.topics, options.topic_option)
     queues = matching_queues(cluster, options, options.pattern)
@@ -99,8 +99,8 @@ def wanted_queues(cluster: Cluster, options: ReadOptions) -> list[QueueKey]:
 
 
 def matching_queues(cluster: Cluster, options: ReadOptions, pattern: str) -> list[QueueKey]:
-    """The queues of the topics that match; perhaps none.
+    """Return the queues of the topics that match; possibly empty.
 
-    A topic may be deleted between the two questions, and one that may only be written must not stop the others.
+    A topic may be deleted between the two requests, and a write-only topic must not block the others.
     """
     return cluster.queues_there_are(cluster.topics_like(pattern, with_system_topics=options.include_system_topics))

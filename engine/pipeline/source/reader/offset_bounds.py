@@ -1,4 +1,4 @@
-"""Where a read begins and ends: options and times to offsets of each queue."""
+"""Bounds of a read: from options and times to offsets of each queue."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from engine.pipeline.source.reader.options import Bound, start_after_end
 from engine.pipeline.source.reader.range_puller import report_loss
 from engine.protocol.response_code import ResponseCode
 
-#: There is no such message, or not any more.
+#: The message does not exist, or no longer exists.
 _GONE_CODES = frozenset(
     {ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_RETRY_IMMEDIATELY}
 )
 
 
 class OffsetBounds:
-    """Resolves bounds for the queues of one read; asks for minima and maxima once.
+    """Resolve bounds for the queues of one read; minima and maxima are requested once.
 
-    :param fails: whether offsets that are gone raise an error.
+    :param fails: whether offsets that no longer exist raise an error.
     """
 
     def __init__(self, cluster: Cluster, queues: Sequence[QueueKey], consumer_group: str, *, fails: bool) -> None:
@@ -34,9 +34,10 @@ class OffsetBounds:
         self.maxima = cluster.max_offsets(self.queues)
 
     def between(self, starting: Bound, ending: Bound) -> tuple[dict[QueueKey, int], dict[QueueKey, int]]:
-        """The offsets at which each queue begins and ends. Raises ``ROCKETMQ_WRONG_OPTION`` for a start after its end.
+        """Return the offsets at which each queue begins and ends. Raises ``ROCKETMQ_WRONG_OPTION`` for a start after
+        its end.
 
-        A range that is empty because it begins where it ends is a result like any other.
+        An empty range that begins where it ends is a valid result.
         """
         starts, ends = self.resolve(starting), self.resolve(ending)
         for queue in self.queues:
@@ -45,7 +46,7 @@ class OffsetBounds:
         return starts, ends
 
     def resolve(self, bound: Bound) -> dict[QueueKey, int]:
-        """The offsets that ``bound`` means."""
+        """Return the offsets for ``bound``."""
         option = bound.option
         if bound.timestamp_ms is not None:
             return self.at_time(dict.fromkeys(self.queues, bound.timestamp_ms))
@@ -69,10 +70,11 @@ class OffsetBounds:
         return min(max(offset, low), high)
 
     def at_time(self, timestamps_ms: Mapping[QueueKey, int]) -> dict[QueueKey, int]:
-        """Offset of the first message of each queue that was stored at its time or later; the maximum if there is none.
+        """Return the offset of the first message of each queue that was stored at its time or later; the maximum if
+        there is no such message.
 
-        Brokers answer with the message nearest to the time, be it before or after, and of several of one millisecond
-        with any. So the answer is where to begin looking: single messages are pulled around it.
+        Brokers answer with the message nearest to the time, before or after it, and with any of several in one
+        millisecond. So the answer is only where the search begins: single messages are pulled around it.
         """
         near = self._cluster.offsets_near(
             {queue: time_ms for queue, time_ms in timestamps_ms.items() if self.minima[queue] < self.maxima[queue]}
@@ -83,7 +85,7 @@ class OffsetBounds:
         }
 
     def _first_at(self, queue: QueueKey, time_ms: int, near: int) -> int:
-        """Gallop away from ``near`` until the time lies in between, then halve."""
+        """Search from ``near`` in doubling steps until the time is in between, then by bisection."""
         low, high = self.minima[queue], self.maxima[queue]
         at = min(max(near, low), high - 1)
         step = 1
@@ -106,7 +108,9 @@ class OffsetBounds:
         return low
 
     def _stored_ms(self, queue: QueueKey, offset: int) -> int:
-        """When a message was stored; -1 for one that is deleted meanwhile, since that is older than all others."""
+        """Return when a message was stored; -1 for one that was deleted meanwhile, since that is older than all
+        others.
+        """
         answer = self._cluster.pull(queue, offset, 1, self._group)
         if answer.code in _GONE_CODES:
             return -1

@@ -1,4 +1,4 @@
-"""What is read next: how much of each queue, and by which tasks: ranges of offsets, packed so that a task is worth its
+"""Planning of tasks: how much of each queue to read, in ranges of offsets that are packed so that a task is worth its
 start.
 
 A Python task costs Spark 25 to 35 ms before it reads anything, as much as reading tens of thousands of messages. So
@@ -14,7 +14,7 @@ from pyspark.sql.datasource import InputPartition
 
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 
-#: Messages that a task may as well read on top of its start.
+#: Messages that a task can read at little cost on top of its start.
 _SMALL_TASK_RECORDS = 50_000
 
 
@@ -28,28 +28,28 @@ class OffsetRange(NamedTuple):
 
     @property
     def size(self) -> int:
-        """How many offsets."""
+        """Return the number of offsets."""
         return self.end - self.start
 
 
 class RangesPartition(InputPartition):
-    """Spark's word for what it sends to a task."""
+    """What Spark sends to a task."""
 
     def __init__(self, ranges: Sequence[OffsetRange]) -> None:
         super().__init__(tuple(ranges))
 
     @property
     def ranges(self) -> tuple[OffsetRange, ...]:
-        """The ranges, those of one broker side by side, each in the order of offsets."""
+        """Return the ranges, grouped by broker, each in the order of offsets."""
         return tuple(self.value)
 
 
 def plan_partitions(
     ranges: Iterable[OffsetRange], min_partitions: int, max_records_per_partition: int
 ) -> list[RangesPartition]:
-    """Tasks that read all of ``ranges`` (empty ones are left out), each at most ``max_records_per_partition``.
+    """Return tasks that read all of ``ranges`` (empty ones are left out), each at most ``max_records_per_partition``.
 
-    At least ``min_partitions`` if there are as many messages.
+    There are at least ``min_partitions`` if there are as many messages.
     """
     wanted = [item for item in ranges if item.size > 0]
     total = sum(item.size for item in wanted)
@@ -72,7 +72,7 @@ def plan_partitions(
 
 
 def _pieces(ranges: Sequence[OffsetRange], piece_max: int) -> Iterable[OffsetRange]:
-    """The ranges by broker and queue, longer ones cut into equal pieces."""
+    """Yield the ranges by broker and queue, with longer ones cut into equal pieces."""
     for item in sorted(ranges, key=lambda item: (item.address, item.queue, item.start)):
         pieces = -(-item.size // piece_max)
         for number in range(pieces):
@@ -81,13 +81,13 @@ def _pieces(ranges: Sequence[OffsetRange], piece_max: int) -> Iterable[OffsetRan
 
 
 def share_limit(lags: Mapping[QueueKey, int], max_rows: int, turn: int = 0) -> dict[QueueKey, int]:
-    """How many messages to read of each queue: ``max_rows`` in all, or all if there are fewer.
+    """Return how many messages to read of each queue: ``max_rows`` in all, or all if there are fewer.
 
-    In proportion to what each queue holds, so that all get to their end together. Every queue with messages gets one
-    at least: else a short queue would wait as long as long ones grow. Where more queues have messages than the limit
-    allows, they take turns.
+    The shares are proportional to what each queue holds, so that all reach their end together. Every queue with
+    messages gets at least one: otherwise a short queue would wait for as long as long ones grow. If more queues have
+    messages than the limit allows, they take turns.
 
-    :param turn: how many messages were given out before, in all micro-batches together.
+    :param turn: how many messages were assigned before, in all micro-batches together.
     """
     total = sum(lags.values())
     if total <= max_rows:
@@ -103,7 +103,7 @@ def share_limit(lags: Mapping[QueueKey, int], max_rows: int, turn: int = 0) -> d
     total_left = sum(left.values())
     for queue in waiting:
         shares[queue] += rest * left[queue] // total_left
-    # Rounding down leaves fewer rows over than there are queues; those furthest behind get them.
+    # Rounding down leaves fewer rows than there are queues; the queues with the largest lag get them.
     over = max_rows - sum(shares.values())
     for queue in waiting:
         if over == 0:
@@ -115,10 +115,10 @@ def share_limit(lags: Mapping[QueueKey, int], max_rows: int, turn: int = 0) -> d
 
 
 def _next_in_turn(lags: Mapping[QueueKey, int], count: int, turn: int) -> list[QueueKey]:
-    """The first ``count`` queues with messages at or behind place ``turn`` of the ring of all queues.
+    """Return the first ``count`` queues with messages at or after position ``turn`` of the ring of all queues.
 
-    A queue without messages keeps its place. So ``count`` messages later the ring is looked at from a place that is not
-    behind the last one served: no queue is passed over, however many others have messages.
+    A queue without messages keeps its position. So ``count`` messages later the search begins at a position that is not
+    after the last one served: no queue is skipped, however many others have messages.
     """
     ring = sorted(lags)
     first = turn % len(ring)

@@ -1,6 +1,6 @@
 """The options of ``spark.read.format("rocketmq")`` and ``spark.readStream.format("rocketmq")``.
 
-Where Spark's Kafka source has the same thing, it has the same name there.
+Options have the same names as in Spark's Kafka source where both have the same thing.
 """
 
 from __future__ import annotations
@@ -36,18 +36,18 @@ READ_OPTION_NAMES: tuple[str, ...] = (
     "tags",
     "consumerGroup",
 )
-#: A task reads no more than so many messages, so that a lost executor costs little and a long queue is read by several.
+#: Most messages per task, so that a lost executor costs little and a long queue is read by several.
 DEFAULT_RECORDS_PER_PARTITION = 250_000
 _TAG_SEPARATOR = "||"
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Where to begin or to end, in one of three ways.
+    """Where to begin or to end, in one of three forms.
 
-    :ivar option: the option that says it, or whose default it is.
+    :ivar option: the option that sets it, or whose default it is.
     :ivar everywhere: EARLIEST or LATEST, for the queues that ``per_queue`` does not name.
-    :ivar per_queue: what the option names queue by queue.
+    :ivar per_queue: offsets that the option gives queue by queue.
     :ivar timestamp_ms: the first message stored at that time or later, instead of both.
     """
 
@@ -58,7 +58,7 @@ class Bound:
 
     @property
     def offsets(self) -> dict[QueueKey, int]:
-        """``per_queue`` as a dict."""
+        """Return ``per_queue`` as a dict."""
         return dict(self.per_queue)
 
 
@@ -68,13 +68,12 @@ _WORDS = {EARLIEST_WORD: -2, LATEST_WORD: -1}
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """All options of a read, checked as far as that goes without asking the cluster.
+    """All options of a read, checked as far as possible without the cluster.
 
     :ivar topics: named topics; empty when ``pattern`` finds them.
-    :ivar topic_option: the option that says which topics.
-    :ivar starting: None when the user left it to the kind of read: a batch begins at the earliest message, a stream at
-        the latest.
-    :ivar ending: None where the option is not given: the latest message.
+    :ivar topic_option: the option that selects the topics.
+    :ivar starting: None for the default: a batch begins at the earliest message, a stream at the latest.
+    :ivar ending: None if the option is not given: the latest message.
     :ivar tags: messages with other tags are left out; empty: nothing is.
     """
 
@@ -95,7 +94,7 @@ class ReadOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> ReadOptions:
-        """Raises :class:`RocketMQError` that names the option and what is allowed."""
+        """Parse the options. Raises :class:`RocketMQError` that names the option and what is allowed."""
         values = OptionValues(options, READ_OPTION_NAMES)
         topic_option = _topic_option(values)
         topics, pattern = _topics(values, topic_option)
@@ -151,7 +150,7 @@ def _topics(values: OptionValues, option: str) -> tuple[tuple[str, ...], str | N
 
 
 def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound | None:
-    """``startingOffsets`` and ``startingTimestamp``, or the two of the end."""
+    """Return the bound of ``startingOffsets`` and ``startingTimestamp``, or of the two options for the end."""
     name = f"{which}Offsets"
     text = values.text(name)
     timestamp_ms = values.integer(f"{which}Timestamp", None, 0, 2**62)
@@ -180,7 +179,7 @@ def _bound(values: OptionValues, which: str, topics: tuple[str, ...]) -> Bound |
 
 
 def _check_order(starting: Bound | None, ending: Bound | None) -> None:
-    """Refuse a start after the end as far as the options alone show it."""
+    """Refuse a start after the end, as far as the options alone show it."""
     if starting is None or ending is None:
         return
     first_ms, end_ms = starting.timestamp_ms, ending.timestamp_ms
@@ -193,7 +192,7 @@ def _check_order(starting: Bound | None, ending: Bound | None) -> None:
 
 
 def start_after_end(starting: Bound, ending: Bound, start: str, end: str) -> RocketMQError:
-    """The error for a read that would begin after its end, which names both."""
+    """Return the error for a read that would begin after its end, which names both."""
     return wrong_option(
         starting.option, f"{start} is after the end, {end} by option {ending.option!r}; allowed: the end or before"
     )
@@ -208,7 +207,7 @@ def _columns(values: OptionValues) -> tuple[str, ...]:
 
 
 def _tags(values: OptionValues) -> tuple[str, ...]:
-    """The tags of an expression ``A || B``; ``*`` stands for all messages."""
+    """Return the tags of an expression ``A || B``; ``*`` stands for all messages."""
     text = values.text("tags")
     if text is None or text == "*":
         return ()
@@ -219,5 +218,5 @@ def _tags(values: OptionValues) -> tuple[str, ...]:
 
 
 def is_pushable_tag(tag: str) -> bool:
-    """Whether a broker's filter can look for exactly this tag."""
+    """Return whether a broker's filter can match exactly this tag."""
     return bool(tag) and tag == java_trim(tag) and tag != "*" and _TAG_SEPARATOR not in tag

@@ -1,6 +1,6 @@
 """Filters of a query that let the source read less.
 
-Spark checks every filter again, so what is done here only has to leave no row out that the filter lets through.
+Spark checks every filter again, so the only requirement here is not to drop a row that the filter lets through.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _OFFSET_MAX = 2**63 - 1
 
 @dataclass(slots=True)
 class PushedFilters:
-    """What all filters together leave over; None: no filter says anything.
+    """The ranges that all filters together leave; None: not restricted.
 
     :ivar offset_from, offset_to: first and last offset.
     :ivar stored_from_ms, stored_to_ms: first and last millisecond of storing.
@@ -47,7 +47,7 @@ class PushedFilters:
     stored_to_ms: int | None = None
 
     def add(self, item: Filter) -> None:
-        """Take a filter into account if it is of a kind that helps."""
+        """Take a filter into account if it is of a supported kind."""
         column, values = _equal_to_one_of(item)
         if values is not None and column in _TYPES_OF_SETS:
             self._keep_equal(column, values)
@@ -76,7 +76,7 @@ class PushedFilters:
         setattr(self, attribute, wanted if known is None else known & wanted)
 
     def wants(self, queue: QueueKey) -> bool:
-        """Whether a queue can hold what is wanted."""
+        """Return whether a queue can hold wanted messages."""
         return (
             (self.topics is None or queue.topic in self.topics)
             and (self.broker_names is None or queue.broker_name in self.broker_names)
@@ -87,7 +87,7 @@ class PushedFilters:
 _QUEUES_MAX = 65_535
 #: A longer list of tags is not worth sending with every pull.
 _TAGS_MAX = 100
-#: Columns of which a set of wanted values is kept -> the values' type, and where.
+#: Columns for which a set of wanted values is kept -> the values' type, and where.
 _TYPES_OF_SETS: dict[str, tuple[type, str]] = {
     "topic": (str, "topics"),
     "broker_name": (str, "broker_names"),
@@ -101,7 +101,7 @@ def _can_be_subscribed(tags: frozenset[object]) -> bool:
 
 
 def _equal_to_one_of(item: Filter) -> tuple[str, Sequence[object] | None]:
-    """Column and values of ``column = value`` or ``column in (values)``; None for any other filter."""
+    """Return column and values of ``column = value`` or ``column in (values)``; None for any other filter."""
     if isinstance(item, EqualTo | EqualNullSafe) and len(item.attribute) == 1:
         return item.attribute[0], None if item.value is None else (item.value,)
     if isinstance(item, In) and len(item.attribute) == 1:
@@ -110,7 +110,7 @@ def _equal_to_one_of(item: Filter) -> tuple[str, Sequence[object] | None]:
 
 
 def _interval(item: Filter) -> tuple[int | None, int | None]:
-    """First and last whole number (of milliseconds, for times) that a comparison lets through."""
+    """Return the first and last integer (of milliseconds, for times) that a comparison lets through."""
     value = getattr(item, "value", None)
     scale = 1
     if isinstance(value, datetime):

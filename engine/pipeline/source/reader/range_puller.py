@@ -1,10 +1,10 @@
-"""Pulls ranges of offsets from one broker, with several pulls on the way at a time.
+"""A puller of ranges of offsets from one broker, with several pulls in flight.
 
-A broker gives 32 messages per pull unless it is configured otherwise, and one question at a time would leave both sides
-waiting for the network most of the time. Offsets are dense, so the next questions are known before the answers are: a
-range is cut into segments of about as many messages as the broker gives, and their pulls are sent ahead. What a broker
-leaves out of a segment (its bound in bytes) is asked for again. With a tag filter the broker decides how far a pull
-gets, and only different ranges are pulled at the same time.
+A broker returns 32 messages per pull unless it is configured differently, and with one request at a time both sides
+would wait for the network most of the time. Offsets are dense, so the next requests are known before the answers: a
+range is cut into segments of about as many messages as the broker returns, and their pulls are sent ahead. What a
+broker leaves out of a segment (its limit in bytes) is requested again. With a tag filter the broker decides how far a
+pull gets, and only different ranges are pulled concurrently.
 """
 
 from __future__ import annotations
@@ -39,25 +39,24 @@ from engine.protocol.response_code import ResponseCode
 
 _log = logging.getLogger("glassmq.pipeline")
 
-#: Pulls on the way at once, and the bytes that their answers may have together: this bounds what waits in memory.
+#: Pulls in flight, and the total size of their answers: this bounds what waits in memory.
 _PULLS_AHEAD_MAX = 16
 _BYTES_AHEAD_MAX = 16 * 1024 * 1024
-#: Segments that are begun, be it that they are asked for or that they wait for an earlier one.
+#: Segments that have begun: they are requested, or wait for an earlier one.
 _SEGMENTS_MAX = 32
-#: Most messages that one pull asks for.
+#: Most messages that one pull requests.
 _ASKED_MAX = 4_096
-#: After so many answers that were as long as asked for, twice as many messages are asked for.
+#: After this many answers that were as long as requested, the requested number is doubled.
 _GROW_AFTER = 8
-#: A broker that is lost is looked for again so often in a row, half a minute in all; the first pause doubles up to the
-#: longest.
+#: How often in a row a lost broker is looked for, half a minute in all; the first pause doubles up to the longest.
 _RECONNECTS = 10
 _RECONNECT_PAUSE_S, _RECONNECT_PAUSE_MAX_S = 0.25, 4.0
-#: The status by which a broker says that messages were deleted while it read (RocketMQ: ``GetMessageStatus``).
+#: Status of a broker that deleted messages while it read (RocketMQ: ``GetMessageStatus``).
 _WAS_REMOVING = "MESSAGE_WAS_REMOVING"
 
 
 class Pulled(NamedTuple):
-    """What one pull brought: stored messages of offsets ``begin`` to ``end - 1``, all of them unless tags filter."""
+    """Result of one pull: stored messages of offsets ``begin`` to ``end - 1``, all of them unless tags filter."""
 
     queue: QueueKey
     begin: int
@@ -67,7 +66,7 @@ class Pulled(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class _Segment:
-    """A part of a range, pulled by one question or by several one after the other."""
+    """Part of a range, pulled by one request or by several in sequence."""
 
     queue: QueueKey
     next_offset: int
@@ -83,7 +82,7 @@ class _Segment:
 
 
 class RangePuller:
-    """Reads some ranges of one broker, in order."""
+    """Read some ranges of one broker, in order."""
 
     def __init__(self, options: ReadOptions, ranges: Sequence[OffsetRange], tags: tuple[str, ...]) -> None:
         self._options = options
@@ -100,7 +99,7 @@ class RangePuller:
         self._waiting_bytes = 0
 
     def pull(self) -> Iterator[Pulled]:
-        """All messages, range by range. Raises :class:`RocketMQError`."""
+        """Yield all messages, range by range. Raises :class:`RocketMQError`."""
         try:
             while self._segments or self._ranges:
                 if self._segments and (self._segments[0].pulled or self._segments[0].is_done):
@@ -121,7 +120,7 @@ class RangePuller:
     # --- asking ------------------------------------------------------------------------------------------------------
 
     def _exchange(self) -> None:
-        """Send what may be asked, and handle one answer."""
+        """Send the requests that are allowed, and handle one answer."""
         try:
             self._ask(self._segments_to_ask())
             answer = self._client.receive()
@@ -134,7 +133,9 @@ class RangePuller:
         self._handle(segment, answer)
 
     def _segments_to_ask(self) -> list[_Segment]:
-        """The first segment always; others, and new ones, while what waits for the first is not too much."""
+        """Return the first segment always; others, and new ones, as long as what waits for the first is not too
+        much.
+        """
         room = self._pulls_ahead - len(self._asked)
         has_room_for_bytes = self._waiting_bytes < _BYTES_AHEAD_MAX
         chosen: list[_Segment] = []
@@ -158,7 +159,9 @@ class RangePuller:
 
     @property
     def _pulls_ahead(self) -> int:
-        """One until the first answer has shown how many messages the broker gives."""
+        """Return the number of pulls in flight: one until the first answer has shown how many messages the broker
+        returns.
+        """
         if self._largest_answer_bytes or self._tags:
             return max(2, min(_PULLS_AHEAD_MAX, _BYTES_AHEAD_MAX // (self._largest_answer_bytes or 1)))
         return 1
@@ -179,7 +182,7 @@ class RangePuller:
             segment.is_asked = True
 
     def _reconnect(self, failure: BaseException) -> None:
-        """Find the broker again; what was not answered is asked again by the next exchange."""
+        """Find the broker again; unanswered requests are repeated by the next exchange."""
         self._failures += 1
         queue = self._segments[0].queue
         if self._failures > _RECONNECTS:
@@ -189,7 +192,7 @@ class RangePuller:
             segment.is_asked = False
         self._asked.clear()
         time.sleep(min(_RECONNECT_PAUSE_S * 2 ** (self._failures - 1), _RECONNECT_PAUSE_MAX_S))
-        # No name server, or no master yet: the address that was good until now is tried again.
+        # No name server, or no master yet: the last good address is tried again.
         with closing(Cluster(self._options.cluster)) as cluster, suppress(RocketMQError):
             self._client = NodeClient(cluster.refresh_master(queue.topic, self._broker_name), self._options.cluster)
 
@@ -224,12 +227,14 @@ class RangePuller:
         if not self._tags:
             self._learn(segment.asked, end - begin)
             if segment.end - end > self._step and segment is self._segments[-1]:
-                # The broker gives fewer than was thought: what is left becomes segments of the right size.
+                # The broker returns fewer than expected: the rest becomes segments of the right size.
                 self._ranges.appendleft(OffsetRange(segment.queue, self._client.address, end, segment.end))
                 segment.end = end
 
     def _learn(self, asked: int, given: int) -> None:
-        """How many messages the broker gives per pull: it may change from the log's newest part to older ones."""
+        """Learn how many messages the broker returns per pull: it may differ between the log's newest part and older
+        ones.
+        """
         if given < asked:
             self._step, self._full_answers = given, 0
             return
@@ -238,8 +243,8 @@ class RangePuller:
             self._step, self._full_answers = min(_ASKED_MAX, self._step * 2), 0
 
     def _moved(self, segment: _Segment, header: PullMessageResponseHeader) -> None:
-        """The queue holds other offsets than when the read was planned, or does not know where its own messages lie
-        (RocketMQ: ``OFFSET_FOUND_NULL``, an index file that is not there).
+        """Handle a queue that holds other offsets than when the read was planned, or cannot find its own messages
+        (RocketMQ: ``OFFSET_FOUND_NULL``, a missing index file).
         """
         self._lost(segment, header)
         if segment.next_offset < header.min_offset:
@@ -259,7 +264,7 @@ class RangePuller:
 
 
 def report_loss(fails: bool, queue: QueueKey, text: str) -> None:
-    """Messages are gone: raise ``ROCKETMQ_OFFSETS_GONE``, or say so in the log when the user prefers to go on."""
+    """Report that messages are gone: raise ``ROCKETMQ_OFFSETS_GONE``, or log it if the user prefers to continue."""
     if fails:
         raise RocketMQError(
             "ROCKETMQ_OFFSETS_GONE",

@@ -1,4 +1,4 @@
-"""What a task of the executors does: pull its ranges, decode them, give Arrow batches of bounded size."""
+"""The work of an executor's task: it pulls its ranges, decodes them, and returns Arrow batches of bounded size."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ from engine.pipeline.source.reader.range_puller import Pulled, RangePuller, repo
 from engine.protocol.message.message_properties import PROPERTY_TAGS
 from engine.protocol.names import SCHEDULE_TOPIC
 
-#: A batch holds about so many bytes of stored messages; with the answers on the way this is a task's whole memory.
+#: Approximate size of a batch's stored messages; with the answers in flight this is a task's whole memory.
 _BATCH_BYTES = 4 * 1024 * 1024
-#: And so many once compressed bodies have been decompressed.
+#: Limit of a batch's size after decompression.
 _DECOMPRESSED_MAX_BYTES = 64 * 1024 * 1024
 
 
 @cache
 def spare_loaded_modules() -> None:
-    """Let the garbage collector leave alone what is loaded by now; once per process, for a task to call when it begins.
+    """Exclude everything that is loaded by now from garbage collection; once per process, at the start of a task.
 
     PySpark's workers collect all garbage after every task. NumPy, PyArrow and this package are some hundred thousand
-    objects that will never be garbage; to look at them all takes longer than a small task.
+    objects that will never be garbage; scanning them takes longer than a small task.
     """
     gc.freeze()
 
@@ -40,7 +40,7 @@ def spare_loaded_modules() -> None:
 def read_partition(
     options: ReadOptions, partition: InputPartition, schema: Any, tags: tuple[str, ...]
 ) -> Iterator[Any]:
-    """The record batches of one task. Of an empty plan Spark makes one task without ranges."""
+    """Yield the record batches of one task. For an empty plan Spark makes one task without ranges."""
     spare_loaded_modules()
     if isinstance(partition, RangesPartition):
         with Briefly():
@@ -50,9 +50,10 @@ def read_partition(
 def read_ranges(
     options: ReadOptions, ranges: Sequence[OffsetRange], schema: Any, tags: tuple[str, ...]
 ) -> Iterator[Any]:
-    """The messages of ``ranges`` as record batches of an Arrow schema, those of each queue in the order of offsets.
+    """Yield the messages of ``ranges`` as record batches of an Arrow schema, those of each queue in the order of
+    offsets.
 
-    :param tags: only messages with one of these; empty: all.
+    :param tags: only messages with one of these tags; empty: all.
     """
     for (_, knows_tags), of_broker in groupby(ranges, key=lambda item: (item.address, _knows_tags(item.queue.topic))):
         pulled: list[Pulled] = []
@@ -68,7 +69,7 @@ def read_ranges(
 
 
 def _knows_tags(topic: str) -> bool:
-    """Whether a broker can filter a topic by tags: where it keeps delayed messages it notes their time instead."""
+    """Return whether a broker can filter a topic by tags: a topic of delayed messages stores their time instead."""
     return topic != SCHEDULE_TOPIC
 
 
@@ -77,7 +78,7 @@ def _batches(options: ReadOptions, pulled: Sequence[Pulled], schema: Any, tags: 
     starts = message_starts(data)
     if not tags and len(starts) != sum(answer.end - answer.begin for answer in pulled):
         _report_holes(options, pulled)
-    # Where nobody asks for bodies, none is decompressed.
+    # If bodies are not requested, none is decompressed.
     has_bodies = "body" in schema.names
     for batch in bounded_batches(data, starts, _DECOMPRESSED_MAX_BYTES) if has_bodies else [StoredBatch(data, starts)]:
         if not tags:
@@ -87,7 +88,9 @@ def _batches(options: ReadOptions, pulled: Sequence[Pulled], schema: Any, tags: 
 
 
 def _filtered(batch: StoredBatch, pulled: Sequence[Pulled], schema: Any, tags: tuple[str, ...]) -> Iterator[Any]:
-    """Without messages that only share a tag's hash, and without those that a pull brought beyond its range."""
+    """Yield batches without messages that only share a tag's hash, and without those that a pull returned beyond its
+    range.
+    """
     is_wanted = pc.is_in(batch.properties.value_of(PROPERTY_TAGS), pa.array(tags, pa.string()))
     is_wanted = is_wanted.to_numpy(zero_copy_only=False) & _within(batch, pulled)
     if is_wanted.any():
@@ -96,7 +99,9 @@ def _filtered(batch: StoredBatch, pulled: Sequence[Pulled], schema: Any, tags: t
 
 
 def _within(batch: StoredBatch, pulled: Sequence[Pulled]) -> Any:
-    """Whether each message lies within what was asked for. Several topics may have queues of the same number."""
+    """Return whether each message is within the requested ranges. Several topics may have queues with the same
+    number.
+    """
     topics, queue_ids, offsets = batch.topics(), batch.number("queue_id"), batch.number("queue_offset")
     is_within = np.zeros(len(batch), bool)
     for queue, of_queue in groupby(pulled, key=lambda answer: answer.queue):
@@ -107,7 +112,7 @@ def _within(batch: StoredBatch, pulled: Sequence[Pulled]) -> Any:
 
 
 def _report_holes(options: ReadOptions, pulled: Sequence[Pulled]) -> None:
-    """A broker leaves out what it deletes while it reads, and counts on."""
+    """Report gaps: a broker skips what it deletes while it reads, and counts on."""
     for answer in pulled:
         there, wanted = len(message_starts(answer.body)), answer.end - answer.begin
         if there != wanted:

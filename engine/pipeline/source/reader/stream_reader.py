@@ -1,7 +1,7 @@
 """``spark.readStream.format("rocketmq")``: micro-batches with exact offsets, resumed from Spark's checkpoint.
 
 Progress is Spark's: nothing is committed to the broker. The planner in the driver's Python process keeps its
-connections between calls, since a stream asks for the newest offsets several times per second.
+connections between calls, since a stream requests the newest offsets several times per second.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _AskOffsets = Callable[[Sequence[QueueKey]], dict[QueueKey, int]]
 
 
 def make_stream_reader(schema: StructType, options: Mapping[str, str]) -> DataSourceStreamReader:
-    """The reader of a stream. Raises :class:`RocketMQError` for wrong options."""
+    """Return the reader of a stream. Raises :class:`RocketMQError` for wrong options."""
     read_options = ReadOptions.parse(options)
     if read_options.ending is not None:
         name = "endingOffsets" if read_options.ending.timestamp_ms is None else "endingTimestamp"
@@ -42,7 +42,7 @@ def make_stream_reader(schema: StructType, options: Mapping[str, str]) -> DataSo
 
 
 class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Planned in the driver's Python process; copies of it read in the tasks."""
+    """A stream reader, planned in the driver's Python process; copies of it read in the tasks."""
 
     def __init__(self, options: ReadOptions, schema: Any) -> None:
         self._options = options
@@ -52,17 +52,17 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._initial: JsonOffsets | None = None
         #: Where the queues ended when ``Trigger.AvailableNow`` began; None for other triggers.
         self._targets: dict[QueueKey, int] | None = None
-        #: Where they ended when the planner looked last.
+        #: Where the queues ended when the planner last checked.
         self._latest: dict[QueueKey, int] | None = None
-        #: The oldest messages of queues that the planner asked for them when it looked last.
+        #: The oldest offsets of queues for which the planner requested them at its last check.
         self._minima: dict[QueueKey, int] = {}
-        #: Queues of brokers that did not answer then, and what happened; only where loss is allowed.
+        #: Queues of brokers that did not answer then, and the reason; only if loss is allowed.
         self._away: dict[QueueKey, str] = {}
-        #: Of which missing queues the log was told last.
+        #: The missing queues in the last log message.
         self._told_missing: list[QueueKey] = []
 
     def __reduce__(self) -> tuple[type[RocketMQStreamReader], tuple[ReadOptions, Any]]:
-        """What travels to the tasks is a new reader: no connections, and nothing that the planner knows."""
+        """Send a new reader to the tasks, without connections and without the planner's state."""
         return RocketMQStreamReader, (self._options, self._schema)
 
     @property
@@ -74,9 +74,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # --- offsets -----------------------------------------------------------------------------------------------------
 
     def initialOffset(self) -> JsonOffsets:  # noqa: N802 - Spark's name
-        """Where a query without a checkpoint begins.
+        """Return where a query without a checkpoint begins.
 
-        Spark asks twice, for the end of the first micro-batch and for its tasks, and must hear the same.
+        Spark calls it twice, for the end of the first micro-batch and for its tasks, and must get the same answer.
         """
         if self._initial is None:
             self._initial = to_json_object(self._resolve_start())
@@ -89,20 +89,20 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             bounds = OffsetBounds(cluster, queues, options.consumer_group, fails=options.fail_on_data_loss)
             offsets = bounds.resolve(options.starting or Bound("startingOffsets", LATEST))
         if self._targets is not None:
-            # Spark asks for the targets first: what came since then is neither read nor lost.
+            # Spark requests the targets first: what has come since then is neither read nor lost.
             self._targets |= {queue: max(offset, self._targets.get(queue, 0)) for queue, offset in offsets.items()}
         return offsets
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name
-        """The option ``maxOffsetsPerTrigger``."""
+        """Return the option ``maxOffsetsPerTrigger``."""
         limit = self._options.max_offsets_per_trigger
         return ReadAllAvailable() if limit is None else ReadMaxRows(limit)
 
     def latestOffset(self, start: JsonOffsets, limit: ReadLimit) -> JsonOffsets:  # noqa: N802 - Spark's name
-        """Where the next micro-batch ends.
+        """Return where the next micro-batch ends.
 
-        A queue that is new, or that was made anew, is only noted in it, at its first message, and read by the next one.
-        So the checkpoint always holds where the reading of a queue began.
+        A queue that is new or was created again is only recorded in it, at its first message, and is read by the next
+        one. So the checkpoint always holds where the reading of a queue began.
         """
         starts = from_json_object(start)
         with Briefly():
@@ -117,11 +117,11 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return to_json_object(starts | {queue: begin + lags[queue] for queue, begin in begins.items()})
 
     def reportLatestOffset(self) -> JsonOffsets | None:  # noqa: N802 - Spark's name
-        """For the query's progress: with it a reader of the progress knows the lag of each queue."""
+        """Return the latest offsets for the query's progress, from which the lag of each queue can be computed."""
         return None if self._latest is None else to_json_object(self._latest)
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802 - Spark's name
-        """From now on the queues end where they end now."""
+        """Fix the ends of the queues to their present ends."""
         with Briefly():
             self._targets = self._look_at_ends()
 
@@ -130,7 +130,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._ask_brokers(self._connected.max_offsets, self._queues_now())
 
     def _queues_now(self) -> list[QueueKey]:
-        """The queues that are there; what is missing of those that were read is reported later."""
+        """Return the queues that exist; missing ones that were read are reported later."""
         options = self._options
         if options.pattern is not None:
             return matching_queues(self._connected, options, options.pattern)
@@ -139,7 +139,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return self._connected.queues_there_are(options.topics)
 
     def _ask_brokers(self, ask: _AskOffsets, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
-        """Offsets of ``queues``; where loss is allowed, without those of brokers that do not answer."""
+        """Return offsets of ``queues``; if loss is allowed, without those of brokers that do not answer."""
         if self._options.fail_on_data_loss:
             return ask(queues)
         answers: dict[QueueKey, int] = {}
@@ -154,9 +154,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return answers
 
     def _begins(self, starts: Mapping[QueueKey, int], ends: Mapping[QueueKey, int]) -> dict[QueueKey, int]:
-        """Where to go on in the queues that are there: where the last micro-batch ended, unless they hold less.
+        """Return where to continue in the queues that exist: where the last micro-batch ended, unless they hold less.
 
-        Minima are asked only of queues that are new, and where loss is allowed of those that have moved.
+        Minima are requested only for new queues and, if loss is allowed, for those that have moved.
         """
         is_strict = self._options.fail_on_data_loss
         asked = [queue for queue in ends if queue not in starts or (not is_strict and ends[queue] != starts[queue])]
@@ -165,7 +165,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         for queue, end in ends.items():
             if queue in self._away:
                 continue
-            # What was behind the end when that was asked may be deleted by now.
+            # What was past the end at that request may be deleted by now.
             first = min(self._minima.get(queue, 0), end)
             start = starts.get(queue, first)
             begins[queue] = start
@@ -178,12 +178,12 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return begins
 
     def _report_missing(self, starts: Mapping[QueueKey, int], there: Mapping[QueueKey, int]) -> None:
-        """What was read and is not there any more must not vanish silently."""
+        """Report queues that were read and no longer exist: they must not vanish silently."""
         missing = sorted((starts.keys() | self._away.keys()) - there.keys())
         unlisted = [queue for queue in missing if queue not in self._away]
         if unlisted and self._options.fail_on_data_loss:
             raise _gone(_unlisted_text(unlisted))
-        # A stream asks several times per second.
+        # A stream checks several times per second.
         if missing == self._told_missing:
             return
         self._told_missing = missing
@@ -196,21 +196,21 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def partitions(self, start: JsonOffsets, end: JsonOffsets) -> Sequence[InputPartition]:
-        """The tasks of one micro-batch."""
+        """Return the tasks of one micro-batch."""
         starts, ends, cluster = from_json_object(start), from_json_object(end), self._connected
-        # What is known to be deleted is not asked for again. A queue that is not in `start` is only noted in `end`.
+        # Offsets known to be deleted are not requested again. A queue that is not in `start` is only recorded in `end`.
         firsts = {queue: max(first, self._minima.get(queue, 0)) for queue, first in starts.items()}
         ranges = [(queue, first, ends[queue]) for queue, first in firsts.items() if first < ends.get(queue, 0)]
         with Briefly():
             if any(not cluster.knows_master(queue.broker_name) for queue, _, _ in ranges):
-                # After a restart Spark repeats the last micro-batch before it asks for anything else.
+                # After a restart Spark repeats the last micro-batch before any other request.
                 cluster.queues_there_are(sorted({queue.topic for queue, _, _ in ranges}))
             gone = [item for item in ranges if not cluster.knows_master(item[0].broker_name)]
             if gone and self._options.fail_on_data_loss:
                 queues = list_queues([queue for queue, _, _ in gone])
                 raise _gone(f"the name server tells no master of the broker of {queues} any more")
             for queue, first, stop in gone:
-                # Spark has noted the end of this micro-batch: its messages are not asked for again.
+                # Spark has recorded the end of this micro-batch: its messages will not be requested again.
                 report_loss(False, queue, f"its broker has no master, so offsets {first} to {stop - 1} are never read")
             planned = [
                 OffsetRange(queue, cluster.master(queue.broker_name), first, stop)
@@ -220,14 +220,14 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return plan_partitions(planned, self._options.min_partitions, self._options.max_records_per_partition)
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The record batches of one task."""
+        """Yield the record batches of one task."""
         return read_partition(self._options, partition, self._schema, self._options.tags)
 
     def commit(self, end: JsonOffsets) -> None:
-        """Spark keeps its progress in its checkpoint; the broker is told nothing."""
+        """Do nothing: Spark keeps its progress in its checkpoint, not at the broker."""
 
     def stop(self) -> None:
-        """The query has ended."""
+        """Close the connections when the query has ended."""
         if self._cluster is not None:
             self._cluster.close()
             self._cluster = None

@@ -1,1 +1,1 @@
-"""Rows become messages, sent once each."""
+"""Writing: rows become messages, each sent once."""

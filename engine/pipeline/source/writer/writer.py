@@ -1,7 +1,8 @@
-"""``df.write.format("rocketmq")`` and ``df.writeStream.format("rocketmq")``: what Spark calls, in driver and tasks.
+"""``df.write.format("rocketmq")`` and ``df.writeStream.format("rocketmq")``: the writers that Spark calls in driver and
+tasks.
 
-Both take Arrow record batches: rows as Python tuples cost ten times as much. A batch write has no commit of its own:
-a message is there for consumers once it is sent, so a write that fails half-way leaves what it has sent.
+Both accept Arrow record batches, because rows as Python tuples cost ten times as much. A batch write has no commit of
+its own: a message is visible to consumers once it is sent, so a write that fails half-way leaves what it has sent.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from engine.pipeline.source.writer.writer_rows import RowReader, check_columns
 from engine.pipeline.source.writer.writer_sender import PartitionSender
 from engine.protocol.errors import ProtocolError
 
-#: Every so many micro-batches the place is noted from which a repetition would have to look.
+#: Every Nth micro-batch, the place from which a repetition would have to search is noted.
 _NOTE_EVERY_BATCHES = 10
 
 
 @dataclass
 class SentPartition(WriterCommitMessage):
-    """What a task tells the driver.
+    """Result of a task for the driver.
 
-    :ivar name: of the query; see :class:`~engine.pipeline.source.writer.writer_replay.WriteIdentity`.
+    :ivar name: name of the query, see :class:`~engine.pipeline.source.writer.writer_replay.WriteIdentity`.
     :ivar firsts: the lowest offset of the partition's messages in each queue.
     """
 
@@ -44,7 +45,7 @@ class SentPartition(WriterCommitMessage):
 class MessageWriter(DataSourceArrowWriter):
     """Writes a DataFrame.
 
-    :param planned: where the queues ended before the write began; a task that is tried again looks no further back.
+    :param planned: ends of the queues before the write began; a task that is tried again searches no further back.
     """
 
     def __init__(self, options: WriteOptions, planned: Mapping[QueueKey, int]) -> None:
@@ -52,7 +53,7 @@ class MessageWriter(DataSourceArrowWriter):
         self._planned = dict(planned)
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> SentPartition:
-        """Called in a task, with a partition. Raises :class:`RocketMQError`."""
+        """Write a partition in a task. Raises :class:`RocketMQError`."""
         return _send_partition(self._options, iterator, self._planned, is_stream=False)
 
 
@@ -63,13 +64,13 @@ class MessageStreamWriter(DataSourceStreamArrowWriter):
         self._options = options
 
     def write(self, iterator: Iterator[pa.RecordBatch]) -> SentPartition:
-        """Called in a task, with a partition of a micro-batch. Raises :class:`RocketMQError`."""
+        """Write a partition of a micro-batch in a task. Raises :class:`RocketMQError`."""
         return _send_partition(self._options, iterator, {}, is_stream=True)
 
     def commit(self, messages: Sequence[WriterCommitMessage | None], batchId: int) -> None:  # noqa: N803 - Spark's name
-        """Called in the driver when all tasks of a micro-batch have ended.
+        """Note the place of a micro-batch; called in the driver when all its tasks have ended.
 
-        Notes where this micro-batch begins, not where it ends: Spark may still fail to note that it is done.
+        The note is where this micro-batch begins, not where it ends: Spark may still fail to record that it is done.
         """
         if batchId % _NOTE_EVERY_BATCHES:
             return
@@ -80,18 +81,20 @@ class MessageStreamWriter(DataSourceStreamArrowWriter):
                 firsts[queue] = min(offset, firsts.get(queue, offset))
         if not firsts:
             return
-        # An older note is as good, only slower to read from.
+        # An older note is also valid, only slower to read from.
         with suppress(RocketMQError, ProtocolError), closing(Cluster(self._options.cluster)) as cluster:
             for topic in dict.fromkeys(queue.topic for queue in firsts):
-                cluster.writable_queues(topic)  # learns where the brokers are
+                cluster.writable_queues(topic)  # finds the brokers
             write_notes(cluster, sent[0].name, firsts)
 
 
 def make_writer(schema: StructType, options: Mapping[str, str], overwrite: bool) -> MessageWriter:
-    """Raises :class:`RocketMQError` for wrong options and columns, and when the topic cannot be written to."""
+    """Return the writer of a batch. Raises :class:`RocketMQError` for wrong options and columns, and if the topic
+    cannot be written to.
+    """
     parsed = _check(schema, options, overwrite)
     planned: Mapping[QueueKey, int] = {}
-    # A write that has a name may be a repetition of one that began long ago.
+    # A write with a name may be a repetition of one that began long ago.
     if parsed.topic is not None and parsed.transaction_id is None:
         with closing(Cluster(parsed.cluster)) as cluster:
             planned = cluster.max_offsets(cluster.writable_queues(parsed.topic))
@@ -99,7 +102,7 @@ def make_writer(schema: StructType, options: Mapping[str, str], overwrite: bool)
 
 
 def make_stream_writer(schema: StructType, options: Mapping[str, str], overwrite: bool) -> MessageStreamWriter:
-    """Raises :class:`RocketMQError` for wrong options and columns."""
+    """Return the writer of a stream. Raises :class:`RocketMQError` for wrong options and columns."""
     return MessageStreamWriter(_check(schema, options, overwrite))
 
 

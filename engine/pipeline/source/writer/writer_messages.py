@@ -1,7 +1,7 @@
-"""Rows as they travel to the broker: in a batch, or alone; and which rows cannot travel at all.
+"""Rows in the form in which they are sent, in a batch or alone; and rows that cannot be sent at all.
 
-A broker's bound counts bytes that are sent (RocketMQ: ``maxMessageSize``, for a body, and for a batch as a whole). So
-what does not fit into a batch travels alone, and a body that is still too long is compressed with zlib, as RocketMQ's
+A broker's limit counts sent bytes (RocketMQ: ``maxMessageSize``, for a body, and for a batch as a whole). So a message
+that does not fit into a batch is sent alone, and a body that is still too long is compressed with zlib, as RocketMQ's
 producers do with all bodies from 4 KiB on.
 """
 
@@ -21,21 +21,23 @@ from engine.protocol.message.message_properties import PROPERTIES_MAX_BYTES, PRO
 from engine.protocol.message.record_layout import FIXED_SIZE_BYTES
 from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
 
-#: What brokers add to each message of a batch: properties WAIT and CLUSTER; generous, the cluster's name is not known.
+#: Size that brokers add to each message of a batch: properties WAIT and CLUSTER; generous, as the cluster's name is
+#: unknown.
 _ADDED_BYTES = 160
-#: As long as any: a number of a write may have 19 digits.
+#: As long as any id: a number of a write may have 19 digits.
 _SOME_UNIQUE_ID = "0" * 32
 _SOME_PREFIX = f"{'0' * 16}/{'0' * 19}/{'0' * 6}/"
 
 
 @dataclass(slots=True)
 class Pending:
-    """One message that is ready to go.
+    """One message that is ready to be sent.
 
-    :ivar content: what the request holds: the message as it stands in a batch, or the body of one that travels alone.
-    :ivar sys_flag: says how the body of one that travels alone is compressed.
+    :ivar content: content of the request: the message as encoded in a batch, or the body of one that is sent alone.
+    :ivar sys_flag: says how the body of one that is sent alone is compressed.
     :ivar is_movable: whether any queue will do.
-    :ivar travels_alone: RocketMQ takes no delayed messages in a batch, none for a retry topic, and none too long.
+    :ivar travels_alone: RocketMQ does not accept in a batch a delayed message, one for a retry topic, or one that is
+        too long.
     """
 
     row: OutgoingRow
@@ -47,14 +49,14 @@ class Pending:
 
     @property
     def stored_bytes(self) -> int:
-        """About how much of the log it will take."""
+        """Return about how many bytes of the log it will take."""
         return len(self.content) + len(self.row.topic) + FIXED_SIZE_BYTES + _ADDED_BYTES
 
 
 def make_pending(row: OutgoingRow, unique_id: str, prefix: str, max_message_bytes: int) -> Pending:
-    """``row`` with its ids, ready to go. Raises ``ROCKETMQ_WRONG_ROW`` if no broker takes it.
+    """Return ``row`` with its ids, ready to be sent. Raises ``ROCKETMQ_WRONG_ROW`` if no broker accepts it.
 
-    :param prefix: of the transaction; see :class:`~engine.pipeline.source.writer.writer_replay.WriteIdentity`.
+    :param prefix: prefix of the transaction, see :class:`~engine.pipeline.source.writer.writer_replay.WriteIdentity`.
     """
     row.properties[PROPERTY_UNIQUE_KEY] = unique_id
     row.properties[PROPERTY_SPARK_TRANSACTION] = prefix + row.fingerprint
@@ -89,9 +91,9 @@ def make_pending(row: OutgoingRow, unique_id: str, prefix: str, max_message_byte
 
 
 def find_refusals(options: WriteOptions) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """A function for ``DataFrame.mapInArrow``: all rows in their order, and one more column.
+    """Return a function for ``DataFrame.mapInArrow``: all rows in order, with one more column.
 
-    That is the string ``refusal``: why this row cannot be written with ``options``; null if it can.
+    It is the string ``refusal``: why this row cannot be written with ``options``; null if it can.
     """
 
     def check(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -26,30 +26,30 @@ WRITE_OPTION_NAMES: tuple[str, ...] = (
     "copiesMessages",
 )
 DEFAULT_PRODUCER_GROUP = "glassmq_spark_writer"
-#: What producers and brokers of RocketMQ accept (``maxMessageSize`` of each).
+#: Limit of RocketMQ's producers and brokers (``maxMessageSize`` of each).
 DEFAULT_MAX_MESSAGE_BYTES = 4 * 1024 * 1024
 DEFAULT_BATCH_BYTES = 1024 * 1024
-#: With pauses of 100 ms that double, a broker may be away for 12 s.
+#: With doubling pauses from 100 ms on, a broker may be away for 12 s.
 DEFAULT_SEND_RETRIES = 7
 
 
 class ReplayCheck(StrEnum):
-    """When to look for messages that an earlier try has stored."""
+    """When to search for messages that an earlier try has stored."""
 
-    AUTO = "auto"  # where there may have been one
+    AUTO = "auto"  # if there may have been an earlier try
     ALWAYS = "always"
     NEVER = "never"
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """All options of a write, checked as far as that goes without asking the cluster. Travels to the executors.
+    """All options of a write, checked as far as possible without the cluster. They are sent to the executors.
 
-    :ivar topic: where rows go that have no topic of their own; None: they all have.
+    :ivar topic: topic for rows without one of their own; None: all rows have one.
     :ivar batch_bytes: how much is sent in one request, measured as stored.
-    :ivar replay_lookback: how many messages of a queue to look through when nothing is noted there.
-    :ivar transaction_id: the user's name for this write; a write of the same name leaves out what is there.
-    :ivar transaction_number: of this write among those of that name, which come one after the other.
+    :ivar replay_lookback: how many messages of a queue to search when there is no note for it.
+    :ivar transaction_id: the user's name for this write; a write with the same name leaves out what is stored.
+    :ivar transaction_number: number of this write among those with that name, which come one after the other.
     :ivar copies_messages: whether the rows are messages that were read from a topic.
     """
 
@@ -67,7 +67,7 @@ class WriteOptions:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> WriteOptions:
-        """Raises :class:`RocketMQError` that names the option and what is allowed."""
+        """Parse the options. Raises :class:`RocketMQError` that names the option and what is allowed."""
         values = OptionValues(options, WRITE_OPTION_NAMES)
         most = values.number("maxMessageBytes", DEFAULT_MAX_MESSAGE_BYTES, 1_024, 1 << 30)
         transaction_id = values.text("transactionId")
@@ -90,7 +90,7 @@ class WriteOptions:
 
 
 def check_topic(topic: str) -> str | None:
-    """What is wrong with ``topic`` as a place to send to; None when nothing is."""
+    """Return why ``topic`` cannot be sent to; None if it can."""
     try:
         validate_topic(topic)
     except IllegalName as error:

@@ -1,19 +1,20 @@
-"""Keeps a write that is tried again from producing twice.
+"""Protection of a repeated write against producing twice.
 
-Spark may run the same partition of the same micro-batch more than once: a task that failed is started anew, and a query
-that was killed between sending and its own commit repeats its last micro-batch. So each message carries a property::
+Spark may run the same partition of the same micro-batch more than once: a task that failed is started again, and a
+query that was killed between sending and its own commit repeats its last micro-batch. So each message carries a
+property::
 
     SPARK_TXN = name of the query / micro-batch / partition / fingerprint of the row
 
-Before it sends anything, a try that may not be the first looks through the end of the topic's queues for its own
-name, micro-batch and partition, and leaves out what is there. It compares what rows say (and which queue they ask for),
-not where they stand: rows that say the same are interchangeable, so nothing is lost when a repetition brings them in
-another order. It keeps one entry per row that is there, of about 100 bytes.
+Before it sends anything, a try that may not be the first searches the end of the topic's queues for its own name,
+micro-batch and partition, and leaves out what is stored. It compares the contents of rows (and the queue they request),
+not their positions: equal rows are interchangeable, so nothing is lost when a repetition brings them in another order.
+It keeps one entry of about 100 bytes per stored row.
 
-Where "the end" begins is noted at the broker, in the form of a consumer group's offsets, so the search neither misses
-anything behind another producer's flood nor reads more than it must. A query has one such group, and so has each batch
-write with a name of its own. Writes that are numbered share their name's two groups, the second of which says which of
-them the note is about: however many there are, no more than that is left at the broker.
+The position where the search begins is noted at the broker, in the form of a consumer group's offsets, so the search
+neither misses anything after another producer's flood nor reads more than it must. Each query has one such group, and
+so has each batch write with a name of its own. Numbered writes share their name's two groups, the second of which says
+which of them the note is about: however many there are, no more than that is left at the broker.
 """
 
 from __future__ import annotations
@@ -39,14 +40,14 @@ from engine.protocol.command.pull_message_headers import PullMessageResponseHead
 from engine.protocol.message.message_properties import PROPERTY_UNIQUE_KEY
 from engine.protocol.response_code import ResponseCode
 
-#: Groups of this name have no consumers, only offsets.
+#: Groups with this prefix have no consumers, only offsets.
 NOTES_GROUP_PREFIX = "SPARK_SINK_"
 _NUMBER_SUFFIX = "_NUMBER"
 _PULL_MESSAGES = 1_000
 _NOTHING_HERE_CODES = frozenset(
     {ResponseCode.PULL_OFFSET_MOVED, ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_RETRY_IMMEDIATELY}
 )
-#: Where Spark tells a task which query and micro-batch it belongs to.
+#: Where Spark gives a task the ids of its query and micro-batch.
 _QUERY_ID = "sql.streaming.queryId"
 _BATCH_ID = "streaming.sql.batchId"
 _RUN_ID = "spark.jobGroup.id"
@@ -61,13 +62,13 @@ _RUNS_REMEMBERED = 100
 
 @dataclass(frozen=True, slots=True)
 class WriteIdentity:
-    """Which partition of which micro-batch of which query a task writes.
+    """Identity of a task's write: query, micro-batch and partition.
 
-    :ivar name: 16 hex digits that stand for the query, or for the name of a batch write.
-    :ivar batch: number of the micro-batch, or of the batch write among those of its name.
+    :ivar name: 16 hex digits that identify the query, or the name of a batch write.
+    :ivar batch: number of the micro-batch, or of the batch write among those with its name.
     :ivar may_repeat: whether an earlier try may have stored some of it.
     :ivar is_noted: whether the start of the search is noted at the broker.
-    :ivar is_numbered: whether a note holds for one ``batch`` only, and says for which.
+    :ivar is_numbered: whether a note applies to one ``batch`` only, and names it.
     """
 
     name: str
@@ -79,12 +80,14 @@ class WriteIdentity:
 
     @property
     def prefix(self) -> str:
-        """The transaction without the fingerprint."""
+        """Return the transaction without the fingerprint."""
         return f"{self.name}/{self.batch}/{self.partition}/"
 
 
 def identify(options: WriteOptions, *, is_stream: bool) -> WriteIdentity:
-    """What Spark says about the task that runs in this process. Raises :class:`RocketMQError` for copies of tasks."""
+    """Return Spark's identity of the task in this process. Raises :class:`RocketMQError` for speculative copies of
+    tasks.
+    """
     context = TaskContext.get()
     assert context is not None, "Spark writes in tasks"
     if (context.getLocalProperty(_SPECULATION) or "").lower() == "true":
@@ -111,7 +114,7 @@ def identify(options: WriteOptions, *, is_stream: bool) -> WriteIdentity:
 
 
 def name_of(query_id: str) -> str:
-    """The short name of a query, which every message carries."""
+    """Return the short name of a query, which every message carries."""
     return blake2b(query_id.encode(), digest_size=8).hexdigest()
 
 
@@ -127,7 +130,7 @@ def _may_be_first_of_run(run_id: str, batch: int) -> bool:
 
 
 class SentMessage(NamedTuple):
-    """What a search looks at.
+    """The fields of a message that a search reads.
 
     :ivar transaction: the property ``SPARK_TXN``; empty if it has none.
     """
@@ -141,8 +144,8 @@ class SentMessage(NamedTuple):
 class EarlierMessages:
     """What earlier tries stored.
 
-    :ivar fingerprints: of its rows, each as often as it is there.
-    :ivar firsts: the lowest offset of it in each queue that has any.
+    :ivar fingerprints: fingerprints of its rows, each as often as it is stored.
+    :ivar firsts: its lowest offset in each queue that has any of it.
     :ivar firsts_of_write: the same of all partitions, and of writes of this name with a higher number.
     """
 
@@ -158,13 +161,12 @@ def find_earlier(
     planned: Mapping[QueueKey, int],
     lookback: int,
 ) -> EarlierMessages:
-    """Look through the end of ``queues`` for messages of this very partition and micro-batch.
+    """Search the end of ``queues`` for messages of this very partition and micro-batch.
 
-    The search begins where it is noted or was planned, else ``lookback`` messages before the end. What is not noted
-    yet is noted now, for tries to come: however many messages others send until then, what this task sends lies
-    behind it.
+    The search begins at the noted or planned offset, else ``lookback`` messages before the end. A missing note is
+    written now for later tries: however many messages others send until then, what this task sends comes after it.
     """
-    # Before the notes: what another task of this write sends comes after its note, so behind these ends.
+    # Before the notes: another task of this write sends only after its note, so past these ends.
     ends = cluster.max_offsets(queues)
     if identity.is_noted and identity.is_numbered:
         return _find_numbered(cluster, identity, ends, lookback)
@@ -179,13 +181,13 @@ def find_earlier(
 def _find_numbered(
     cluster: Cluster, identity: WriteIdentity, ends: Mapping[QueueKey, int], lookback: int
 ) -> EarlierMessages:
-    """The same for a write with a number.
+    """Search as :func:`find_earlier` does, for a write with a number.
 
-    A note says: from ``lookback`` messages before the end to this offset there was nothing of this number or a higher
-    one. So it also serves a write with a higher number, which is thereby spared what it has no part in; but such a
-    write must look all the same: a broker that was killed may have forgotten its note and kept its messages.
+    A note says: from ``lookback`` messages before the end to this offset there was nothing with this number or a higher
+    one. So it also serves a write with a higher number, which can skip what it has no part in; but such a write must
+    search nevertheless: a broker that was killed may have lost its note and kept its messages.
     """
-    # Numbers first: whatever other tasks of this write note at this moment, the offset is then true of this write.
+    # Numbers first: whatever other tasks of this write note at this moment, the offset is then true for this write.
     numbers = read_notes(cluster, identity.name + _NUMBER_SUFFIX, list(ends))
     offsets = read_notes(cluster, identity.name, list(ends))
     begins: dict[QueueKey, int] = {}
@@ -207,10 +209,10 @@ def _find_numbered(
 def _note_numbered(
     cluster: Cluster, identity: WriteIdentity, offsets: Mapping[QueueKey, int], numbers: Mapping[QueueKey, int]
 ) -> None:
-    """Note offsets and the number they are about; ``numbers`` stand there now.
+    """Note offsets and the number they are about; ``numbers`` are the present ones.
 
-    It takes two requests, and a broker may be killed between them. What it has then must be true: the offset of a
-    lower number is true of a higher one, not the other way round.
+    It takes two requests, and a broker may be killed between them. Its state must be true at any point: the offset of a
+    lower number is true for a higher one, but not the reverse.
     """
     number_name = identity.name + _NUMBER_SUFFIX
     rising = {queue: offset for queue, offset in offsets.items() if numbers.get(queue, identity.batch) < identity.batch}
@@ -237,13 +239,13 @@ def _search(cluster: Cluster, identity: WriteIdentity, begins: Mapping[QueueKey,
 
 
 def _number_of(transaction: str) -> int:
-    """Of the micro-batch or write; -1 if somebody else's text has none."""
+    """Return the number of the micro-batch or write; -1 if the text of another program has none."""
     number = transaction.split("/", 2)[1]
     return int(number) if number.isdecimal() and len(number) < 20 else -1
 
 
 def sent_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> Iterator[SentMessage]:
-    """The messages of a queue that are left between two offsets. Raises :class:`RocketMQError`."""
+    """Yield the existing messages of a queue between two offsets. Raises :class:`RocketMQError`."""
     for data in stored_messages(cluster, queue, begin, end):
         batch = StoredBatch(data, message_starts(data))
         offsets = batch.number("queue_offset").tolist()
@@ -255,7 +257,7 @@ def sent_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> It
 
 
 def stored_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> Iterator[bytes]:
-    """The same as the broker stores them, some at a time; perhaps a few beyond the end."""
+    """Yield the messages as the broker stores them, some at a time; possibly a few beyond the end."""
     while begin < end:
         answer = cluster.pull(queue, begin, _PULL_MESSAGES)
         if answer.code == ResponseCode.SUCCESS:
@@ -272,25 +274,25 @@ def stored_messages(cluster: Cluster, queue: QueueKey, begin: int, end: int) -> 
 
 
 def begin_of_search(known: int | None, end: int, lookback: int) -> int:
-    """Where to begin in a queue that ends at ``end``: at ``known``, else ``lookback`` messages before its end.
+    """Return where to begin in a queue that ends at ``end``: at ``known``, else ``lookback`` messages before its end.
 
-    A queue that ends before ``known`` was deleted and made again: nothing is known of it.
+    A queue that ends before ``known`` was deleted and created again: nothing is known about it.
     """
     return known if known is not None and known <= end else max(0, end - lookback)
 
 
 def read_notes(cluster: Cluster, name: str, queues: Sequence[QueueKey]) -> dict[QueueKey, int]:
-    """The noted offset of each queue that has one.
+    """Return the noted offset of each queue that has one.
 
-    A broker answers 0 for a group that it does not know if the whole queue is in memory; so an offset is noted as one
-    more than it is, and 0 means that none is.
+    For an unknown group a broker answers 0 if the whole queue is in memory; so an offset is noted as one more than it
+    is, and 0 means that there is no note.
     """
-    # A refusal (an account may have no right to the group) leaves the search by number of messages.
+    # After a refusal (an account may have no right to the group) the search is by number of messages.
     noted = cluster.ask_queues(queues, partial(group_offset, NOTES_GROUP_PREFIX + name), without=None)
     return {queue: offset - 1 for queue, offset in noted.items() if offset > 0}
 
 
 def write_notes(cluster: Cluster, name: str, offsets: Mapping[QueueKey, int]) -> None:
-    """Note an offset for each queue; one that a broker refuses is found missing by whoever reads it."""
+    """Note an offset for each queue; if a broker refuses one, readers find it missing."""
     group = NOTES_GROUP_PREFIX + name
     cluster.ask_queues(offsets, lambda queue: store_group_offset(group, queue, offsets[queue] + 1), without=None)

@@ -1,6 +1,7 @@
-"""Rows of a DataFrame as messages that can be sent: which columns there may be, and what a row may say.
+"""Rows of a DataFrame as messages to send: the allowed columns and values.
 
-Works on whole Arrow record batches; every refusal names the column, the row within its partition, and what is allowed.
+It works on whole Arrow record batches; every refusal names the column, the row within its partition, and what is
+allowed.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from engine.protocol.message.message_properties import (
 )
 from engine.protocol.names import RETRY_GROUP_TOPIC_PREFIX
 
-#: Says which row of which micro-batch a message was; :mod:`engine.pipeline.source.writer.writer_replay` reads it.
+#: Identifies the row and micro-batch of a message; :mod:`engine.pipeline.source.writer.writer_replay` reads it.
 PROPERTY_SPARK_TRANSACTION = "SPARK_TXN"
 DELAY_LEVEL_MAX = 18
-#: What it takes to recognise a row among those of one partition of one micro-batch: 64 bits.
+#: Enough to recognise a row among those of one partition of one micro-batch: 64 bits.
 _FINGERPRINT_BYTES = 8
 
 _TEXT, _WHOLE_NUMBER = frozenset({"string"}), frozenset({"smallint", "int", "bigint"})
-#: Column -> how its allowed types are called, and Spark's names for them.
+#: Column -> name of its allowed types, and Spark's names for them.
 _ALLOWED: dict[str, tuple[str, frozenset[str]]] = {
     "topic": ("string", _TEXT),
     "body": ("binary or string", _TEXT | {"binary"}),
@@ -47,18 +48,18 @@ _ALLOWED: dict[str, tuple[str, frozenset[str]]] = {
     "broker_name": ("string", _TEXT),
     "delay_level": ("int", _WHOLE_NUMBER),
 }
-#: How a text is compared matters to nobody here.
+#: The collation of a text has no effect here.
 _COLLATION = re.compile(r" collate \w+")
 COLUMN_NAMES: tuple[str, ...] = tuple(_ALLOWED)
 
 
 @dataclass(slots=True)
 class OutgoingRow:
-    """One message before it is known where it goes.
+    """One message before its destination is known.
 
-    :ivar number: of the row within its partition, from 0.
+    :ivar number: number of the row within its partition, from 0.
     :ivar properties: without unique id and transaction.
-    :ivar fingerprint: 16 hex digits; rows that say the same and go to the same place have the same.
+    :ivar fingerprint: 16 hex digits; rows with the same content and destination have the same.
     """
 
     number: int
@@ -73,12 +74,12 @@ class OutgoingRow:
 
 
 def wrong_column(text: str) -> RocketMQError:
-    """The error for a column that cannot be written."""
+    """Return the error for a column that cannot be written."""
     return RocketMQError("ROCKETMQ_WRONG_ROW", text)
 
 
 def wrong_row(number: int, text: str) -> RocketMQError:
-    """The error for a row that no message can be; ``number`` counts the rows of its partition from 0."""
+    """Return the error for a row that cannot become a message; ``number`` counts the rows of its partition from 0."""
     return RocketMQError("ROCKETMQ_WRONG_ROW", f"row {number} of its partition: {text}")
 
 
@@ -103,11 +104,11 @@ def check_columns(schema: StructType, topic: str | None) -> None:
 
 
 class RowReader:
-    """Makes messages of one partition's record batches.
+    """Make messages from one partition's record batches.
 
-    :param topic: where rows go that do not say it themselves.
-    :param copies_messages: the rows are messages that were read from a topic: properties of RocketMQ's own names are
-        left out, and what a broker takes, but no producer lets through (an empty body, a blank text), is taken as well.
+    :param topic: topic for rows without one of their own.
+    :param copies_messages: the rows are messages that were read from a topic: RocketMQ's own properties are left out,
+        and what a broker accepts but no producer allows (an empty body, a blank text) is accepted as well.
     """
 
     def __init__(self, topic: str | None, *, copies_messages: bool) -> None:
@@ -116,14 +117,14 @@ class RowReader:
         self._next_number = 0
 
     def read(self, batch: pa.RecordBatch) -> Iterator[OutgoingRow]:
-        """The rows of one record batch, in order. Raises :class:`RocketMQError` for the first that is wrong."""
+        """Yield the rows of one record batch, in order. Raises :class:`RocketMQError` for the first wrong one."""
         for row in self.read_each(batch):
             if isinstance(row, RocketMQError):
                 raise row
             yield row
 
     def read_each(self, batch: pa.RecordBatch) -> Iterator[OutgoingRow | RocketMQError]:
-        """The same, with an error in the place of each row that is wrong."""
+        """Yield the rows, with an error in the place of each wrong one."""
         names = batch.schema.names
         columns = [batch.column(names.index(name)).to_pylist() if name in names else None for name in COLUMN_NAMES]
         cells = [repeat(None, batch.num_rows) if column is None else column for column in columns]
@@ -214,14 +215,16 @@ class RowReader:
 
 
 def _place(sharding_key: str | None, queue_id: int | None, broker_name: str | None) -> str:
-    """Where a row asks to go, for its fingerprint; empty if any queue will do. Quotes keep a text from being None."""
+    """Return the requested destination of a row, for its fingerprint; empty if any queue will do. Quotes keep a text
+    distinct from None.
+    """
     if sharding_key is None and queue_id is None and broker_name is None:
         return ""
     return f"\x02{sharding_key!r}\x01{queue_id}\x01{broker_name!r}\x02"
 
 
 def _fingerprint(topic: str, body: bytes, properties: Mapping[str, Any], place: str) -> str:
-    # The separators and the length keep apart what would be alike when joined.
+    # The separators and the length keep apart rows that would be alike when joined.
     head = f"{place}{topic}\x01{len(body)}\x01" + "\x02".join(
         f"{name}\x01{properties[name]}" for name in sorted(properties)
     )

@@ -1,8 +1,8 @@
-"""Sends the rows of one partition: chooses queues, collects batches, sends them, tries again.
+"""The sender of one partition's rows: chooses queues, collects batches, sends them, and retries.
 
-A batch is one request (RocketMQ: ``SEND_BATCH_MESSAGE``) with messages of one topic for one queue; some messages travel
-alone. When no reply comes, nobody knows whether the batch was stored: before it goes out again, the end of the queue is
-searched for its unique ids.
+A batch is one request (RocketMQ: ``SEND_BATCH_MESSAGE``) with messages of one topic for one queue; some messages are
+sent alone. If no reply comes, it is unknown whether the batch was stored: before it is sent again, the end of the queue
+is searched for its unique ids.
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import STORED_CODES, ResponseCode, outcome_is_known
 from engine.runtime.port import ConnectFailed
 
-#: The broker may take it another time; SYSTEM_ERROR is the one among them after which nobody knows.
+#: Codes after which the broker may accept it later; after SYSTEM_ERROR the outcome is unknown.
 _PASSING_CODES = frozenset(
     {ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL, ResponseCode.SERVICE_NOT_AVAILABLE, ResponseCode.SYSTEM_ERROR}
 )
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
-#: All queues' unsent batches together; then every one of them is sent.
+#: Limit for all queues' unsent batches together; beyond it, every one of them is sent.
 _UNSENT_BYTES_MAX = 32 * 1024 * 1024
-#: ``defaultTopicQueueNums`` of RocketMQ's producers; it matters only where a broker creates topics by itself.
+#: ``defaultTopicQueueNums`` of RocketMQ's producers; it matters only if a broker creates topics automatically.
 _DEFAULT_TOPIC_QUEUES = 4
 
 
@@ -52,7 +52,7 @@ class _Unsent:
 
 @dataclass(slots=True)
 class _TopicState:
-    """A topic as this task sees it: where to send, and what need not be sent."""
+    """A topic in this task: where to send, and what need not be sent."""
 
     queues: list[QueueKey]
     turn: int
@@ -61,7 +61,7 @@ class _TopicState:
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """A try that did not succeed.
+    """An unsuccessful try.
 
     :ivar is_known: whether it is certain that this try stored nothing.
     :ivar is_final: whether no other try can help.
@@ -75,7 +75,7 @@ class _Failure:
 class PartitionSender:
     """Sends one partition of one micro-batch. Not thread-safe.
 
-    :ivar sent: how many messages were stored by it.
+    :ivar sent: how many messages it has stored.
     :ivar left_out: how many an earlier try had stored.
     :ivar firsts: the lowest offset in each queue that any try of this partition wrote to.
     """
@@ -83,7 +83,7 @@ class PartitionSender:
     def __init__(
         self, options: WriteOptions, identity: WriteIdentity, cluster: Cluster, planned: Mapping[QueueKey, int]
     ) -> None:
-        """``planned``: offsets before which nothing of this write can be."""
+        """Create a sender. ``planned``: offsets before which nothing of this write can be stored."""
         self.sent = 0
         self.left_out = 0
         self.firsts: dict[QueueKey, int] = {}
@@ -95,9 +95,9 @@ class PartitionSender:
         self._topics: dict[str, _TopicState] = {}
         self._unsent: dict[QueueKey, _Unsent] = {}
         self._unsent_bytes = 0
-        #: Behind what is known to be stored by this task in each queue.
+        #: The offset after everything this task is known to have stored in each queue.
         self._known_ends: dict[QueueKey, int] = {}
-        # Random where RocketMQ takes this machine's address: executors in containers often have the same one.
+        # Random where RocketMQ uses the machine's address: executors in containers often share one.
         address = ".".join(str(number) for number in secrets.token_bytes(4))
         self._unique_ids = UniqueIdGenerator(address, secrets.randbits(16), secrets.randbits(32), _now_ms)
 
@@ -135,7 +135,7 @@ class PartitionSender:
             found = find_earlier(self._cluster, self._identity, self._readable(row.topic), self._planned, lookback)
             earlier = found.fingerprints
             self.firsts |= found.firsts
-        # Partitions and micro-batches begin at different queues, so that small ones do not crowd the first.
+        # Partitions and micro-batches begin at different queues, so that small ones do not all use the first.
         return _TopicState(queues, self._identity.batch + self._identity.partition, earlier)
 
     def _readable(self, topic: str) -> list[QueueKey]:
@@ -152,7 +152,7 @@ class PartitionSender:
         if row.queue_id is not None:
             return self._named_queue(row, queues)
         if row.sharding_key is not None:
-            # As SelectMessageQueueByHash, so that Java producers put a key in the same queue.
+            # As SelectMessageQueueByHash, so that Java producers map a key to the same queue.
             return queues[abs(java_string_hash(row.sharding_key)) % len(queues)]
         state = self._topics[row.topic]
         state.turn += 1
@@ -195,8 +195,8 @@ class PartitionSender:
     def _deliver(self, queue: QueueKey, messages: list[Pending], tries: int) -> None:
         """Send until it is stored. Raises :class:`RocketMQError` when the tries are used up.
 
-        A request without a reply may be stored later than anybody looks. So from the first one on the messages stay
-        with this queue, whatever other tries are told, and each try looks for them first.
+        A request without a reply may be stored after any later search. So from then on the messages stay with this
+        queue, whatever other tries return, and each try searches for them first.
         """
         is_uncertain = False
         while messages:
@@ -219,7 +219,7 @@ class PartitionSender:
                 messages = self._move(queue, messages, tries)
 
     def _move(self, queue: QueueKey, messages: list[Pending], tries: int) -> list[Pending]:
-        """Send what may go anywhere to another broker, if there is one; the messages that must stay."""
+        """Send movable messages to another broker, if there is one; return the messages that must stay."""
         others = [other for other in self._topics[queue.topic].queues if other.broker_name != queue.broker_name]
         moving = [pending for pending in messages if pending.is_movable]
         if not others or not moving:
@@ -228,7 +228,7 @@ class PartitionSender:
         return [pending for pending in messages if not pending.is_movable]
 
     def _try(self, queue: QueueKey, messages: list[Pending]) -> _Failure | None:
-        """One request, one reply; None when the messages are stored."""
+        """Send one request; return None if the messages are stored."""
         request = self._request(queue, messages)
         try:
             client = self._cluster.client(self._cluster.master(queue.broker_name))
@@ -243,7 +243,7 @@ class PartitionSender:
             return _Failure(str(error), is_known=isinstance(error, ConnectFailed))
         if answer.code in STORED_CODES:
             self.sent += len(messages)
-            # The offset of a delayed message is that in the queue where it waits.
+            # The offset of a delayed message is that in its waiting queue.
             if not messages[0].row.is_delayed:
                 offset = SendMessageResponseHeader.decode(answer.ext_fields).queue_offset
                 self.firsts.setdefault(queue, offset)
@@ -256,11 +256,11 @@ class PartitionSender:
         )
 
     def _look_for_master(self, queue: QueueKey) -> None:
-        """The broker may have moved."""
+        """Find the master again, as the broker may have moved."""
         try:
             self._cluster.refresh_master(queue.topic, queue.broker_name)
         except RocketMQError:
-            return  # the next try says so
+            return  # the next try reports it
 
     def _request(self, queue: QueueKey, messages: list[Pending]) -> RemotingCommand:
         first = messages[0]
@@ -285,7 +285,7 @@ class PartitionSender:
         return request
 
     def _not_stored(self, queue: QueueKey, messages: list[Pending]) -> list[Pending]:
-        """Those of a request without a reply that are not in the queue. Raises :class:`RocketMQError`."""
+        """Return the messages of a request without a reply that are not in the queue. Raises :class:`RocketMQError`."""
         wanted = {pending.unique_id for pending in messages}
         found: set[str] = set()
         end = self._cluster.max_offsets([queue])[queue]
