@@ -25,8 +25,8 @@ from tests.interop.harness.installs import REPOSITORY
 from tests.interop.harness.ports import free_broker_port, free_port
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.real_rocketmq import start_real_broker, start_real_rocketmq
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import RequestRefused, max_offsets, send_message
+from tests.support.waiting import wait_until
 
 _MARK = "make bench replication"
 _COPIED_DEADLINE_S = 120

@@ -14,8 +14,8 @@ import pytest
 from tests.interop.harness.clients import Clients, messages, sent
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import write_queues
+from tests.support.waiting import wait_until
 
 Unique = partial[str]
 _EXAMPLE_TOPIC = "TopicTest"

@@ -20,7 +20,7 @@ from tests.interop.harness.installs import (
 )
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.rocketmq_jars import Jars, best_example_jars, client_jars, driver_jars, vip_driver_jars
-from tests.interop.harness.waiting import wait_until
+from tests.support.waiting import wait_until
 
 DRIVERS = Path(__file__).resolve().parents[1] / "drivers"
 #: Small and quick to start: most of these processes live for a few seconds.

@@ -13,8 +13,8 @@ from tests.interop.harness.clients import Clients, messages
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.page import page_of
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import max_offsets
+from tests.support.waiting import wait_until
 
 #: Starts one program of a client: (clients, group, topic).
 Starter = Callable[[Clients, str, str], ManagedProcess]

@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.waiting import DeadlinePassed
+from tests.support.waiting import DeadlinePassed
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 CACHE = REPOSITORY / ".cache" / "interop"

@@ -13,8 +13,8 @@ from tests.interop.harness.cluster import NO_SETTINGS
 from tests.interop.harness.installs import maven_class_path, tool
 from tests.interop.harness.ports import free_port
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.waiting import wait_until
 from tests.support.kafka.asking import ask_over_tcp
+from tests.support.waiting import wait_until
 
 _BOOT_DEADLINE_S = 120.0
 _HEAP = ("-Xms128m", "-Xmx300m")

@@ -11,8 +11,8 @@ from tests.interop.harness.installs import tool
 from tests.interop.harness.ports import free_broker_port, free_port
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.rocketmq_jars import server_jars
-from tests.interop.harness.waiting import START_POLL_INTERVAL_S, wait_until
 from tests.interop.harness.wire import write_queues
+from tests.support.waiting import START_POLL_INTERVAL_S, wait_until
 
 BROKER_NAME = "broker-a"
 CLUSTER_NAME = "DefaultCluster"

@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from tests.interop.harness.waiting import wait_until
+from tests.support.waiting import wait_until
 
 SEND_MESSAGE = 10
 PULL_MESSAGE = 11

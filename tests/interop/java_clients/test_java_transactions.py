@@ -15,8 +15,8 @@ from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import commit_transaction, max_offsets, send_message
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 

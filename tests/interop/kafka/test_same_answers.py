@@ -23,7 +23,6 @@ from engine.kafka.wire.offsets import (
 )
 from engine.runtime.live.blocking_connection import BlockingConnection, ConnectionLost
 from tests.interop.harness.real_kafka import RealKafka
-from tests.interop.harness.waiting import wait_until
 from tests.support.kafka.asking import ask_over_tcp
 from tests.support.kafka.bad_requests import (
     BAD_REQUESTS,
@@ -38,6 +37,7 @@ from tests.support.kafka.bad_requests import (
 from tests.support.kafka.brokers import TOPIC
 from tests.support.kafka.kafka_python import create_topic
 from tests.support.kafka.partitions import BEGIN_MS, batch_of, orders, records_in
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 

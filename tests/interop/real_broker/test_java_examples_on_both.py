@@ -21,8 +21,8 @@ from tests.interop.harness.ports import DEFAULT_NAME_SERVER_PORT, is_free
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.rocketmq_jars import HOME_VARIABLE, best_example_jars
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import max_offsets, write_queues
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 

@@ -26,9 +26,9 @@ from tests.interop.harness.clients import DRIVERS
 from tests.interop.harness.installs import cpp_client_python, tool
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.rocketmq_jars import driver_jars
-from tests.interop.harness.waiting import wait_until
 from tests.soak.clients import SoakClient
 from tests.support.live.group_processes import GroupProcesses
+from tests.support.waiting import wait_until
 
 ROUNDS = 10
 SENT_BETWEEN_KILLS = 100

@@ -20,8 +20,8 @@ from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.ports import free_broker_port, free_port
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.real_rocketmq import start_real_broker, start_real_rocketmq
-from tests.interop.harness.waiting import wait_until
 from tests.support.live.glass_process import GlassProcess
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 

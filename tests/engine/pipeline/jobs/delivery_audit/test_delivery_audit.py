@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -30,6 +29,7 @@ from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
     numbered_table,
 )
 from tests.support.pipeline.memory_report import MemoryReport
+from tests.support.waiting import wait_until
 
 COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}
 
@@ -344,10 +344,7 @@ def test_after_a_full_batch_that_was_the_last_its_holes_are_judged_too(spark, tm
     report = MemoryReport()
     follower = Follower(spark, str(tmp_path), rules, report, trigger_ms=1)
     follower.add_batch(spark.createDataFrame(message_table(messages)), 0)
-    ends_at = time.monotonic() + 30
-    while not told_lost(report):
-        assert time.monotonic() < ends_at
-        time.sleep(0.01)
+    wait_until(lambda: told_lost(report), "a report of the lost message")
     assert told_lost(report) == 1
 
 

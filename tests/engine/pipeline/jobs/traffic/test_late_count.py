@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from types import SimpleNamespace
 
 import pyarrow.parquet as pq
@@ -17,14 +16,12 @@ from engine.pipeline.jobs.traffic.windows import window_figures
 from engine.pipeline.source.decoding.schema import spark_schema
 from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.pipeline.traffic_messages import COLUMNS, message, table_of
+from tests.support.waiting import wait_until
 
 
 def wait_for(late, messages):
-    """Spark tells its listeners of a micro-batch from another thread."""
-    ends_at = time.monotonic() + 60
-    while late.messages < messages:
-        assert time.monotonic() < ends_at, (late.messages, messages)
-        time.sleep(0.02)
+    """Wait until that many messages are counted: Spark calls its listeners from another thread."""
+    wait_until(lambda: late.messages >= messages, f"{messages} counted messages", seen=lambda: late.messages)
 
 
 def window(start_ms, topic, messages):
