@@ -36,7 +36,7 @@ class Disk:
         self._size_bytes = size_bytes
 
     def fill(self) -> None:
-        """No byte is left: the file system becomes as small as what lies in it."""
+        """Leave no byte: the file system becomes as small as its contents."""
         self._resize(self.used_bytes())
 
     def free(self) -> None:

@@ -1,4 +1,4 @@
-"""What the live page is told of the insides of a group's members: by our own client, over real connections."""
+"""The live page's view of the internals of a group's members: our own client, over real connections."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ class Clients:
         return self._java(class_name, best_example_jars(), main_class, [*map(str, options)], binary, heap)
 
     def java_load(self, options: Mapping[str, object]) -> ManagedProcess:
-        """``java/LoadClient.java`` with binary headers; ``options`` are those behind the name server."""
+        """Start ``java/LoadClient.java`` with binary headers; ``options`` are those after the name server."""
         arguments = [self.cluster.name_server, *(f"{name}={value}" for name, value in options.items())]
         return self._java("Java load", driver_jars(), "LoadClient", arguments, binary=True, heap=_LOAD_HEAP)
 

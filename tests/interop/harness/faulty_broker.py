@@ -37,7 +37,7 @@ def add_rule(cluster: Cluster, what: str, **fields: object) -> int:
 
 
 def hits_when(cluster: Cluster, rule: int, at_least: int) -> list[int]:
-    """When the rule acted, in milliseconds, oldest first, once it has so often."""
+    """Return when the rule acted, in milliseconds, oldest first, once it has acted this often."""
 
     def hits() -> list[int]:
         return [hit["at_ms"] for hit in reversed(ask_faults(cluster)["hits"]) if hit["rule"] == rule]
@@ -47,7 +47,7 @@ def hits_when(cluster: Cluster, rule: int, at_least: int) -> list[int]:
 
 
 def check_duplicated_sends(clients: Clients, unique: partial[str], send: Starter) -> None:
-    """Two of the sends come twice: both are stored twice, and the client is none the wiser."""
+    """Two of the sends come twice: both are stored twice, and the client does not notice."""
     topic = clients.cluster.create_topic(unique("Doubled"), queues=1)
     rule = add_rule(clients.cluster, "duplicate", topic=topic, direction="in", times=2)
     send(clients, unique("pg"), topic).wait_for_success(90.0)

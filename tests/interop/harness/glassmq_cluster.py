@@ -22,7 +22,7 @@ _START_DEADLINE_S = 60.0
 
 
 def glassmq_command() -> str:
-    """The console script beside this interpreter."""
+    """Return the console script next to this interpreter."""
     return str(Path(sys.executable).parent / "glassmq")
 
 

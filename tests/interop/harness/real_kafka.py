@@ -101,7 +101,7 @@ class SegmentsDump(NamedTuple):
 
 
 def dump_log_segments(folder: Path, paths: Iterable[Path], *options: str) -> SegmentsDump:
-    """Have logs, indexes and snapshots judged, which all lie in order below ``folder``, where the output goes, too.
+    """Check logs, indexes and snapshots, all of them in order below ``folder``, which also gets the output.
 
     Raises :class:`ClientUnavailable`, and ``ProcessFailed`` where it cannot go through a batch.
     """

@@ -18,7 +18,7 @@ BROKER_NAME = "broker-a"
 CLUSTER_NAME = "DefaultCluster"
 _BOOT_DEADLINE_S = 120.0
 
-#: RocketMQ 4.9.8 maps and unmaps files by reflection; JDK 17 has to be told that this is allowed.
+#: RocketMQ 4.9.8 maps and unmaps files by reflection; JDK 17 has to allow this explicitly.
 _OPENED_PACKAGES = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",

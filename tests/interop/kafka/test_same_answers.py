@@ -46,7 +46,9 @@ _TIMEOUT_MS = 20_000
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Of a real Kafka with one topic of one partition, whose coordinator of groups and producer ids is ready."""
+    """Yield the address of a real Kafka with one topic of one partition, whose coordinator of groups and producer ids
+    is ready.
+    """
     kafka = RealKafka(tmp_path_factory.mktemp("kafka"), {"auto.create.topics.enable": "false"})
     try:
         kafka.start()

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.interop_java
 
 _DEADLINE_S = 90.0
 _BROKERS: Mapping[str, Callable[..., Cluster]] = {"glassmq": start_glassmq, "real": start_real_rocketmq}
-#: How far the deliverer may be behind: the machine is busy, and a client polls.
+#: By how much the deliverer may lag: the machine is busy, and a client polls.
 _LATE_MS = 4_000
 
 

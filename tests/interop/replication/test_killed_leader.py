@@ -87,7 +87,7 @@ def _one_of(queues: Sequence[MessageQueue], message: Message, queue_id: object) 
 
 
 async def consume_all(name_servers: str, wanted: int) -> dict[int, list[int]]:
-    """What a new group gets of each queue, in order, until it has so many different messages."""
+    """Return what a new group gets of each queue, in order, until it has this many different messages."""
     seen: dict[int, list[int]] = defaultdict(list)
 
     async def listen(messages: Sequence[MessageExt], context: object) -> ConsumeOrderlyStatus:

@@ -58,7 +58,7 @@ class Load:
                     self.acknowledged += 1
 
     def wait_for_more(self, count: int) -> None:
-        """So many more are acknowledged."""
+        """Wait until this many more are acknowledged."""
         wanted = self.acknowledged + count
         wait_until(lambda: self.acknowledged >= wanted, f"{wanted} messages to be acknowledged", _DEADLINE_S, str)
 
@@ -77,7 +77,7 @@ class Load:
 
 
 def _log(folder: Path) -> dict[str, bytes]:
-    """File name -> what is in it, without the zeros behind the last message."""
+    """Return file name -> its content, without the zeros after the last message."""
     return {path.name: path.read_bytes().rstrip(b"\0") for path in sorted(folder.iterdir())}
 
 

@@ -25,7 +25,7 @@ from tests.app.lab.conftest import Lab
 from tests.support.waiting import wait_until
 
 LESSON = "15-auditing-with-spark"
-#: Stands in for ``glassmq pipeline``: one that ends at once, and one that ends when it is told to.
+#: Commands that stand in for ``glassmq pipeline``: one ends immediately, and one ends when it is stopped.
 ENDS = (sys.executable, "-c", "")
 WAITS = (sys.executable, "-c", "import sys; sys.stdin.read()")
 

@@ -18,7 +18,7 @@ from tests.support.live.live_server import LiveServer, message
 from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.waiting import wait_until
 
-#: Only a hang takes so long; a start of Spark on an idle machine takes six seconds.
+#: Only a hang takes this long; a start of Spark on an idle machine takes six seconds.
 PATIENCE_S = 600
 MESSAGES = 600
 KEYS = 500
