@@ -1,6 +1,6 @@
-"""``glassmq``: the command line. Every command is a file of its own under ``app/commands``.
+"""``glassmq``: the command line. Each command is a file under ``app/commands``.
 
-A command's module is imported when it is used, so that each starts as fast as it can.
+The module of a command is imported only when the command is used, so that each command starts as fast as it can.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-#: Folder of ``app/commands`` -> the commands in it; the others stand beside these folders.
+#: Folder of ``app/commands`` -> the commands in it. The other commands are files next to these folders.
 _ROOMS = {
     "messages": ("send", "consume", "message", "request", "reply", "trace", "loss", "bank"),
     "administration": ("check", "topics", "groups", "transactions", "dead-letters", "verdict", "faults"),
@@ -59,14 +59,14 @@ _ROOMS = {
 
 
 class LazyGroup(click.Group):
-    """A group that knows its commands' names and imports them one by one."""
+    """A group that knows the names of its commands and imports each one when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order of :data:`COMMANDS`."""
+        """Return the names in the order of :data:`COMMANDS`."""
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command ``cmd_name`` from the module of that name, with _ for -, in ``app.commands``."""
+        """Return the command ``cmd_name`` from the module of that name in ``app.commands``, with - replaced by _."""
         if cmd_name not in COMMANDS:
             return None
         room = next((f"{room}." for room, commands in _ROOMS.items() if cmd_name in commands), "")
@@ -77,14 +77,15 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click's, but an unknown command is answered with the known ones."""
+        """Resolve a command as click does, but name the known commands when it is unknown."""
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             raise click.UsageError(f"there is no command {args[0]!r}; there are {', '.join(COMMANDS)}")
-        if args and args[0] == "serve":  # before it imports what it runs
+        if args and args[0] == "serve":  # before the modules that serve are imported
             from engine.compiled.form import choose_form
 
             choose_form(wants_compiled="--interpreted" not in args)
-            # What is imported and made until it serves stays for good; then app/commands/serve.py lets it look again.
+            # What is imported and created until the server runs stays forever; app/commands/serve.py turns the
+            # collector on again.
             gc.disable()
             ctx.call_on_close(gc.enable)
         return super().resolve_command(ctx, args)
@@ -113,7 +114,7 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, value: bool)
     is_eager=True,
     expose_value=False,
     callback=_print_version,
-    help="Print the version and leave.",
+    help="Print the version and exit.",
 )
 def main() -> None:
     """A message broker for RocketMQ clients that you can see inside."""

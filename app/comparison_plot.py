@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from engine.lab.sweep.comparison import ComparedRun
 
-#: Short names of the figures, in the order in which they are told; see :mod:`engine.lab.sweep.client_figures`.
+#: Short names of the figures, in the order in which they are shown; see :mod:`engine.lab.sweep.client_figures`.
 HEADINGS: Mapping[str, str] = {
     "messages": "messages",
     "seconds": "seconds",
@@ -35,7 +35,7 @@ _INK, _PALE, _BAR = "#3b4252", "#6b7280", "#2f6f9f"
 
 
 def comparison_svg(runs: Sequence[ComparedRun], title: str) -> str:
-    """The picture. Figures that are the same in all runs are left out: they say nothing about the setting."""
+    """Return the picture. Figures that are the same in all runs are left out: they show nothing about the setting."""
     rows = [run.figures.to_dict() for run in runs]
     names = [name for name in rows[0] if len({str(row[name]) for row in rows}) > 1]
     values = [str(run.change.value) for run in runs]
@@ -56,7 +56,7 @@ def comparison_svg(runs: Sequence[ComparedRun], title: str) -> str:
 
 
 def _panel(heading: str, values: Sequence[str], figures: Sequence[float]) -> list[str]:
-    """One chart, with every bar's figure above it and the setting's value below."""
+    """Return one chart, with the figure above every bar and the setting's value below it."""
     parts = [f'<text x="12" y="22" font-size="13" fill="{_INK}">{escape(heading)}</text>']
     slot = (_PANEL_WIDTH - 24) / len(figures)
     highest = max(figures) or 1.0

@@ -1,4 +1,4 @@
-"""Draws the share of duplicates that each way catches: a bar each, and how sure it is, in SVG."""
+"""Draws the share of duplicates that each strategy catches, one bar each with its confidence interval, in SVG."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ _INK, _PALE, _BAR = "#3b4252", "#6b7280", "#2f6f9f"
 
 
 def duplicates_svg(figures: Mapping[str, DuplicateFigures], title: str) -> str:
-    """The picture; ways without a duplicate are left out. A thin line over a bar's end is its 95 % interval."""
+    """Return the picture; strategies without a duplicate are left out.
+
+    A thin line over a bar's end is its 95 % interval.
+    """
     rows = [(name, each) for name, each in figures.items() if each.caught.ratio is not None]
     height = _TOP + _ROW * len(rows) + 12
     parts = [

@@ -1,4 +1,4 @@
-"""Draws for how long nobody could send, under each fault and policy of replication, in SVG."""
+"""Draws for how long no client could send, under each fault and policy of replication, in SVG."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def replication_svg(cells: Sequence[Cell]) -> str:
-    """The picture: a group of bars for each fault; what each says at its end tells of losses and duplicates, too."""
+    """Return the picture: a group of bars for each fault; the label at a bar's end names losses and duplicates, too."""
     from engine.texts import Text
 
     groups: dict[str, list[Bar]] = {}

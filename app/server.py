@@ -1,7 +1,7 @@
 """Everything that ``glassmq serve`` runs: the live engine, and the page over it.
 
-The page's port listens from the start on; the HTTP server comes with the first connection, and the page with the first
-request: while nobody looks, werkzeug, Flask and the lab take neither time nor memory.
+The page's port listens from the start on; the HTTP server is imported with the first connection, and the page with the
+first request: until then werkzeug, Flask and the lab take neither time nor memory.
 """
 
 from __future__ import annotations
@@ -35,30 +35,30 @@ log = logging.getLogger("glassmq.http")
 
 @dataclass(frozen=True, slots=True)
 class PageSettings:
-    """Where the page is served, and to whom."""
+    """Where the page is served, and for which clients."""
 
     host: str = "127.0.0.1"
     port: int = 8000
     token: str | None = None
     allowed_hosts: tuple[str, ...] = field(default=())
-    #: Other sites whose pages may hold a stage of the lab.
+    #: Other sites whose pages may embed a stage of the lab.
     embedding_origins: tuple[str, ...] = field(default=())
-    #: Where Spark runs when the page starts a job; None: the page starts none.
+    #: Where Spark runs when the page starts a job; None: the page starts no jobs.
     spark_master: str | None = "local[2]"
 
 
 class PageOnDemand:
-    """A WSGI application that is made by the first request; those that come meanwhile wait."""
+    """A WSGI application that is created by the first request; concurrent requests wait."""
 
     def __init__(self, make: Callable[[], PageServer]) -> None:
-        """``make`` starts what it makes."""
+        """Note ``make``, which starts what it makes."""
         self._make = make
         self._lock = threading.Lock()
         self._is_closed = False
         self._made: PageServer | None = None
 
     def get(self) -> PageServer | None:
-        """The page's parts, made if need be; None once it is closed."""
+        """Return the page's parts, created if need be; None once it is closed."""
         with self._lock:
             if self._made is None and not self._is_closed:
                 try:
@@ -76,7 +76,7 @@ class PageOnDemand:
         return page.app(environ, start_response)
 
     def close(self) -> None:
-        """Stop all its parts, and make none any more."""
+        """Stop all its parts, and create none any more."""
         with self._lock:
             self._is_closed = True
             page, self._made = self._made, None
@@ -130,7 +130,7 @@ class Server:
         )
         page = create_app(self.host, settings)
         page.start()
-        # Its modules stay for good: a collection of garbage, which stops the engine too, shall not look at them.
+        # Its modules stay forever: a garbage collection, which stops the engine too, should not examine them.
         gc.collect()
         gc.freeze()
         return page
@@ -149,7 +149,7 @@ class Server:
         )
 
     def stop(self) -> None:
-        """Stop the page, then the engine gracefully. Does nothing for what was not started."""
+        """Stop the page, then the engine gracefully. Parts that were not started are skipped."""
         if self.page is not None:
             self.page.close()
         if self._door is not None:

@@ -13,13 +13,13 @@ from app.web.api import json_answer
 
 
 def create_start_page(host: LabHost) -> Blueprint:
-    """The blueprint over the lab's ``host``."""
+    """Return the blueprint over the lab's ``host``."""
     start_page = Blueprint("start_page", __name__)
     demonstration = Demonstration(host.start_film)
 
     @start_page.get("/")
     def landing() -> str:
-        # The film is made while the browser still reads the page. A busy lab makes it when it is asked for.
+        # The film is made while the browser still reads the page. A busy lab makes it on request.
         with contextlib.suppress(LabRefused):
             demonstration.begin()
         return render_template("landing.html")
@@ -29,7 +29,7 @@ def create_start_page(host: LabHost) -> Blueprint:
         file = demonstration.file(host.film_of(demonstration.begin()))
         response = Response(mimetype="application/json")
         response.set_etag(file.etag)
-        # Kept by browsers, but asked for anew: another version of the engine makes another film.
+        # Browsers keep it, but revalidate: another version of the engine makes another film.
         response.headers["Cache-Control"] = "no-cache"
         response.headers["Vary"] = "Accept-Encoding"
         if request.if_none_match.contains(file.etag):

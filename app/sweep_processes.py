@@ -1,6 +1,6 @@
 """Spreads seeds and schedules of the lab over processes of this machine.
 
-Each process is a fresh interpreter (spawn). Which process runs a piece makes no difference to what comes of it.
+Each process is a fresh interpreter (spawn). The result does not depend on which process runs a piece.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ _Result = TypeVar("_Result")
 
 
 class ProcessSpread:
-    """A :class:`~engine.lab.run.spread.Spread` over ``processes`` processes; with one, all is done in this one."""
+    """A :class:`~engine.lab.run.spread.Spread` over ``processes`` processes; with one, the work is done in this
+    process.
+    """
 
     def __init__(self, processes: int) -> None:
         self._processes = processes
@@ -26,7 +28,6 @@ class ProcessSpread:
     def __call__(
         self, function: Callable[[_Item], _Result], items: Sequence[_Item]
     ) -> Generator[tuple[int, _Result], None, None]:
-        """See :class:`~engine.lab.run.spread.Spread`."""
         if self._processes == 1 or len(items) == 1:
             yield from spread_here(function, items)
             return
@@ -36,19 +37,19 @@ class ProcessSpread:
 
 
 class _Numbered(Generic[_Item, _Result]):
-    """Keeps an item's number beside its result."""
+    """Keeps an item's number with its result."""
 
     def __init__(self, function: Callable[[_Item], _Result]) -> None:
         self._function = function
 
     def __call__(self, numbered: tuple[int, _Item]) -> tuple[int, _Result]:
-        """One item."""
+        """Run one item."""
         index, item = numbered
         return index, self._function(item)
 
 
 def _prepare() -> None:
     live_with_parent()
-    # What is imported by now stays: the collector need not look at it after every world.
+    # What is imported by now stays: the collector need not examine it after every world.
     gc.collect()
     gc.freeze()

@@ -69,14 +69,14 @@ _YEAR_S = 365 * 24 * 3600
 
 @dataclass(frozen=True, slots=True)
 class PageFolders:
-    """Where templates and static files lie: beside ``app/`` in a source tree, inside it in a wheel."""
+    """The folders of templates and static files: next to ``app/`` in a source tree, inside it in a wheel."""
 
     templates: Path
     static: Path
 
     @classmethod
     def find(cls) -> PageFolders:
-        """The folders of this installation."""
+        """Return the folders of this installation."""
         package = Path(__file__).resolve().parent
         bundled = package / "bundled"
         root = bundled if bundled.is_dir() else package.parent
@@ -85,7 +85,7 @@ class PageFolders:
 
 @dataclass(frozen=True, slots=True)
 class PageServer:
-    """What :func:`create_app` made: the WSGI application and the parts that its owner starts and stops."""
+    """The result of :func:`create_app`: the WSGI application and the parts that its owner starts and stops."""
 
     app: Flask
     socketio: SocketIO
@@ -100,13 +100,13 @@ class PageServer:
     storage_runs: StorageRuns
 
     def start(self) -> None:
-        """Begin to send to those who look."""
+        """Start sending to viewers."""
         self.stream.start()
         if self.pipeline_stream is not None:
             self.pipeline_stream.start()
 
     def stop(self) -> None:
-        """End all that runs for the page."""
+        """Stop everything that runs for the page."""
         if self.pipeline_stream is not None:
             self.pipeline_stream.stop()
         if self.pipeline is not None:
@@ -122,11 +122,11 @@ class PageServer:
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """How the page server behaves; see :class:`app.web.access_rules.AccessRules` for who may use it.
+    """Settings of the page server; :class:`app.web.access_rules.AccessRules` controls access.
 
-    ``clock`` gives the throttle, ``lab_clock`` the lab monotonic seconds. Without ``lab_has_thread`` nobody runs the
-    lab but whoever calls ``lab.serve_once()``: tests. ``data_folder`` keeps the progress of lessons; None: it is kept
-    in memory. ``faults`` breaks the engine on purpose; None: that is not allowed. ``metrics`` gives what ``/metrics``
+    ``clock`` gives the throttle, ``lab_clock`` the lab monotonic seconds. Without ``lab_has_thread`` the lab runs only
+    in calls of ``lab.serve_once()``, as in tests. ``data_folder`` keeps the progress of lessons; None: it is kept in
+    memory. ``faults`` injects faults into the engine; None: that is not allowed. ``metrics`` returns what ``/metrics``
     shows; None: there is no such page. ``pipeline`` None: jobs cannot be started.
     """
 
@@ -254,7 +254,7 @@ def _add_language(app: Flask, faults_allowed: bool) -> None:
 
 @cache
 def _import_map(static_folder: str) -> object:
-    """Which file stands behind each module name in the page's scripts; written by the set-up command."""
+    """Return module name in the page's scripts -> its file; written by the set-up command."""
     path = Path(static_folder) / "vendor" / "import-map.json"
     if not path.exists():
         log.warning("the page's packages are missing (%s): run make install", path)
@@ -287,7 +287,7 @@ def _add_pages(app: Flask, faults_allowed: bool) -> None:
 
 
 def _fault_data() -> JsonObject:
-    """What the live page makes its forms of faults of."""
+    """Return the data for the live page's forms of faults."""
     from app.live.fault_desk import LIVE_COMMANDS
     from engine.protocol.command.send_message_headers import LONG_NAMES
 
@@ -307,15 +307,15 @@ def _add_error_pages(app: Flask) -> None:
             return error.get_response()
         key = {404: "error.not_found", 429: "error.too_often"}.get(error.code or 500, "error.other")
         text = translate(g.get("language", "en"), key, code=error.code, path=request.path, limit=REQUESTS_PER_SECOND)
-        # A browser names HTML; a program that takes anything reads one line more easily than a page.
+        # A browser accepts HTML; for a program that accepts anything, one line is easier to read than a page.
         if request.accept_mimetypes.best_match(["text/plain", "text/html"]) == "text/html" and "language" in g:
             return Response(render_template("error.html", code=error.code, text=text), status=error.code)
         return Response(text + "\n", status=error.code, mimetype="text/plain")
 
 
 def _add_security_headers(response: Response) -> Response:
-    """Scripts and styles come from this server only; nobody may read the page from elsewhere, or frame it, but for what
-    :mod:`app.web.framing` says.
+    """Add headers so that scripts and styles come from this server only, and other sites may neither read nor frame the
+    page, except as :mod:`app.web.framing` allows.
     """
     nonce = g.get("csp_nonce", "")
     response.headers.setdefault(

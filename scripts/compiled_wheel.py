@@ -13,7 +13,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 
 class CompiledWheel(BuildHookInterface):  # type: ignore[misc]  # without hatchling it is Any
-    """See hatchling's ``BuildHookInterface``."""
+    """A build hook of hatchling that compiles modules for a wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Raises ``BuildUnusable`` when there is no build of this source."""

@@ -1,7 +1,7 @@
 """Redis, PostgreSQL and MariaDB for the tests: ``python -m scripts.databases``.
 
-In continuous integration it installs what is missing from Debian's packages. A developer's machine is only told what to
-install: the packages start servers of their own with the machine.
+In continuous integration it installs what is missing from Debian's packages. A developer's machine only gets a list of
+what to install: the packages start servers of their own with the machine.
 """
 
 from __future__ import annotations

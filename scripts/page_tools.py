@@ -17,7 +17,7 @@ from scripts.fetch_page_packages import PROJECT, NpmFailed, npm_commands, run_np
 
 
 def try_out(npm: Path) -> None:
-    """Raises :class:`NpmFailed` when the Node.js beside ``npm`` is too old for eslint."""
+    """Check the Node.js next to ``npm``. Raises :class:`NpmFailed` when it is too old for eslint."""
     environment = {**os.environ, "PATH": f"{npm.parent}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
     eslint = PROJECT / "node_modules" / ".bin" / "eslint"
     if subprocess.run([str(eslint), "--version"], env=environment, capture_output=True).returncode != 0:

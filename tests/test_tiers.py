@@ -59,7 +59,7 @@ def test_tried():
 
 
 def test_the_two_tiers_together_are_all_tests_but_those_that_need_java(request):
-    """Of the tests that were found with this one: under ``make test`` all there are."""
+    """Check the tests that were found with this one: under ``make test`` these are all."""
     for name, markers in request.config.stash[COLLECTED].items():
         tier = markers & {QUICK, REST}
         assert tier or tiers.JAVA in markers, f"{name} is run by neither"

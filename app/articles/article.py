@@ -10,14 +10,14 @@ from app.lessons.prose import Prose
 
 
 class ClaimVerdict(StrEnum):
-    """What became of a claim."""
+    """What was found out about a claim."""
 
     RUNS = "runs"
-    #: It runs, and lessons hardly speak of it.
+    #: It runs, but lessons hardly mention it.
     HARDLY_TAUGHT = "hardly-taught"
     ONLY_TOLD = "only-told"
     MISSING = "missing"
-    #: It runs, and what the real systems do is not what the article says: the row's box says so.
+    #: It runs, but the real systems do something else than the article says: the row's box says what.
     DIFFERS = "differs"
 
 
@@ -31,7 +31,7 @@ class LessonPlace:
 
 @dataclass(frozen=True, slots=True)
 class TermPair:
-    """A word of the article, and what this project calls the same."""
+    """A term of the article, and the term that this project uses for it."""
 
     theirs: str
     ours: str
@@ -63,7 +63,7 @@ class Claim:
 
     @property
     def anchor(self) -> str:
-        """The row's place on its page."""
+        """Return the anchor of the row on its page."""
         return self.identity.lower()
 
 
@@ -78,7 +78,9 @@ class ClaimSection:
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """One article. ``title`` is its own, in the language that it is written in; ``source``: what is known of it."""
+    """One article. ``title`` is its own, in the language in which it is written; ``source`` is what is known about its
+    origin.
+    """
 
     name: str
     title: str

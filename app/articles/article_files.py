@@ -44,12 +44,12 @@ _TERM = re.compile(r"(?P<ours>[^（）]+)（(?P<theirs>[^（）]+)）")
 
 
 def load_articles() -> tuple[Article, ...]:
-    """All articles; read again when a file has changed. Raises :class:`LessonError`."""
+    """Return all articles; they are read again when a file has changed. Raises :class:`LessonError`."""
     return tuple(load_article(name) for name in ARTICLE_NAMES)
 
 
 def load_article(name: str) -> Article:
-    """One of :data:`ARTICLE_NAMES`. Raises :class:`LessonError`."""
+    """Return the article of that name, one of :data:`ARTICLE_NAMES`. Raises :class:`LessonError`."""
     path = tutorials_folder() / "articles" / f"{name}.yaml"
     try:
         return _read_once(path, path.stat().st_mtime_ns)
@@ -59,12 +59,15 @@ def load_article(name: str) -> Article:
 
 @lru_cache(maxsize=16)
 def _read_once(path: Path, changed_at: int) -> Article:
-    """``changed_at`` only tells one state of the file from the next."""
+    """Read an article, cached by name and ``changed_at``, the time at which its file last changed."""
     return read_article(path.read_text(encoding="utf-8"), path.stem)
 
 
 def read_article(text: str, name: str) -> Article:
-    """The article in ``text``. Raises :class:`LessonError` with file, line, field and what is allowed."""
+    """Return the article in ``text``.
+
+    Raises :class:`LessonError` with the file, the line, the field and what is allowed.
+    """
     file = f"articles/{name}.yaml"
     try:
         root = read_yaml(text, CHARACTERS_MAX)

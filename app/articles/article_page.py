@@ -1,4 +1,4 @@
-"""What the templates of the articles show, in one language: texts are safe HTML where a key ends in ``html``."""
+"""What the templates of the articles show, in one language. Texts are safe HTML where a key ends in ``html``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.foundation.json_types import JsonObject
 from app.lessons.lesson_files import lesson_names, load_lesson, number_of
 from app.lessons.prose import Prose
 
-#: The choices of the page's filter besides "all", and which verdicts each shows.
+#: The choices of the page's filter, apart from "all", and which verdicts each shows.
 FILTERS: Mapping[str, tuple[ClaimVerdict, ...]] = {
     "runs": (ClaimVerdict.RUNS, ClaimVerdict.HARDLY_TAUGHT),
     "differs": (ClaimVerdict.DIFFERS,),
@@ -19,7 +19,7 @@ FILTERS: Mapping[str, tuple[ClaimVerdict, ...]] = {
 
 
 def article_entry(article: Article, language: str) -> JsonObject:
-    """One article in the list of all."""
+    """Return the entry of an article in the list of all articles."""
     counts = Counter(claim.verdict for claim in article.claims())
     return {
         "name": article.name,
@@ -33,7 +33,7 @@ def article_entry(article: Article, language: str) -> JsonObject:
 
 
 def article_data(article: Article, language: str) -> JsonObject:
-    """One article with all its rows."""
+    """Return one article with all its rows."""
     claims, lessons = list(article.claims()), frozenset(lesson_names())
     return {
         **article_entry(article, language),
@@ -51,7 +51,7 @@ def article_data(article: Article, language: str) -> JsonObject:
 
 
 def articles_of_lesson(articles: Iterable[Article], lesson: str, language: str) -> list[JsonObject]:
-    """The articles with a row that leads to ``lesson``, and the first such row of each."""
+    """Return the articles with a row that leads to ``lesson``, each with the first such row."""
     found: list[JsonObject] = []
     for article in articles:
         claims = [claim for claim in article.claims() if any(place.lesson == lesson for place in claim.places)]

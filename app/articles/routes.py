@@ -15,7 +15,7 @@ log = logging.getLogger("glassmq.http")
 
 
 def create_article_pages() -> Blueprint:
-    """The blueprint with ``/tutorials/articles``."""
+    """Return the blueprint with ``/tutorials/articles``."""
     pages = Blueprint("articles", __name__)
 
     @pages.get("/tutorials/articles")
@@ -41,7 +41,9 @@ def create_article_pages() -> Blueprint:
 
 
 def _articles_of_lesson(lesson: str) -> list[JsonObject]:
-    """A lesson's page works also where the rows of an article cannot be read."""
+    """Return the articles of a lesson; none when the rows of an article cannot be read, so that the lesson's page still
+    works.
+    """
     try:
         return articles_of_lesson(load_articles(), lesson, g.language)
     except LessonError as error:

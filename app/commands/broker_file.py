@@ -1,9 +1,9 @@
 """``glassmq serve -c broker.conf``: RocketMQ's settings file (``mqbroker -c``), read as Java properties.
 
-Keys mean what ``--broker-setting`` and ``--store-setting`` take them for; those that have an option of their own give
-that option its default, so the command line wins. RocketMQ ignores silently what it does not know and what does not
-parse; here both end the start, each with its line and all at once, and known keys that have no meaning here are
-reported. Each value is judged by itself first, and what is left together.
+Keys mean the same as in ``--broker-setting`` and ``--store-setting``. A key that has an option of its own changes the
+default of that option, so the command line wins. RocketMQ silently ignores unknown keys and values that do not parse;
+here both stop the start, all reported together with their lines, and known keys that have no meaning here are reported.
+Each value is checked by itself first, then all of them together.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def _peers(text: str) -> str:
     return text
 
 
-#: Keys that are neither of the broker's settings nor of the store's, but options of ``serve``.
+#: Keys that are options of ``serve``, not settings of the broker or the store.
 _PLACES = {"storePathRootDir": "data", "dLegerPeers": "group_peers", "dLegerSelfId": "group_self"}
 _GROUP_SWITCH = "enableDLegerCommitLog"
-#: What the values of options must be beyond their type.
+#: Checks of the values of options, beyond their type.
 _CHECKS: Mapping[str, Callable[[str], object]] = {
     "data": folder,
     "broker_name": name,
@@ -89,15 +89,15 @@ _NAMES_WITHOUT_MEANING = """
     writeBufferLowWaterMark
 """
 _WITHOUT_MEANING = frozenset(_NAMES_WITHOUT_MEANING.split())
-#: What each spelling of a setting means.
+#: Each spelling of a setting, and the field that it means.
 _FIELDS = setting_names(BrokerConfig()) | setting_names(MessageStoreConfig())
 
 
 @dataclass(frozen=True)
 class BrokerFile:
-    """The settings of a file, and what its reader should know.
+    """The settings of a file, and notes for its reader.
 
-    :ivar options: of ``serve``, by parameter: their values where the command line gives none.
+    :ivar options: values of the options of ``serve``, by parameter, where the command line gives none.
     :ivar notes: one line each.
     """
 
@@ -108,7 +108,7 @@ class BrokerFile:
 
 
 def take_broker_file(context: click.Context, _parameter: click.Parameter, path: Path | None) -> BrokerFile:
-    """Callback of ``-c``: the file's values become defaults of the other options."""
+    """Use the file's values as the defaults of the other options; the callback of ``-c``."""
     if path is None:
         return BrokerFile()
     try:
@@ -120,7 +120,10 @@ def take_broker_file(context: click.Context, _parameter: click.Parameter, path: 
 
 
 def read_broker_file(path: Path) -> BrokerFile:
-    """Raises :class:`BadSetting`, which lists every bad line, :class:`MalformedBody` and OSError."""
+    """Read a settings file.
+
+    Raises :class:`BadSetting`, which lists every bad line, :class:`MalformedBody` and OSError.
+    """
     with path.open("rb") as file:
         content = file.read(len(codecs.BOM_UTF8) + PROPERTIES_MAX_BYTES + 1)  # no more: a device may never end
     parsed = _Parsed()
@@ -152,10 +155,10 @@ def read_broker_file(path: Path) -> BrokerFile:
 
 
 class _Parsed:
-    """The values of the entries that were taken so far.
+    """The values of the entries that were accepted so far.
 
     :ivar problems: lines, and what is wrong with them.
-    :ivar lines: where each setting stands.
+    :ivar lines: the line of each setting.
     """
 
     def __init__(self) -> None:
@@ -196,7 +199,10 @@ class _Parsed:
             raise BadSetting(self._unknown(key))
 
     def together(self, config: _Config, values: Mapping[str, object]) -> _Config:
-        """``config`` with ``values``. Notes those that contradict each other, unless one of them is known to be bad."""
+        """Return ``config`` with ``values``.
+
+        Notes those that contradict each other, unless one of them is known to be bad.
+        """
         try:
             return with_settings(config, values)
         except BadSetting as error:
@@ -213,7 +219,7 @@ class _Parsed:
 
 
 def _options(parsed: _Parsed) -> dict[str, object]:
-    """The options of ``serve`` that the file speaks about."""
+    """Return the options of ``serve`` that the file sets."""
     options = {place: value for place, value in parsed.places.items() if place == "data" or parsed.is_of_group}
     for setting, option in (
         ("broker_name", "broker_name"),

@@ -1,5 +1,5 @@
-"""Puts the table that a command has computed into a document, where a comment of the command's name and one of "end"
-mark its place.
+"""Puts the table that a command has computed into a document, between a comment with the command's name and a comment
+"end".
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import click
 
 
 def read_with_place(path: Path, command: str) -> str:
-    """The document. Raises ``click.UsageError`` when it has no place for the table of ``command``."""
+    """Return the document. Raises ``click.UsageError`` when it has no place for the table of ``command``."""
     text = path.read_text(encoding="utf-8")
     if not _place(command).search(text):
         raise click.UsageError(f"{path} has no <!-- {command} --> with an <!-- end --> after it")
@@ -19,7 +19,7 @@ def read_with_place(path: Path, command: str) -> str:
 
 
 def write_table(path: Path, command: str, table: str) -> None:
-    """Replace what stands there. Raises as :func:`read_with_place`."""
+    """Replace the table in the document. Raises the same as :func:`read_with_place`."""
     text = read_with_place(path, command)
     path.write_text(_place(command).sub(lambda found: found[1] + table + found[2], text), encoding="utf-8")
 

@@ -1,6 +1,6 @@
 """``glassmq pipeline``: runs jobs of the data pipeline on Spark.
 
-The commands and their options come from what the jobs tell about themselves, which needs no Spark: help is quick.
+The commands and their options come from the descriptions of the jobs, which need no Spark, so help is fast.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from app.remote.cluster_access import cluster_access
 from engine.pipeline.jobs.description import JobDescription, JobParameter, ParameterKind
 from engine.pipeline.jobs.registry import JOB_NAMES, describe
 
-#: What the page's jobs give way to everything else by, as nice(1).
+#: The nice(1) value of jobs that the page starts: they give way to all other processes.
 _NICENESS_MAX = 19
 _CONF = re.compile(r"(spark\.[\w.-]+)=(.*)", re.DOTALL)
 _LIST_HINT = "`glassmq pipeline NAME --help` tells what a job takes."
@@ -28,11 +28,11 @@ class JobCommands(click.Group):
     """One command for each job, and ``list``."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """``list``, then the jobs in their order."""
+        """Return ``list``, then the jobs in their order."""
         return ["list", *JOB_NAMES]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The command that runs the job of that name."""
+        """Return the command that runs the job of that name."""
         if cmd_name == "list":
             return list_jobs
         return make_command(describe(cmd_name)) if cmd_name in JOB_NAMES else None
@@ -40,7 +40,7 @@ class JobCommands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click's, but an unknown job is answered with the known ones."""
+        """Resolve a command as click does, but name the known jobs when it is unknown."""
         if args and not args[0].startswith("-") and args[0] not in ("list", *JOB_NAMES):
             raise click.UsageError(f"there is no job {args[0]!r}; there are {', '.join(JOB_NAMES)}")
         return super().resolve_command(ctx, args)
@@ -72,16 +72,14 @@ def list_jobs() -> None:
 
 
 def make_command(description: JobDescription) -> click.Command:
-    """The command that runs the job."""
+    """Return the command that runs the job."""
 
     @click.option(
         "--master", default="local[2]", show_default=True, help="Where Spark runs: local[N], spark://..., yarn."
     )
-    @click.option("--json", "as_json", is_flag=True, help="Print what the job tells as lines of JSON.")
+    @click.option("--json", "as_json", is_flag=True, help="Print the job's reports as lines of JSON.")
     @click.option("--conf", multiple=True, metavar="KEY=VALUE", callback=_read_conf, help="A setting of Spark.")
-    @click.option(
-        "--log-file", type=click.Path(dir_okay=False, path_type=Path), help="Keep there what Spark says on its way."
-    )
+    @click.option("--log-file", type=click.Path(dir_okay=False, path_type=Path), help="File for Spark's log output.")
     @click.option("--work-folder", type=click.Path(file_okay=False, path_type=Path), hidden=True)
     @click.option("--niceness", type=click.IntRange(0, _NICENESS_MAX), default=0, hidden=True)
     @click.option("--ends-with-stdin", is_flag=True, hidden=True)
@@ -121,7 +119,9 @@ def make_command(description: JobDescription) -> click.Command:
 
 
 def _option(parameter: JobParameter) -> Callable[[Any], Any]:
-    """``--name-with-dashes``; its value is checked by :mod:`engine.pipeline.jobs.arguments`, all together."""
+    """Return the option ``--name-with-dashes`` of a parameter. :mod:`engine.pipeline.jobs.arguments` checks the values,
+    all of them together.
+    """
     dashed = parameter.name.replace("_", "-")
     help_text = parameter.help["en"]
     if parameter.kind is ParameterKind.SWITCH:
@@ -160,6 +160,6 @@ def _read_conf(_ctx: click.Context, _parameter: click.Parameter, texts: tuple[st
 
 
 def _forget_keys() -> None:
-    """The processes that Spark starts get the environment of this one, and none of them needs to read keys there."""
+    """Remove access keys from the environment: Spark passes it to its processes, none of which needs them."""
     for name in ("GLASSMQ_ACCESS_KEY", "GLASSMQ_SECRET_KEY"):
         os.environ.pop(name, None)

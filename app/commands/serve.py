@@ -64,23 +64,23 @@ log = logging.getLogger("glassmq.host")
     help="A settings file of RocketMQ's broker, such as its conf/broker.conf. Options given here win over it.",
 )
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address of name server and broker.")
-@click.option("--name-server-port", type=port, default=9876, show_default=True, help="0 takes a free one.")
+@click.option("--name-server-port", type=port, default=9876, show_default=True, help="0 means any free port.")
 @click.option(
     "--broker-port",
     type=port,
     default=10911,
     show_default=True,
-    help="0 takes a free one. The port two below it is taken too, for old Java clients (vipChannelEnable).",
+    help="0 means any free port. The port two below it is used too, for old Java clients (vipChannelEnable).",
 )
 @click.option("--http-host", default="127.0.0.1", show_default=True, help="Address of the page.")
-@click.option("--http-port", type=port, default=8000, show_default=True, help="0 takes a free one.")
+@click.option("--http-port", type=port, default=8000, show_default=True, help="0 means any free port.")
 @click.option("--no-page", is_flag=True, help="Run name server and broker only.")
 @click.option(
     "--data",
     type=folder,
     default="./data",
     show_default=True,
-    help="Folder for messages and offsets; made when missing.",
+    help="Folder for messages and offsets; created when missing.",
 )
 @click.option(
     "--flush",
@@ -96,21 +96,21 @@ log = logging.getLogger("glassmq.host")
 @click.option(
     "--token",
     envvar="GLASSMQ_TOKEN",
-    help="What the page demands; needed when --http-host is not loopback. Also from GLASSMQ_TOKEN.",
+    help="Token that the page requires; needed when --http-host is not loopback. Also from GLASSMQ_TOKEN.",
 )
-@click.option("--allowed-host", multiple=True, help="A further host name under which the page may be opened.")
+@click.option("--allowed-host", multiple=True, help="An additional host name under which the page may be opened.")
 @click.option(
     "--allow-embedding",
     multiple=True,
     metavar="ORIGIN",
-    help="A web site whose pages may hold a stage of the lab in a frame, such as https://wiki.example.org. With "
-    "--token only pages of the page's own site: browsers send the token's cookie into no other site's frame.",
+    help="A web site whose pages may embed a stage of the lab in a frame, such as https://wiki.example.org. With "
+    "--token only pages of the same site can: browsers send the token's cookie to no other site's frame.",
 )
 @click.option(
     "--allow-faults/--no-faults",
     default=False,
     show_default=True,
-    help="Let whoever may use the page break the running broker on purpose: drop frames, kill it, fill its disk.",
+    help="Let users of the page inject faults into the running broker: drop frames, kill it, fill its disk.",
 )
 @click.option(
     "--slave-of",
@@ -123,35 +123,35 @@ log = logging.getLogger("glassmq.host")
     type=address,
     multiple=True,
     metavar="HOST:PORT",
-    help="A further name server to register with: that of another process, which clients ask when this one is gone.",
+    help="An additional name server to register with, in another process; clients use it when this one is gone.",
 )
 @click.option(
     "--group-peers",
     metavar="NAME-HOST:PORT;...",
-    help="Be a member of a group of brokers with one name, whose log counts by majority: all members, each with the "
-    "address where the others find it.",
+    help="Make this broker a member of a group that shares a name and replicates its log by majority: all members, "
+    "each with the address at which the others reach it.",
 )
-@click.option("--group-self", metavar="NAME", help="Which of --group-peers this process is.")
-@click.option("--tls-cert", type=pem_file, help="Certificate of name server and broker (PEM): they speak TLS then.")
+@click.option("--group-self", metavar="NAME", help="The name of this process in --group-peers.")
+@click.option("--tls-cert", type=pem_file, help="Certificate of name server and broker (PEM); enables TLS.")
 @click.option("--tls-key", type=pem_file, help="The certificate's private key (PEM).")
-@click.option("--tls-client-ca", type=pem_file, help="Clients must show a certificate issued by one of these (PEM).")
+@click.option("--tls-client-ca", type=pem_file, help="Clients must present a certificate issued by one of these (PEM).")
 @click.option(
     "--tls-mode",
     type=click.Choice([mode.value for mode in TlsMode]),
-    help="permissive serves plain connections too.  [default: permissive with --tls-cert, else disabled]",
+    help="permissive also accepts plain connections.  [default: permissive with --tls-cert, else disabled]",
 )
 @click.option(
     "--interpreted",
     is_flag=True,
     expose_value=False,  # app/command_line.py has read it, before this module was imported
-    help="Run the source as it stands, although make fast has compiled it: to debug it.",
+    help="Run the Python source although make fast has compiled it, for debugging.",
 )
 @click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="warning",
     show_default=True,
-    help="What goes to stderr; the page shows info and above.",
+    help="Minimum level of log lines on stderr; the page shows info and above.",
 )
 @click.option(
     "--spark-master",
@@ -159,7 +159,7 @@ log = logging.getLogger("glassmq.host")
     show_default=True,
     help="Where Spark runs when the page starts a job: local[N], spark://..., yarn.",
 )
-@click.option("--no-pipeline", is_flag=True, help="Let the page start no jobs on Spark.")
+@click.option("--no-pipeline", is_flag=True, help="Do not let the page start jobs on Spark.")
 @click.option(
     "--broker-setting", multiple=True, metavar="NAME=VALUE", help="A broker setting, in RocketMQ's name or ours."
 )
@@ -248,7 +248,7 @@ def command(
 
 
 def _with_replication(broker: BrokerConfig, slave_of: str | None) -> BrokerConfig:
-    """A master serves slaves, at any free port unless told; a slave has the role and an id."""
+    """Return the replication settings: a master serves slaves, by default at any free port; a slave gets an id."""
     if slave_of is None:
         if broker.broker_role is BrokerRole.SLAVE:
             raise click.UsageError("brokerRole=SLAVE needs --slave-of HOST:PORT: the master's own address")
@@ -259,9 +259,9 @@ def _with_replication(broker: BrokerConfig, slave_of: str | None) -> BrokerConfi
 def _group(
     peers: str | None, name: str | None, tls_mode: str | None, client_ca: Path | None, *, has_rules: bool
 ) -> GroupConfig | None:
-    """The group; its members believe whoever connects, so it is of one machine, or of machines with certificates.
+    """Return the group. Its members trust each other's connections, so it must be on one machine or use certificates.
 
-    With rules nobody is believed without one.
+    With access rules, no peer is trusted without a certificate.
     """
     if (peers is None) != (name is None):
         raise click.UsageError("--group-peers and --group-self go together: give both, or none of them")
@@ -288,7 +288,7 @@ def _group(
 
 
 def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None, mode_text: str | None) -> ServerTls:
-    """What the options say together."""
+    """Combine the TLS options."""
     mode = TlsMode(mode_text) if mode_text else TlsMode.PERMISSIVE if certificate else TlsMode.DISABLED
     if (certificate is None) != (key is None):
         raise click.UsageError("--tls-cert and --tls-key go together: give both, or none of them")
@@ -300,7 +300,7 @@ def _tls(certificate: Path | None, key: Path | None, client_ca: Path | None, mod
 
 
 def _check_file_size(store: MessageStoreConfig) -> None:
-    """The store takes any size; a server that refuses messages which it promises to take helps nobody."""
+    """Refuse a file size too small for the messages that the server promises to accept; the store takes any size."""
     lowest = store.max_message_size + ENVELOPE_MAX_BYTES + BLANK_MIN_SIZE_BYTES
     if store.mapped_file_size_commit_log < lowest:
         raise click.BadParameter(
@@ -354,7 +354,7 @@ def _set_up_logging(level: str) -> RecentLog:
     for handler in (to_stderr, recent_log):
         handler.addFilter(NotFromLabWorlds())
     root.setLevel(min(logging.INFO, to_stderr.level))
-    for logger in (root, logging.getLogger("asyncio")):  # asyncio tells of callbacks that failed
+    for logger in (root, logging.getLogger("asyncio")):  # asyncio logs callbacks that failed
         logger.propagate = False
         logger.addHandler(to_stderr)
         logger.addHandler(recent_log)
@@ -362,14 +362,14 @@ def _set_up_logging(level: str) -> RecentLog:
 
 
 def _serve(server: Server, settings: LiveHostSettings) -> None:
-    # A signal handler may run in the middle of anything: of Python's queues only this one bears that.
+    # A signal handler may interrupt anything; of Python's queues only this one is safe there.
     stop_requests: queue.SimpleQueue[int] = queue.SimpleQueue()
     is_stopping = False
 
     def ask_to_stop(number: int, _frame: FrameType | None) -> None:
         nonlocal is_stopping
         if is_stopping:
-            raise SystemExit(1)  # asked twice: do not wait for a clean end
+            raise SystemExit(1)  # second signal: do not wait for a clean end
         is_stopping = True
         stop_requests.put(number)
 
@@ -379,7 +379,7 @@ def _serve(server: Server, settings: LiveHostSettings) -> None:
         server.start()
     except StartFailed as error:
         raise click.ClickException(str(error)) from None
-    # What was made so far stays for good: the collector, which app/command_line.py has stopped, need never look at it.
+    # What was created so far stays: the collector, which app/command_line.py has stopped, need never examine it.
     gc.freeze()
     gc.enable()
     keep_freed_memory()
@@ -421,7 +421,7 @@ def _vip_channel_lines(server: Server, settings: LiveHostSettings) -> list[str]:
 
 
 def _form() -> str:
-    """What runs, and why it is not the compiled form."""
+    """Return which form of the engine runs, and why it is not the compiled one."""
     form = running_form()
     return f"{form.name}  ({form.why})" if form.why else form.name
 

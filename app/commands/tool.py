@@ -1,4 +1,4 @@
-"""What commands share: the name-server option, a scenario by name, running a coroutine, errors as one line."""
+"""What commands share: the name-server option, loading a scenario by name, running a coroutine, one-line errors."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from engine.runtime.port import RuntimeFault
 if TYPE_CHECKING:
     from engine.lab.scenario.scenario import Scenario
 
-#: What a server does to whoever does not speak its language.
+#: What a server does to a client that does not speak its protocol.
 _HUNG_UP = ("reset by peer", "closed by the other end")
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def name_server_option(function: _F) -> _F:
-    """``--name-server host:port[;host:port]``, given to the command as a tuple of addresses; and the options of
-    :mod:`app.remote.cluster_access`, of which the command need not know.
+    """Add ``--name-server host:port[;host:port]``, which the command receives as a tuple of addresses, and the options
+    of :mod:`app.remote.cluster_access`, which it does not see.
     """
     return click.option(
         "--name-server",
@@ -50,7 +50,7 @@ def _parse_name_servers(_ctx: click.Context, _parameter: click.Parameter, text: 
 
 
 def run_tool(coroutine: Coroutine[Any, Any, None]) -> None:
-    """Run ``coroutine``; what the cluster refuses or does not answer becomes one line and exit code 1."""
+    """Run ``coroutine``; an error of the cluster or no answer becomes one line and exit code 1."""
     logging.getLogger("glassmq").addHandler(logging.NullHandler())
     try:
         asyncio.run(coroutine)
@@ -61,7 +61,7 @@ def run_tool(coroutine: Coroutine[Any, Any, None]) -> None:
 
 
 def _hint(error: Exception) -> str:
-    """What is most likely wrong, where the error alone leaves a newcomer in the dark."""
+    """Return the most likely cause, for errors that do not say it themselves."""
     if "certificate verify failed" in str(error):
         return ". --tls-ca says whose certificates are believed"
     if isinstance(error, NameServerUnreachable) and any(words in str(error) for words in _HUNG_UP):
@@ -74,13 +74,13 @@ def _hint(error: Exception) -> str:
 
 
 def print_table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
-    """Print rows under a head, in columns; numbers to the right."""
+    """Print rows under a head, in columns; numbers are aligned to the right."""
     for line in table_lines(head, rows):
         click.echo(line)
 
 
 def load_scenario_argument(name: str) -> Scenario:
-    """The scenario of a file or of a name."""
+    """Return the scenario of a file or of a name."""
     from engine.lab.scenario.errors import LabError
     from engine.lab.scenario.scenario_files import load_scenario, read_scenario_file
 

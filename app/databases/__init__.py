@@ -1,1 +1,1 @@
-"""Real databases on this machine: started for a while, and what two sessions of them do to each other."""
+"""Real databases on this machine: started temporarily, and what two sessions of them do to each other."""

@@ -1,6 +1,6 @@
-"""Two sessions, A and B, at a real database: who waits for whom, who goes on, who gets which error.
+"""Two sessions, A and B, at a real database: which waits for which, which continues, which gets which error.
 
-Each step of a case is one statement of one session. Whether a session waits is asked of the database itself, so that
+Each step of a case is one statement of one session. Whether a session waits is read from the database itself, so that
 no time has to be guessed. Everything has a time-out: a server that hangs ends the case.
 """
 
@@ -31,7 +31,7 @@ _SELECT_NEW = f"SELECT k FROM {_TABLE} WHERE k = 'new' FOR UPDATE"
 _UPDATE_OLD = f"UPDATE {_TABLE} SET note = 'done' WHERE k = 'old'"
 _INSERT_NEW = f"INSERT INTO {_TABLE} (k, note) VALUES ('new', 'done')"
 
-#: What is shown -> (session, what the step is called, statement).
+#: Case -> steps: session, name of the step, statement.
 CASES: dict[str, tuple[tuple[str, str, str], ...]] = {
     "select for update, the row exists": (
         ("A", "A select", _SELECT_OLD),
@@ -65,7 +65,7 @@ _WAITS = {
     "PostgreSQL": "SELECT cardinality(pg_blocking_pids(:id)) > 0",
     "MariaDB": "SELECT trx_state = 'LOCK WAIT' FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = :id",
 }
-#: InnoDB renews what it says of its transactions only for who has not asked for 0.1 s.
+#: InnoDB refreshes its list of transactions only for a client that has not read it for 0.1 s.
 _ASK_EVERY_S = 0.15
 
 
@@ -75,7 +75,7 @@ class DemonstrationFailed(Exception):
 
 @dataclass(frozen=True)
 class Finding:
-    """One case at one database. ``seen``: what each step is called, and what its session saw."""
+    """One case at one database. ``seen``: the name of each step, and what its session saw."""
 
     database: str
     isolation: str
@@ -83,12 +83,12 @@ class Finding:
     seen: tuple[tuple[str, str], ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the finding as JSON."""
         return asdict(self)
 
 
 def demonstrate(name: str, url: str | None = None) -> list[Finding]:
-    """All cases at ``PostgreSQL`` or ``MariaDB``; without ``url`` at one that is started and removed again.
+    """Run all cases at ``PostgreSQL`` or ``MariaDB``; without ``url``, at a server that is started and removed again.
 
     Raises :class:`DemonstrationFailed`.
     """
@@ -160,13 +160,13 @@ class _Session:
         self._isolation = isolation
         self._connection: Connection | None = None
         self._steps: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
-        #: What was asked last; a session that has failed answers nothing but its rollback.
+        #: The last request. A session that has failed answers nothing but its rollback.
         self.pending: Future[str] | None = None
         self.has_failed = False
         threading.Thread(target=_work_off, args=(self._steps,), daemon=True).start()
 
     def ask(self, work: Callable[[Connection], Any]) -> Future[Any]:
-        """Have ``work`` done behind what was asked before."""
+        """Run ``work`` after all earlier requests."""
         answer: Future[Any] = Future()
         self._steps.put((lambda: work(self._open()), answer))
         return answer
@@ -195,7 +195,7 @@ class _Case:
         self._waiting: dict[str, int] = {}
 
     def run(self, steps: tuple[tuple[str, str, str], ...]) -> tuple[tuple[str, str], ...]:
-        """What each step is called, and what its session saw."""
+        """Run the steps, and return the name of each with what its session saw."""
         try:
             for label, session in self._sessions.items():
                 self._ids[label] = session.ask(lambda connection: _scalar(connection, _OWN_ID[self._name])).result(
@@ -225,7 +225,7 @@ class _Case:
             self._settle(other, until_done=statement == "COMMIT" and other != label)
 
     def _settle(self, label: str, *, until_done: bool = False) -> None:
-        """Wait until the session's last step has ended, or else waits for the other session."""
+        """Wait until the session's last step has ended or waits for the other session."""
         session, deadline_s = self._sessions[label], time.monotonic() + STEP_S
         if session.pending is None:
             return
@@ -249,7 +249,7 @@ class _Case:
 
 
 def as_markdown(findings: list[Finding]) -> str:
-    """A page with a table per case."""
+    """Return a page with a table per case."""
     lines = [
         "# What real databases lock",
         "",
@@ -279,7 +279,7 @@ def _work_off(steps: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | N
 
 
 def _in_thread(work: Callable[[], Any]) -> Future[Any]:
-    """In a thread that keeps nobody from leaving."""
+    """Run ``work`` in a daemon thread, which does not delay the end of the process."""
     steps: queue.SimpleQueue[tuple[Callable[[], Any], Future[Any]] | None] = queue.SimpleQueue()
     answer: Future[Any] = Future()
     steps.put((work, answer))
@@ -311,7 +311,7 @@ def _roll_back(connection: Connection) -> str:
 
 
 def _outcome(answer: Future[str]) -> tuple[str, bool]:
-    """What the session saw, and whether its transaction has failed."""
+    """Return what the session saw, and whether its transaction has failed."""
     from sqlalchemy.exc import DBAPIError
 
     from engine.idempotence.stores.sqlalchemy_database import driver_code
@@ -324,7 +324,7 @@ def _outcome(answer: Future[str]) -> tuple[str, bool]:
     return f"error {driver_code(error.orig)} {_MEANINGS.get(driver_code(error.orig), '')}".strip(), True
 
 
-#: Of the codes that are to be expected.
+#: Meanings of the error codes that are expected.
 _MEANINGS: dict[str | int | None, str] = {
     "23505": "(unique violation)",
     "40001": "(serialization failure)",

@@ -1,7 +1,7 @@
-"""Redis, PostgreSQL and MariaDB as processes of this machine, on free ports, with data that nobody keeps.
+"""Redis, PostgreSQL and MariaDB as processes of this machine, on free ports, with throw-away data.
 
-They are for trying and for tests: anybody on this machine may use them while they run, and what they acknowledge
-survives their own end, not that of the machine. Under root they run as ``nobody``: PostgreSQL refuses root.
+They are for experiments and tests: any user of this machine may connect while they run. What they acknowledge survives
+their own end, but not the end of the machine. Under root they run as ``nobody``: PostgreSQL refuses root.
 """
 
 from __future__ import annotations
@@ -24,13 +24,13 @@ from typing import Any, ClassVar, Self
 START_S = 60
 #: How long an orderly end may take.
 END_S = 10
-#: Where Debian puts what is in no PATH.
+#: Where Debian installs programs that are not on PATH.
 _FOLDERS = ("/usr/sbin", "/usr/local/sbin", *sorted(map(str, Path("/usr/lib/postgresql").glob("*/bin")), reverse=True))
 _USER = "nobody"
 
 
 class ServerMissing(Exception):
-    """It cannot be started here; the text says by name what is missing, or what it said itself."""
+    """The server cannot be started here; the text names what is missing, or quotes the server."""
 
 
 class RealServer(ABC):
@@ -40,10 +40,10 @@ class RealServer(ABC):
     """
 
     name: ClassVar[str]
-    #: Debian's.
+    #: The Debian package.
     package: ClassVar[str]
     programs: ClassVar[tuple[str, ...]]
-    #: At which it ends in order, soon.
+    #: The signal that ends it cleanly and soon.
     end_signal: ClassVar[int] = signal.SIGTERM
     url: str
 
@@ -63,25 +63,25 @@ class RealServer(ABC):
 
     @classmethod
     def missing(cls) -> str | None:
-        """What is not there, in one line; None: it can be started."""
+        """Return one line about what is missing; None when it can be started."""
         if missing := [program for program in cls.programs if find_program(program) is None]:
             return f"{cls.name} is not installed: there is no {' and no '.join(missing)} (Debian: {cls.package})"
         return None
 
     @abstractmethod
     def create(self) -> None:
-        """Make its data."""
+        """Create its data."""
 
     @abstractmethod
     def command(self) -> Sequence[str | Path]:
-        """What starts it."""
+        """Return the command that starts it."""
 
     @abstractmethod
     def is_ready(self) -> bool:
-        """Whether it answers."""
+        """Return whether it answers."""
 
     def start(self) -> None:
-        """Start it, with the data that it has; returns when it answers."""
+        """Start it with its existing data, and return when it answers."""
         self._process = self._popen(self.command())
         deadline_s = time.monotonic() + START_S
         while not self.is_ready():
@@ -90,13 +90,13 @@ class RealServer(ABC):
             time.sleep(0.05)
 
     def kill(self) -> None:
-        """As ``kill -9``, or a power cut."""
+        """Kill it as ``kill -9`` or a power cut would."""
         self.signal(signal.SIGKILL)
         assert self._process is not None, "it was started"
         self._process.wait()
 
     def signal(self, number: int) -> None:
-        """To it and its children. SIGSTOP: it answers nobody, and hangs up on nobody."""
+        """Send a signal to it and its children. After SIGSTOP it answers no request and closes no connection."""
         assert self._process is not None, "it was started"
         pid = self._process.pid
         for each in (pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())):
@@ -116,7 +116,7 @@ class RealServer(ABC):
         self.close()
 
     def run(self, *command: str | Path) -> None:
-        """Run a program to its end, in the folder. Raises :class:`ServerMissing` with what it said."""
+        """Run a program to its end, in the folder. Raises :class:`ServerMissing` with its output."""
         code = self._popen(command).wait(START_S)
         if code != 0:
             raise ServerMissing(f"{self.name}: {Path(command[0]).name} ended with {code}: {self._last_words()}")
@@ -126,7 +126,8 @@ class RealServer(ABC):
         if os.geteuid() == 0:
             user = pwd.getpwnam(_USER)
             as_user = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-        # A session of its own: Ctrl-C at the terminal is for us, and we end it. If we are killed, it ends, too.
+        # A session of its own: Ctrl-C at the terminal is for this process, which then ends the server. If this process
+        # is killed, the server ends too.
         if (setpriv := find_program("setpriv")) is not None:
             command = (setpriv, "--pdeathsig", "KILL", *command)
         with open(self.folder / "output", "ab") as output:
@@ -163,32 +164,28 @@ class RealServer(ABC):
 
 
 class RedisServer(RealServer):
-    """Keeps nothing: after a restart it has forgotten all."""
+    """A Redis that stores nothing on disk: a restart loses everything."""
 
     name, package, programs = "Redis", "redis-server", ("redis-server",)
 
     def create(self) -> None:
-        """See the base class."""
         self.url = f"redis://127.0.0.1:{self.port}/0"
 
     def command(self) -> Sequence[str | Path]:
-        """See the base class."""
         options = f"--port {self.port} --bind 127.0.0.1 --dir {self.folder} --appendonly no"
         return (_program("redis-server"), *options.split(), "--save", "")
 
     def is_ready(self) -> bool:
-        """See the base class."""
         return _answer(self.port, b"PING\r\n").startswith(b"+PONG")
 
 
 class PostgreSqlServer(RealServer):
-    """With a database ``shop``."""
+    """A PostgreSQL with a database ``shop``."""
 
     name, package, programs = "PostgreSQL", "postgresql", ("initdb", "postgres")
     end_signal = signal.SIGINT  # SIGTERM waits for all sessions
 
     def create(self) -> None:
-        """See the base class."""
         options = "--auth=trust --username=glassmq --encoding=UTF8 --locale=C --no-sync"
         self.run(_program("initdb"), "-D", self.folder / "data", *options.split())
         command = f"{_program('postgres')} --single -D {self.folder / 'data'} postgres"
@@ -196,24 +193,22 @@ class PostgreSqlServer(RealServer):
         self.url = f"postgresql+psycopg://glassmq@127.0.0.1:{self.port}/shop"
 
     def command(self) -> Sequence[str | Path]:
-        """See the base class."""
         # -F: no fsync.
         options = f"-F -p {self.port} -c listen_addresses=127.0.0.1 -k {self.folder}"
         return (_program("postgres"), "-D", self.folder / "data", *options.split())
 
     def is_ready(self) -> bool:
-        """See the base class. Until it accepts, it answers an error to the start of a session."""
+        """Return whether it accepts connections: before that it answers the start of a session with an error."""
         start = b"\0\3\0\0user\0glassmq\0database\0shop\0\0"
         return _answer(self.port, (len(start) + 4).to_bytes(4) + start).startswith(b"R")
 
 
 class MariaDbServer(RealServer):
-    """With a database ``shop``."""
+    """A MariaDB with a database ``shop``."""
 
     name, package, programs = "MariaDB", "mariadb-server", ("mariadb-install-db", "mariadbd")
 
     def create(self) -> None:
-        """See the base class."""
         options = "--no-defaults --auth-root-authentication-method=normal --skip-test-db"
         self.run(_program("mariadb-install-db"), *options.split(), f"--datadir={self.folder / 'data'}")
         (self.folder / "data" / "shop").mkdir()
@@ -221,7 +216,6 @@ class MariaDbServer(RealServer):
         self.url = f"mariadb+pymysql://root@127.0.0.1:{self.port}/shop?charset=utf8mb4"
 
     def command(self) -> Sequence[str | Path]:
-        """See the base class."""
         options = (
             f"--no-defaults --datadir={self.folder / 'data'} --port={self.port} --bind-address=127.0.0.1 "
             f"--socket={self.folder / 'socket'} --pid-file={self.folder / 'pid'} --innodb-flush-log-at-trx-commit=2 "
@@ -230,16 +224,18 @@ class MariaDbServer(RealServer):
         return (_program("mariadbd"), *options.split())
 
     def is_ready(self) -> bool:
-        """See the base class. It greets whoever comes: 4 bytes of length and number, then the version 10."""
+        """Return whether it answers: it greets every connection with 4 bytes of length and number, then the version
+        10.
+        """
         return _answer(self.port, b"")[4:5] == b"\x0a"
 
 
-#: All of them.
+#: All servers.
 REAL_SERVERS: tuple[type[RealServer], ...] = (RedisServer, PostgreSqlServer, MariaDbServer)
 
 
 def find_program(name: str) -> str | None:
-    """Where it is."""
+    """Return the path of a program; None when it is not installed."""
     return shutil.which(name, path=os.pathsep.join((os.environ.get("PATH", os.defpath), *_FOLDERS)))
 
 
@@ -256,7 +252,7 @@ def _free_port() -> int:
 
 
 def _answer(port: int, question: bytes) -> bytes:
-    """The beginning of what is said there; empty: nobody is."""
+    """Return the beginning of the answer at the port; empty when nothing answers."""
     try:
         with socket.create_connection(("127.0.0.1", port), timeout=2) as connection:
             connection.sendall(question)

@@ -1,10 +1,13 @@
-"""How often somebody may do something: a bucket of tokens that refills at a steady rate."""
+"""A rate limit: a bucket of tokens that refills at a steady rate."""
 
 from __future__ import annotations
 
 
 class EventBudget:
-    """Not thread-safe. ``per_second`` events in the long run, ``burst`` at once; times are in seconds."""
+    """A token bucket: ``per_second`` events in the long run, ``burst`` at one moment.
+
+    Times are in seconds. Not thread-safe.
+    """
 
     __slots__ = ("_at", "_burst", "_left", "_per_second")
 
@@ -15,7 +18,7 @@ class EventBudget:
         self._at = now
 
     def take(self, now: float) -> bool:
-        """Spend one event; False when there is none left."""
+        """Spend one event; return False when no token is left."""
         self._left = min(self._burst, self._left + (now - self._at) * self._per_second)
         self._at = now
         if self._left < 1:

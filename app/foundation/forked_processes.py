@@ -4,9 +4,9 @@ As many processes run as the tree has slots; a slot is a byte in a pipe, as in m
 takes a slot for its child if one is free and goes on next to it; else it waits until the child has ended. So there is
 one chain of waiting processes per slot, each as long as the search is deep.
 
-Results share one pipe; a byte in another one says whose turn it is to write. All processes are of one process group,
-which :meth:`ForkedProcesses.grow` kills at its end. Should the process that called it be killed, they cannot report any
-more and end, each parent after its child.
+Results share one pipe; a byte in another one is the permission to write. All processes are of one process group, which
+:meth:`ForkedProcesses.grow` kills at its end. Should the process that called it be killed, they cannot report any more
+and end, each parent after its child.
 """
 
 from __future__ import annotations
@@ -36,32 +36,32 @@ def usable_cores() -> int:
 
 
 def forked_processes(processes: int) -> ForkedProcesses | None:
-    """Return a tree for ``processes`` at a time; None: this machine cannot fork."""
+    """Return a tree for ``processes`` at a time; None when this machine cannot fork."""
     return ForkedProcesses(processes) if hasattr(os, "fork") else None
 
 
 class ForkedProcesses:
-    """Implements :class:`~engine.lab.run.process_tree.ProcessTree`. ``processes``: how many run at a time."""
+    """A :class:`~engine.lab.run.process_tree.ProcessTree`. ``processes``: how many run at a time."""
 
     def __init__(self, processes: int) -> None:
         assert 1 <= processes <= PROCESSES_MAX
         self._processes = processes
 
     def grow(self, work: Callable[[TreeBranch], None]) -> Generator[object, None, None]:
-        """Fork the first process of the tree from this one; see the protocol."""
+        """Fork the first process of the tree from this one."""
         pipes = _Pipes(self._processes)
         try:
             first = _fork()
             if first == 0:
                 _live(pipes, work)
-            # Here as well as in the child: whichever comes first.
+            # Here as well as in the child: one of the two comes first.
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.setpgid(first, first)
             pipes.close_writing_end()
             try:
                 yield from pipes.results()
             finally:
-                # The first process is there until it is waited for, so nobody else can have its number.
+                # The first process exists until it is waited for, so no other process can have its number.
                 os.killpg(first, signal.SIGKILL)
                 pipes.discard_results()
                 os.waitpid(first, 0)
@@ -86,7 +86,7 @@ class _Pipes:
         os.close(self._results_in)
 
     def close(self) -> None:
-        """Close what the process that reads has of them."""
+        """Close the ends that the reading process has."""
         self._results.close()
         for descriptor in (self._slots_out, self._slots_in, self._turn_out, self._turn_in):
             os.close(descriptor)
@@ -108,7 +108,7 @@ class _Pipes:
             pass
 
     def report(self, result: object) -> None:
-        """Write ``result``, whole, when it is our turn."""
+        """Write ``result`` in one piece, when this process has the permission to write."""
         body = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
         content = memoryview(_LENGTH.pack(len(body)) + body)
         os.read(self._turn_out, 1)
@@ -116,14 +116,16 @@ class _Pipes:
             while content:
                 content = content[os.write(self._results_in, content) :]
         finally:
-            os.write(self._turn_in, b"t")  # also when nobody reads: the others must find that out
+            os.write(self._turn_in, b"t")  # also when there is no reader: the others must find that out
 
     def stop_reading(self) -> None:
-        """In the tree: only the process outside reads results, so that writing fails when it is gone."""
+        """Stop reading in the processes of the tree: only the process outside reads results, so that writing fails when
+        it is gone.
+        """
         self._results.close()
 
     def take_slot(self) -> bool:
-        """Whether another process may run next to those that do."""
+        """Return whether another process may run next to those that do."""
         try:
             return bool(os.read(self._slots_out, 1))
         except BlockingIOError:
@@ -135,7 +137,7 @@ class _Pipes:
 
 
 class _Branch:
-    """Implements :class:`~engine.lab.run.process_tree.TreeBranch`: what this process of the tree is."""
+    """A :class:`~engine.lab.run.process_tree.TreeBranch`: the place of this process in the tree."""
 
     def __init__(self, pipes: _Pipes) -> None:
         self._pipes = pipes
@@ -143,7 +145,6 @@ class _Branch:
         self._parallel_children: list[int] = []
 
     def fork(self) -> bool:
-        """See the protocol."""
         has_slot = self._pipes.take_slot()
         child = _fork()
         if child == 0:
@@ -156,7 +157,6 @@ class _Branch:
         return False
 
     def report(self, result: object) -> None:
-        """See the protocol."""
         self._pipes.report(result)
 
     def end(self) -> None:
@@ -175,7 +175,7 @@ def _live(pipes: _Pipes, work: Callable[[TreeBranch], None]) -> NoReturn:
         os.setpgid(0, 0)
         pipes.stop_reading()
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        # The world is never freed, it ends with its process; and a collection would copy every page.
+        # The world is never freed, it ends with its process; a collection would copy every page.
         gc.disable()
         branch = _Branch(pipes)
         try:
@@ -193,7 +193,7 @@ def _live(pipes: _Pipes, work: Callable[[TreeBranch], None]) -> NoReturn:
 
 
 class _ChildFailed(Exception):
-    """A child has ended before its work was done, and said why, or nobody reads any more."""
+    """A child ended before its work was done and reported why, or there is no reader any more."""
 
 
 def _wait_for(child: int) -> None:

@@ -1,7 +1,7 @@
-"""Connections whose request is not there yet: bounded for each address and in all, each with a deadline.
+"""Connections whose request has not arrived yet: bounded per address and in total, each with a deadline.
 
-Whoever opens connections and says nothing, or a byte now and then, takes places from others. So the one that has waited
-longest makes room for the next; a connection that is served is never touched.
+A client that opens connections and sends nothing, or a byte now and then, takes places from others. So the connection
+that has waited longest makes room for the next; a connection that is served is never touched.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-#: Connections that may be half open, in all and from one address: browsers open some before they need them.
+#: Half-open connections, in total and from one address: browsers open some before they need them.
 HALF_OPEN_MAX = 128
 HALF_OPEN_PER_ADDRESS_MAX = 64
-#: Seconds within which the whole head of a request must be there, and its whole body.
+#: Seconds within which the whole head of a request must arrive, and its whole body.
 REQUEST_TIMEOUT_S = 10.0
 
 
@@ -28,7 +28,7 @@ class _Waiting:
 
 
 class HalfOpenConnections:
-    """For all threads. Times are monotonic seconds."""
+    """The half-open connections, for all threads. Times are monotonic seconds."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -36,7 +36,9 @@ class HalfOpenConnections:
         self._of_address: Counter[str] = Counter()
 
     def wait_for(self, connection: socket.socket, address: str, since_s: float) -> None:
-        """``connection`` is expected to send, since then; where there are too many, the oldest one is cut."""
+        """Note that ``connection`` is expected to send since ``since_s``; where there are too many, the oldest one is
+        cut.
+        """
         with self._lock:
             if self._of_address[address] >= HALF_OPEN_PER_ADDRESS_MAX:
                 self._cut(_oldest(one for one in self._waiting.values() if one.address == address))
@@ -46,14 +48,14 @@ class HalfOpenConnections:
             self._of_address[address] += 1
 
     def done(self, connection: socket.socket) -> None:
-        """It has sent what was waited for, or is gone."""
+        """Note that the connection has sent the request, or is gone."""
         with self._lock:
             waiting = self._waiting.get(id(connection))
             if waiting is not None:
                 self._forget(waiting)
 
     def cut_oldest(self) -> bool:
-        """Make room; False: no connection is half open."""
+        """Cut the oldest half-open connection to make room; return False when none is half open."""
         with self._lock:
             if not self._waiting:
                 return False
@@ -61,14 +63,14 @@ class HalfOpenConnections:
             return True
 
     def cut_overdue(self, now_s: float) -> None:
-        """End those that have had their time."""
+        """Cut the connections whose time is over."""
         with self._lock:
             for waiting in list(self._waiting.values()):
                 if now_s - waiting.since_s >= REQUEST_TIMEOUT_S:
                     self._cut(waiting)
 
     def _cut(self, waiting: _Waiting) -> None:
-        """The connection's thread, which waits for the client, finds the end of the stream."""
+        """Cut a connection: its thread, which waits for the client, finds the end of the stream."""
         self._forget(waiting)
         with contextlib.suppress(OSError):  # closed by the client at the same moment
             waiting.connection.shutdown(socket.SHUT_RDWR)

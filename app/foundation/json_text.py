@@ -13,7 +13,7 @@ from engine.protocol.json_form import json_library
 
 
 def dump_json(value: object) -> bytes:
-    """``value`` as compact JSON. Raises TypeError for what JSON cannot express."""
+    """Return ``value`` as compact JSON. Raises TypeError for what JSON cannot express."""
     try:
         return json_library.dumps(value)
     except TypeError:
@@ -25,7 +25,7 @@ class SocketJson:
 
     @staticmethod
     def dumps(value: object, **_options: object) -> str:
-        """As :func:`dump_json`; the options of the caller only ask for compact output."""
+        """Return ``value`` as :func:`dump_json` does; the caller's options only request compact output."""
         return dump_json(value).decode()
 
     @staticmethod

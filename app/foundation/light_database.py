@@ -1,7 +1,7 @@
 """``sqlite_utils.Database`` without pandas and numpy.
 
-The library takes both along where they are installed, and Spark's packages bring them: that costs the server 70 MB and
-a second at its start, for column types that nobody here uses.
+The library imports both where they are installed, and Spark's packages bring them: that costs the server 70 MB and a
+second at its start, for column types that are not used here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the page server asks of the engine. The live host answers it; tests may stand in another source.
+"""What the page server requests from the engine. The live host implements it; tests may use another source.
 
-All methods may be called from any thread and return plain values that nobody changes afterwards.
+All methods may be called from any thread and return plain values that are not changed afterwards.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ class MemberWithoutBroker(EngineUnavailable):
     """This process is the member ``name`` of a group of brokers, and does not lead it.
 
     :param standing: a value of ``MemberStanding``.
-    :param leader: empty: not known.
-    :param why: it joins or is stopped, by language.
+    :param leader: empty when unknown.
+    :param why: why it joins or is stopped, by language.
     """
 
     def __init__(self, name: str, standing: str, leader: str, term: int, why: Mapping[str, str]) -> None:
@@ -46,8 +46,11 @@ class MemberWithoutBroker(EngineUnavailable):
 
 @dataclass(frozen=True, slots=True)
 class ResendWish:
-    """Which dead letters of a group to resend. ``names``: ids or keys; None: all from number ``start`` on that
-    were not resent yet, so many at a time. ``anyway``: also named ones that were resent before.
+    """Which dead letters of a group to resend.
+
+    :ivar names: ids or keys; None means all that were not resent yet from number ``start`` on, at most this number at a
+        time.
+    :ivar anyway: resend named ones even if they were resent before.
     """
 
     names: tuple[str, ...] | None
@@ -60,72 +63,83 @@ class LiveSource(Protocol):
     """The live engine as the page server sees it. Every method raises :class:`EngineUnavailable`."""
 
     def state(self) -> JsonObject:
-        """A fresh tree of everything that the page shows."""
+        """Return a fresh tree of everything that the page shows."""
         ...
 
     def history(self) -> JsonObject:
-        """Rates per second of the last minutes: one list per measure and ``seconds``, all of one length."""
+        """Return rates per second of the last minutes: one list per measure and ``seconds``, all of one length."""
         ...
 
     def history_between(self, first: int, last: int) -> JsonObject:
-        """The same of the last 24 hours, coarser where it is older: see :meth:`app.watch.history.History.between`."""
+        """Return the rates of the last 24 hours, coarser where they are older: see
+        :meth:`app.watch.history.History.between`.
+        """
         ...
 
     def verdict(self) -> JsonObject:
-        """How the broker is, in words (:mod:`app.watch.verdict`), and ``rules``."""
+        """Return the broker's health in words (:mod:`app.watch.verdict`), and ``rules``."""
         ...
 
     def set_thresholds(self, wanted: Mapping[str, JsonValue]) -> JsonObject:
-        """Set thresholds of rules, null: off; the verdict by them. Raises ``ThresholdRefused``, ``OSError``."""
+        """Set thresholds of rules (null turns a rule off), and return the verdict by them.
+
+        Raises ``ThresholdRefused``, ``OSError``.
+        """
         ...
 
     def find_by_key(self, topic: str, key: str, limit: int) -> list[JsonObject]:
-        """Summaries of messages of ``topic`` that carry ``key``, newest first, at most ``limit``."""
+        """Return summaries of messages of ``topic`` that carry ``key``, newest first, at most ``limit``."""
         ...
 
     def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int) -> list[JsonObject]:
-        """Summaries of messages with the client-made id (in one topic, or in all)."""
+        """Return summaries of messages with the client-made id (in one topic, or in all)."""
         ...
 
     def record_at(self, offset: int) -> bytes | None:
-        """The stored bytes of the record that starts at commit-log ``offset``; None where none starts."""
+        """Return the stored bytes of the record that starts at commit-log ``offset``; None where none starts."""
         ...
 
     def queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[tuple[int, int, int]] | None:
-        """Consume-queue entries (commit-log offset, size, tags code) from ``start``; None: no such queue."""
+        """Return consume-queue entries (commit-log offset, size, tags code) from ``start``; None when there is no such
+        queue.
+        """
         ...
 
     def act_on_half_message(self, deed: Deed, name: str) -> JsonObject:
-        """Commit, roll back or take up again the message with that unique id, key or offset message id.
+        """Commit, roll back or resume the message with that unique id, key or offset message id.
 
-        What was acted on: ``id``, ``key``, ``topic``, ``queue_id``, ``group``. Raises ``HalfMessageRefused``.
+        Returns the message: ``id``, ``key``, ``topic``, ``queue_id``, ``group``. Raises ``HalfMessageRefused``.
         """
         ...
 
     def operate(self, wish: Wish) -> JsonObject:
-        """Create a topic, send a message, reset offsets: see ``app.live.operator_routes``. Raises ``WishRefused``."""
+        """Create a topic, send a message or reset offsets: see ``app.live.operator_routes``. Raises ``WishRefused``."""
         ...
 
     def topics_with(self, text: str) -> JsonObject:
-        """Topics with ``text`` in their names, and how many more there are: see ``TopicsView.find``."""
+        """Return topics with ``text`` in their names, and how many more there are: see ``TopicsView.find``."""
         ...
 
     def clients(self, group: str) -> JsonObject:
-        """What the members of a consumer group tell of themselves now: see ``app.live.client_answers``."""
+        """Return what the members of a consumer group report now: see ``app.live.client_answers``."""
         ...
 
     def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
-        """What happened to messages with that unique id, offset id or key: see ``app.observation.message_trail``."""
+        """Return the history of messages with that unique id, offset id or key: see
+        ``app.observation.message_trail``.
+        """
         ...
 
     def dead_letter_groups(self) -> list[JsonObject]:
-        """Groups that have or had dead letters: see ``app.observation.dead_letters_view``, as the next two."""
+        """Return groups that have or had dead letters: see ``app.observation.dead_letters_view``."""
         ...
 
     def dead_letters(self, group: str, start: int | None, count: int) -> JsonObject | None:
-        """``group`` and ``messages`` from number ``start`` on (None: the newest ones); None: no such group."""
+        """Return ``group`` and ``messages`` from number ``start`` on (None: the newest ones); None when there is no
+        such group.
+        """
         ...
 
     def resend_dead_letters(self, group: str, wish: ResendWish) -> JsonObject | None:
-        """What became of each; None: no such group."""
+        """Resend dead letters, and return what became of each; None when there is no such group."""
         ...

@@ -1,4 +1,4 @@
-"""What an operator wants done by hand, on the command line or on the live page, and refusals in words."""
+"""Requests of an operator, from the command line or the live page, and their refusals in words."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from enum import StrEnum
 
 from app.foundation.translator import in_all_languages
 
-#: Queues of a topic that is made by hand.
+#: Queues of a topic that is created by hand.
 QUEUES_MAX = 1024
-#: A body that is typed or pasted on the page.
+#: Bytes of a body that is typed or pasted on the page.
 BODY_BYTES_MAX = 16_384
 DELAY_LEVEL_MAX = 18
 
 
 class WishRefused(Exception):
-    """It cannot be done; nothing has happened.
+    """The request cannot be carried out; nothing has happened.
 
     :ivar text: why, by language.
     """
@@ -26,7 +26,7 @@ class WishRefused(Exception):
 
 
 class Place(StrEnum):
-    """Where a group may go on."""
+    """Positions from which a group may continue."""
 
     EARLIEST = "earliest"
     LATEST = "latest"
@@ -36,7 +36,7 @@ class Place(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TopicWish:
-    """A topic with so many queues, to be read and written."""
+    """A request for a topic with this number of queues, readable and writable."""
 
     topic: str
     queues: int
@@ -44,7 +44,7 @@ class TopicWish:
 
 @dataclass(frozen=True, slots=True)
 class SendWish:
-    """One message."""
+    """A request to send one message."""
 
     topic: str
     body: str
@@ -55,10 +55,11 @@ class SendWish:
 
 @dataclass(frozen=True, slots=True)
 class ResetWish:
-    """``group`` shall go on elsewhere in ``topic``: in all its queues, or with :attr:`Place.OFFSET` in one.
+    """A request that ``group`` continues elsewhere in ``topic``: in all its queues, or with :attr:`Place.OFFSET` in
+    one.
 
-    :ivar time_ms: with :attr:`Place.TIME`: the messages stored then.
-    :ivar preview: say only what it would mean.
+    :ivar time_ms: with :attr:`Place.TIME`, the time from which on messages are consumed.
+    :ivar preview: only report what would change.
     """
 
     group: str

@@ -86,7 +86,7 @@ def _compare_lists(
 
 
 def _common_head(old: list[JsonValue], new: list[JsonValue]) -> int:
-    """How many items at the beginning are the same."""
+    """Return how many items at the beginning are the same."""
     count = 0
     for before, after in zip(old, new, strict=False):
         if before is not after and not _same(before, after):
@@ -96,7 +96,7 @@ def _common_head(old: list[JsonValue], new: list[JsonValue]) -> int:
 
 
 def _common_tail(old: list[JsonValue], new: list[JsonValue], limit: int) -> int:
-    """How many items at the end are the same, at most ``limit``."""
+    """Return how many items at the end are the same, at most ``limit``."""
     count = 0
     for before, after in zip(reversed(old), reversed(new), strict=False):
         if count == limit or (before is not after and not _same(before, after)):
@@ -106,7 +106,9 @@ def _common_tail(old: list[JsonValue], new: list[JsonValue], limit: int) -> int:
 
 
 def _overlap(old: list[JsonValue], new: list[JsonValue], at_least: int) -> int:
-    """How many items at the end of ``old`` are the first items of ``new`` (the largest such number); 0: fewer."""
+    """Return the largest number of items at the end of ``old`` that are the first items of ``new``; 0 when there are
+    fewer than ``at_least``.
+    """
     for length in range(min(len(old), len(new)), at_least - 1, -1):
         if _same(old[-length], new[0]) and _lists_equal(old[-length:], new[:length]):
             return length
@@ -118,7 +120,7 @@ def _lists_equal(left: list[JsonValue], right: list[JsonValue]) -> bool:
 
 
 def _same(left: JsonValue, right: JsonValue) -> bool:
-    """Equality of JSON values. Python's own ``==`` would call 1, 1.0 and true equal; the page would not."""
+    """Compare JSON values. Python's own ``==`` would call 1, 1.0 and true equal; the page would not."""
     if left is right:
         return True
     if type(left) is not type(right):

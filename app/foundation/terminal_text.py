@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 
 def body_text(body: bytes) -> str:
-    """``body`` as text, or as ``0x`` and hex digits when it is no UTF-8 or holds characters that no text has.
+    """Return ``body`` as text, or as ``0x`` and hex digits when it is not UTF-8 or has characters that no text has.
 
-    A terminal would take some of those as commands.
+    A terminal would execute some of those as commands.
     """
     try:
         text = body.decode()
@@ -24,7 +24,7 @@ def body_text(body: bytes) -> str:
 
 
 def body_lines(message: MessageExt) -> Iterator[str]:
-    """The size of a message's body and the body, decompressed if that can be done."""
+    """Yield the size of a message's body and the body, decompressed if possible."""
     from engine.protocol.errors import MalformedMessage
     from engine.protocol.message.compression import decompress_body
 
@@ -39,7 +39,7 @@ def body_lines(message: MessageExt) -> Iterator[str]:
 
 
 def local_time(timestamp_ms: int, *, with_zone: bool = False) -> str:
-    """Date and time here; the figure where it is no time."""
+    """Return the local date and time; the number itself where it is not a time."""
     try:
         local = datetime.fromtimestamp(timestamp_ms // 1000, UTC).astimezone()
     except (OverflowError, ValueError, OSError):  # a client may have written anything
@@ -49,14 +49,14 @@ def local_time(timestamp_ms: int, *, with_zone: bool = False) -> str:
 
 
 def clean(cell: object) -> str:
-    """In one line, and without a character that a terminal would obey: such are written as ``\\x1b``."""
+    """Return the cell in one line, with characters that a terminal would execute written as ``\\x1b``."""
     return "".join(
         character if character.isprintable() else character.encode("unicode_escape").decode() for character in str(cell)
     )
 
 
 def table_lines(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> Iterator[str]:
-    """The lines of a table: rows under a head, in columns; numbers to the right."""
+    """Yield the lines of a table: rows under a head, in columns; numbers are aligned to the right."""
     texts = [head, *(tuple(clean(cell) for cell in row) for row in rows)]
     widths = [max(len(row[column]) for row in texts) for column in range(len(head))]
     is_number = [bool(rows) and all(isinstance(row[column], int) for row in rows) for column in range(len(head))]

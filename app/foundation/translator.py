@@ -15,27 +15,28 @@ _FOLDER = Path(__file__).parent.parent / "translations"
 
 @cache
 def texts(language: str) -> dict[str, str]:
-    """All texts of one language by key. ``language`` is one of :data:`LANGUAGES`."""
+    """Return all texts of one language by key. ``language`` is one of :data:`LANGUAGES`."""
     loaded: dict[str, str] = json.loads((_FOLDER / f"{language}.json").read_text(encoding="utf-8"))
     return loaded
 
 
 def translate(language: str, key: str, **values: object) -> str:
-    """The text of ``key``, its ``{placeholders}`` filled. Raises KeyError for an unknown key: a test finds those.
+    """Return the text of ``key``, its ``{placeholders}`` filled. Raises KeyError for an unknown key: a test finds
+    those.
 
-    A value that is itself words by language is looked up in it.
+    A value that is itself a text by language is used in that language.
     """
     text = texts(language)[key]
     return fill(text, language, values) if values else text
 
 
 def in_all_languages(key: str, **values: object) -> dict[str, str]:
-    """Language -> the text."""
+    """Return the text in each language."""
     return {language: translate(language, key, **values) for language in LANGUAGES}
 
 
 def choose_language(wanted: str | None, remembered: str | None, accept_language: str) -> str:
-    """The language of a request: asked for in the address, else remembered in a cookie, else the browser's first."""
+    """Return the language of a request: the one in the address, else the one in a cookie, else the browser's first."""
     for candidate in (wanted, remembered):
         if candidate in LANGUAGES:
             return candidate

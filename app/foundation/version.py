@@ -9,10 +9,10 @@ from pathlib import Path
 
 @cache
 def version() -> str:
-    """As in pyproject.toml; "unknown" where the package is used without being installed.
+    """Return the version in pyproject.toml; "unknown" where the package is used without being installed.
 
-    From the name of the folder that an installation leaves, as ``importlib.metadata`` has it; but that brings mail, CSV
-    and ZIP along, in the moment in which a broker's first clients come.
+    It is read from the name of the folder that an installation leaves, as ``importlib.metadata`` does; but that imports
+    mail, CSV and ZIP, at the moment at which a broker's first clients connect.
     """
     for place in sys.path:
         for folder in Path(place).glob("glassmq-*.dist-info"):

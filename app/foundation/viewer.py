@@ -1,8 +1,8 @@
-"""One browser that watches the live state: what it was sent, what it confirmed, and whether it behaves.
+"""One browser that watches the live state: what it was sent, what it acknowledged, and whether it behaves.
 
 The server sends numbered messages and the browser acknowledges them. A viewer with :data:`WINDOW` unacknowledged
-messages gets nothing more; what it missed meanwhile is not kept. When it has caught up it gets one snapshot. So
-a viewer costs the server a bounded amount of memory however slowly it reads.
+messages gets nothing more, and nothing is kept for it. Once it has caught up it gets one snapshot. So a viewer costs
+the server a bounded amount of memory however slowly it reads.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from app.foundation.event_budget import EventBudget
 
 #: Messages a viewer may have unacknowledged before the server stops sending to it.
 WINDOW = 8
-#: Snapshots a viewer may have unacknowledged; a viewer that only ever asks for more gets none.
+#: Snapshots a viewer may have unacknowledged; a viewer that only ever requests more gets none.
 SNAPSHOT_WINDOW = 2
 #: Events per second a viewer may send in the long run (it acknowledges about ten), and in one burst.
 EVENTS_PER_SECOND = 40
@@ -48,7 +48,9 @@ class Viewer:
         self._bad_events = 0
 
     def takes_patch(self, sequence: int) -> bool:
-        """True (and noted as sent) when the patch that leads to state ``sequence`` shall go to this viewer."""
+        """Return whether the patch that leads to state ``sequence`` is to be sent to this viewer, and note it as
+        sent.
+        """
         if self.phase is not Phase.FOLLOWS:
             return False
         if len(self._unacknowledged) >= WINDOW:
@@ -58,7 +60,7 @@ class Viewer:
         return True
 
     def takes_snapshot(self, sequence: int) -> bool:
-        """True (and noted as sent) when the snapshot of state ``sequence`` shall go to this viewer now."""
+        """Return whether the snapshot of state ``sequence`` is to be sent to this viewer now, and note it as sent."""
         if not self.waits_for_snapshot:
             return False
         self._unacknowledged.append(sequence)
@@ -77,7 +79,7 @@ class Viewer:
         return self.phase is Phase.WANTS_SNAPSHOT and len(self._snapshots) < SNAPSHOT_WINDOW
 
     def acknowledge(self, sequence: int) -> bool:
-        """Note that everything up to ``sequence`` was applied. False: that number was never sent."""
+        """Note that everything up to ``sequence`` was applied; return False when that number was never sent."""
         if not self._unacknowledged or sequence > self._unacknowledged[-1]:
             return False
         while self._unacknowledged and self._unacknowledged[0] <= sequence:
@@ -89,14 +91,14 @@ class Viewer:
         return True
 
     def resync(self) -> None:
-        """The viewer found a gap: it needs a snapshot."""
+        """Note that the viewer found a gap: it needs a snapshot."""
         self.phase = Phase.WANTS_SNAPSHOT
 
     def may_send_event(self, now: float) -> bool:
-        """Take one event from the viewer's budget. False: it floods the server."""
+        """Take one event from the viewer's budget; return False when the budget is spent."""
         return self._budget.take(now)
 
     def sent_nonsense(self) -> bool:
-        """Count one unusable event. True: that was one too many."""
+        """Count one unusable event; return True when there were too many."""
         self._bad_events += 1
         return self._bad_events >= BAD_EVENTS_MAX

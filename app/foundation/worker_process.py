@@ -1,5 +1,5 @@
-"""A process of the server's own for what would keep a page waiting: a fresh interpreter (spawn) that gives way to
-everything else on the machine, and ends with whoever started it.
+"""A process of the server for work that would keep a page waiting. It is a fresh interpreter (spawn) at low priority,
+and ends with the process that started it.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ from multiprocessing.connection import Connection
 
 from engine.lab.run.spread import be_quiet
 
-#: How much it gives way (as nice(1)).
+#: The nice(1) value of the process.
 NICENESS = 10
-#: How long an ended process may take to go.
+#: How long an ended process may take to disappear, in seconds.
 _JOIN_S = 5.0
 
 
 class WorkerProcess:
-    """``function(sender, *arguments)`` at work, from the start.
+    """A process that runs ``function(sender, *arguments)`` from the start.
 
-    :ivar receiver: brings what the function sends; EOFError when the process is gone.
+    :ivar receiver: yields what the function sends; raises EOFError when the process is gone.
     """
 
     def __init__(self, name: str, function: Callable[..., object], *arguments: object) -> None:
@@ -34,7 +34,7 @@ class WorkerProcess:
         sender.close()
 
     def terminate(self) -> None:
-        """Whoever receives sees the end."""
+        """Terminate the process; its receiver sees the end."""
         self.process.terminate()
 
     def close(self) -> None:
@@ -45,14 +45,16 @@ class WorkerProcess:
 
 
 def live_with_parent() -> None:
-    """For a process that multiprocessing has started: it ends as soon as its parent does, and not by Ctrl-C."""
+    """End this process as soon as its parent ends, and not by Ctrl-C; for a process that multiprocessing has
+    started.
+    """
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    # Ctrl-C goes to the whole group; the first process ends the others.
+    # Ctrl-C goes to the whole process group; the first process ends the others.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _end_with_parent() -> None:
-    """A first process that was killed tells nobody; its workers would go on, or wait for work, for ever."""
+    """End this process with its parent: a killed parent notifies nobody, and its workers would run or wait forever."""
     parent = multiprocessing.parent_process()
     assert parent is not None, "workers have one"
     parent.join()

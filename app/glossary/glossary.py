@@ -1,4 +1,4 @@
-"""The terms of ``tutorials/glossary.yaml``, and what they add to a text that is searched."""
+"""The terms of ``tutorials/glossary.yaml``, and the names that they add to a searched text."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ CHARACTERS_MAX = 100_000
 _TERMS_MAX = 500
 
 
-@dataclass(frozen=True, eq=False)  # a key by what it is: it is read once
+@dataclass(frozen=True, eq=False)  # hashed by identity: it is read once
 class Term:
     """One thing and its names.
 
@@ -39,22 +39,24 @@ class Term:
 
     @property
     def anchor(self) -> str:
-        """The term's place on the page."""
+        """Return the anchor of the term on its page."""
         return re.sub(r"[^a-z0-9]+", "-", self.names["en"][0].lower()).strip("-")
 
     @property
     def all_names(self) -> tuple[str, ...]:
-        """Every name by which somebody may look for it."""
+        """Return every name by which people may look for it."""
         return (*(name for names in self.names.values() for name in names), *self.synonyms, *self.ruled_out)
 
     def is_in(self, text: str) -> bool:
-        """Whether ``text``, in lower case, uses one of the names."""
+        """Return whether ``text``, in lower case, uses one of the names."""
         # Most names are not in most texts, and "in" is a hundred times as fast as a pattern.
         return any(name in text and (word is None or word.search(text) is not None) for name, word in self._words)
 
     @cached_property
     def _words(self) -> list[tuple[str, re.Pattern[str] | None]]:
-        """Each name, and what finds it as a whole word, or as its plural. Chinese has no spaces between words: None."""
+        """Return each name with the pattern that finds it as a whole word or its plural; None for Chinese, which has no
+        spaces between words.
+        """
         names = map(str.lower, self.all_names)
         return [
             (name, re.compile(f"(?<![a-z0-9_]){re.escape(name)}s?(?![a-z0-9_])") if name.isascii() else None)
@@ -63,19 +65,25 @@ class Term:
 
 
 def glossary() -> tuple[Term, ...]:
-    """All terms; read again when the file has changed. Raises :class:`ScenarioError`, :class:`OSError`."""
+    """Return all terms; they are read again when the file has changed.
+
+    Raises :class:`ScenarioError`, :class:`OSError`.
+    """
     path = tutorials_folder() / "glossary.yaml"
     return _read_once(path, path.stat().st_mtime_ns)
 
 
 @lru_cache(maxsize=2)
 def _read_once(path: Path, changed_at: int) -> tuple[Term, ...]:
-    """``changed_at`` only tells one state of the file from the next."""
+    """Read the glossary, cached by ``changed_at``, the time at which its file last changed."""
     return read_glossary(path.read_text(encoding="utf-8"))
 
 
 def read_glossary(text: str) -> tuple[Term, ...]:
-    """The terms in ``text``. Raises :class:`ScenarioError` with line and field, also where two terms share a name."""
+    """Return the terms in ``text``.
+
+    Raises :class:`ScenarioError` with line and field, also where two terms share a name.
+    """
     root = read_yaml(text, CHARACTERS_MAX)
     owners: dict[str, Term] = {}
     terms = []
@@ -127,6 +135,8 @@ def searched_text(name: str, text: str) -> str:
 
 @lru_cache(maxsize=512)
 def _searched_once(name: str, words: str, terms: tuple[Term, ...]) -> str:
-    """A list shows the same hundred texts each time; to look for all terms in them takes longer than all the rest."""
+    """Return the searched text from a cache: a list shows the same hundred texts each time, and searching them for all
+    terms takes longer than everything else.
+    """
     found = [term for term in terms if name in term.examples or term.is_in(words)]
     return " ".join([words, *(name for term in found for name in term.all_names)]).lower()

@@ -16,7 +16,7 @@ log = logging.getLogger("glassmq.http")
 
 
 def create_glossary_page() -> Blueprint:
-    """The blueprint with ``/glossary``."""
+    """Return the blueprint with ``/glossary``."""
     pages = Blueprint("glossary", __name__)
 
     @pages.get("/glossary")

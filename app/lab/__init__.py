@@ -1,4 +1,4 @@
-"""Lab worlds for people: who owns which world, its pace, its past, and the picture of it that the page draws.
+"""Lab worlds in the browser: owners, pace, past states, and the view that the page draws.
 
 Socket.IO namespace ``/lab``. A browser sends::
 
@@ -23,22 +23,22 @@ and gets::
     snapshot     {sequence, world, mine, view}
     patch        {sequence, operations}                      see app.foundation.patch; leads from view to view
     journal      {from, entries: [[number, time_us, actor, label, cause], ...]}   the newest entries; what the page has
-                 behind number ``from`` is replaced. There may be a gap: see app.lab.session.journal_pages
+                 after number ``from`` is replaced. There may be a gap: see app.lab.session.journal_pages
     refused      {reason, en, zh}
     goodbye      {reason}
 
-A view of the past is read-only: play and commands there begin a new future from that event (a fork; the link of the
-old run stays in ``forked_from``), step goes forward through what was recorded.
+A view of the past is read-only: play and commands there begin a new future from that event (a fork; the link of the old
+run stays in ``forked_from``), step goes forward through what was recorded.
 
 The view (times are virtual microseconds, offsets are numbers, ``null`` is "not there")::
 
     world        id, published, viewers
     scenario     its name; title, summary, about, suggestion {en, zh}; duration_us, seed; focus, parts of the stage;
-                 try_buttons [{label {en, zh}, command, run_until, search}]: what does as the suggestion says
+                 try_buttons [{label {en, zh}, command, run_until, search}]: buttons that do what the suggestion says
     event, events_total, time_us, time_total_us, playing, in_past, is_over
     speed        as it was chosen; speed_now: virtual seconds per second at the moment, null while it stands still
-    pace         why time passes so quickly at speed "auto": "frame", "listener", "gap", "step" (see slow_to) or ""
-    ahead        null, or of a world that stands beside another: until_us, rate and why of time that follows the eye
+    pace         why time passes at this rate at speed "auto": "frame", "listener", "gap", "step" (see slow_to) or ""
+    ahead        null, or of a world shown next to another: until_us, rate and why of time that follows the eye
     busy         null, or {kind: "rebuild" | "scrub" | "run-until" | "step-actor", event, target}
     stopped_by   null, or why play stopped: {kind, text {en, zh}}, kind "violation" (then with all of the violation),
                  "breakpoint", "limit", "over" or "failure"
@@ -47,12 +47,12 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
                  (app.lab.views.page_cache_view); a name server: brokers, routes; for xa_roles see
                  app.lab.views.money.xa_view, for the nodes of a two-phase commit
                  app.lab.views.money.xa_nodes_view, for databases, Redis and services app.lab.views.work_view
-    backlog      null, or how far each group is behind over time: see app.lab.views.backlog_view
+    backlog      null, or the lag of each group over time: see app.lab.views.backlog_view
     life         what happened to each message: see app.lab.views.life_view
     money        null, or what has moved between the banks: see app.lab.views.money.bank_view
     xa           null, or the two-phase commits of the world over time: see app.lab.views.money.xa_view
     frames       in flight, and the last that arrived: id, source, target, kind, code, name, deed, oneway, reply_to,
-                 size, sent_us, arrives_us, dropped, lost_share (how far it had come: 0 to 1), copies; the bytes: GET
+                 size, sent_us, arrives_us, dropped, lost_share (how far it came: 0 to 1), copies; the bytes: GET
                  /api/lab/<world>/frames/<id>
     calls        the last calls of listeners, see app.lab.views.calls_view
     timers       node, actor, label, started_us, due_us, index (of its actor's due then); the next first
@@ -66,5 +66,5 @@ The view (times are virtual microseconds, offsets are numbers, ``null`` is "not 
     settings     node, name, value, unit
     failures     exceptions that no engine code caught: event, actor, text
     link         the run as the fragment of an address
-    forked_from  the link of the run that a fork left behind, or null
+    forked_from  the link of the run from which a fork was made, or null
 """

@@ -1,7 +1,7 @@
-"""Lessons: texts, predictions and actions around a world of the lab, judged by the engine that runs in it.
+"""Lessons: texts, predictions and actions about a world of the lab, checked by the engine that runs in it.
 
-A lesson is a folder ``tutorials/NN-name`` (docs/lessons.md says how to write one). Its world is a scenario of the lab
-like any other, opened by the page over Socket.IO (:mod:`app.lab`) under the lesson's name.
+A lesson is a folder ``tutorials/NN-name`` (docs/lessons.md describes how to write one). Its world is a scenario of the
+lab like any other, opened by the page over Socket.IO (:mod:`app.lab`) under the lesson's name.
 
 ``GET /tutorials/<name>`` puts this into the page (every text is ``{en, zh}``; keys that end in ``html``, and
 ``question``, ``text``, ``hints``, hold safe HTML; the others plain text)::
@@ -12,7 +12,7 @@ like any other, opened by the page over Socket.IO (:mod:`app.lab`) under the les
     steps          id, heading, html
                    after_html   null until the step is done
                    point_at     targets, see app.lessons.stage_targets
-                   look_for     target -> what to look for there, in plain words, where the lesson says so
+                   look_for     target -> what to look for there, in plain words, where the lesson has a text for it
                    predict      null, or {kind: "choice" | "number" | "click", question, choices: [{id, text}],
                                 targets: what may be clicked, unit}; never the answer
                    hints
@@ -28,6 +28,6 @@ like any other, opened by the page over Socket.IO (:mod:`app.lab`) under the les
 
 ``POST /api/lessons/<name>/check {world, step, prediction?}`` -> ``done`` (the condition holds now, in that world as it
 is looked at), ``was_done``, ``html`` and ``after_html`` with the figures of that world, ``prediction`` (null, or
-``{right, answer}``, and of a wrong one ``why``, in each language or null), ``progress``, ``predictions``.
-``POST /api/lessons/<name>/reset`` forgets the progress.
+``{right, answer}``, and of a wrong one ``why``, in each language or null), ``progress``, ``predictions``. ``POST
+/api/lessons/<name>/reset`` forgets the progress.
 """

@@ -1,4 +1,4 @@
-"""Is a step done? The engine of the learner's world answers. Used in the lab's thread."""
+"""Checks whether a step is done, in the learner's world. Used in the lab's thread."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _FIELDS = ("world", "step", "prediction")
 
 @dataclass(frozen=True, slots=True)
 class CheckRequest:
-    """What a page asks: is ``step`` done in ``world``, and was the prediction right?"""
+    """A page's request: whether ``step`` is done in ``world``, and whether the prediction was right."""
 
     world: str
     step: Step
     prediction: Answer | None
 
     def done_step(self, verdict: JsonObject | None) -> DoneStep:
-        """What is to be remembered."""
+        """Return what is stored of the done step."""
         if verdict is None or self.prediction is None:
             return DoneStep(self.step.identity)
         return DoneStep(self.step.identity, str(self.prediction), bool(verdict["right"]))
 
 
 def read_check(data: object, lesson: Lesson) -> CheckRequest:
-    """Raises :class:`LabRefused`."""
+    """Read a request. Raises :class:`LabRefused`."""
     if not isinstance(data, dict) or any(field not in _FIELDS for field in data):
         raise LabRefused("bad_request", problem=f"check: {' | '.join(_FIELDS)}")
     world, identity = data.get("world"), data.get("step")
@@ -77,7 +77,7 @@ def check_step(
     rehearsal: Rehearsal,
     done: Mapping[str, DoneStep],
 ) -> JsonObject:
-    """The answer to the page, without the progress. Raises :class:`LabRefused`."""
+    """Return the answer to the page, without the progress. Raises :class:`LabRefused`."""
     if session.scenario != lesson.scenario.name:
         raise LabRefused("wrong_world", scenario=lesson.scenario.name)
     step = request.step
@@ -93,7 +93,7 @@ def check_step(
     if is_done:
         after = after_html(lesson, step, view)
     elif step.identity in done:
-        # Done before, in a world that is gone or has been taken back: the figures are the rehearsal's.
+        # The step was done before, in a world that is gone or was taken back: the figures are those of the rehearsal.
         rehearsed = next(entry for entry in rehearsal.steps if entry.step is step)
         after = after_html(lesson, step, rehearsed.after)
     return {

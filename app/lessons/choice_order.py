@@ -1,4 +1,4 @@
-"""In which order the answers of a lesson's choices are shown: mixed, and not as its author wrote them."""
+"""The order in which the answers of a lesson's choices are shown: shuffled, and not as the author wrote them."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from app.lessons.rehearsal import RehearsedStep
 
 
 def choice_order(lesson: str, steps: tuple[RehearsedStep, ...]) -> Mapping[str, list[str]]:
-    """Step -> the ids of its answers as they are shown.
+    """Return step -> the ids of its answers as they are shown.
 
-    It depends on the lesson alone: a class may speak of "the second one", and a reload changes nothing. Within a lesson
-    the right answers stand in every place equally often, give or take one, so that no place is worth a guess.
+    It depends on the lesson alone, so that a class may refer to "the second one" and a reload changes nothing. Within a
+    lesson the right answers are in each place equally often, give or take one, so that no place is a better guess.
     """
     randomness = random.Random(lesson)
-    # One lesson begins with the next place: what is left over in each adds up to nothing over all.
+    # Each lesson starts with the next place, so that the remainders cancel out over all lessons.
     first = number_of(lesson)
     order: dict[str, list[str]] = {}
     asked = [rehearsed for rehearsed in steps if rehearsed.step.choices()]
@@ -29,7 +29,7 @@ def choice_order(lesson: str, steps: tuple[RehearsedStep, ...]) -> Mapping[str, 
             choices = randomness.sample(rehearsed.step.choices(), count)
             assert rehearsed.step.prediction is not None
             right = right_answers(rehearsed.step.prediction, rehearsed.after)
-            if right:  # a lesson that is being written may have none
+            if right:  # a lesson that is being written may not have one
                 choices.remove(str(right[0]))
                 choices.insert(place, str(right[0]))
             order[rehearsed.step.identity] = choices

@@ -1,4 +1,4 @@
-"""In which order the lessons are best taken: ``tutorials/course.yaml``, tracks of lessons with what each builds on.
+"""The order of the lessons: ``tutorials/course.yaml``, tracks of lessons with the lessons that each builds on.
 
 tracks:
   - id: basics
@@ -37,23 +37,26 @@ class Track:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """:ivar needs: lesson -> the lessons that it builds on, all of them earlier in the course."""
+    """The course.
+
+    :ivar needs: lesson -> the lessons that it builds on, all of them earlier in the course.
+    """
 
     tracks: tuple[Track, ...]
     needs: Mapping[str, tuple[str, ...]]
 
     def names(self) -> list[str]:
-        """The names of all lessons, in the order of the course."""
+        """Return the names of all lessons, in the order of the course."""
         return [name for track in self.tracks for name in track.lessons]
 
 
 def load_course() -> Course:
-    """The course that comes with GlassMQ. Raises :class:`LessonError`."""
+    """Return the course that comes with GlassMQ. Raises :class:`LessonError`."""
     return read_course((tutorials_folder() / COURSE_FILE).read_text(encoding="utf-8"), lesson_names())
 
 
 def read_course(text: str, names: Sequence[str]) -> Course:
-    """The course of the lessons ``names``. One that is in no track comes last: its author has only begun it.
+    """Return the course of the lessons ``names``. A lesson in no track comes last: it is still being written.
 
     Raises :class:`LessonError` with line, field and what is allowed.
     """
@@ -73,7 +76,7 @@ def read_course(text: str, names: Sequence[str]) -> Course:
 
 
 def _track(section: Section, names: Sequence[str], needs: dict[str, tuple[str, ...]]) -> Track:
-    """Adds what each lesson of the track builds on to ``needs``, which has that of the lessons before it."""
+    """Read a track, and add what each of its lessons builds on to ``needs``, which has that of the earlier lessons."""
     identity = section.text("id", max_length=40)
     title = section.part(
         "title", lambda each: {language: each.text(language, max_length=_TITLE_MAX) for language in LANGUAGES}

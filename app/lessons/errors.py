@@ -1,10 +1,10 @@
-"""What an author of a lesson can do wrong."""
+"""Errors of a lesson's author."""
 
 from __future__ import annotations
 
 
 class LessonError(Exception):
-    """A lesson cannot be read. The message names file, line, field, what is wrong and what is allowed.
+    """A lesson cannot be read. The message names the file, the line, the field, what is wrong and what is allowed.
 
     :ivar file: ``01-first-message/steps.yaml``, or empty for a single expression.
     :ivar line: from 1; 0 when no line can be named.
@@ -19,7 +19,7 @@ class LessonError(Exception):
 
 
 class ExpressionError(Exception):
-    """An expression cannot be read; the message shows it and says what is allowed there."""
+    """An expression cannot be read; the message shows it and names what is allowed there."""
 
 
 class UnknownLesson(Exception):

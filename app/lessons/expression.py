@@ -1,16 +1,16 @@
-"""Questions to a world: the small language of a lesson's conditions and figures.
+"""The small language of a lesson's conditions and figures, which are evaluated on a world.
 
     nodes.B1.commit_log.max                                    one value
-    count(nodes.*.process_queues.*) >= 4                       `*` takes everything that is there
-    history.consumed[node=C1, key!=hello-0].time_us            [..] keeps the entries that fit
+    count(nodes.*.process_queues.*) >= 4                       `*` takes everything
+    history.consumed[node=C1, key!=hello-0].time_us            [..] keeps the entries that match
     nodes.B1.commit_log.records[-1].size                       [n] takes one, from the end when negative
     nodes.B1.groups.listeners.lag = 0 and not nodes.C1.held    and, or, not, = != < <= > >= + - * /
     count(distinct(history.consumed.key))                      count sum min max first last distinct keys
 
-What a path leads through is the view of :mod:`app.lab` with ``history`` (:mod:`app.lessons.lesson_view`). What is not
-there is ``null``: it equals nothing but ``null``, it is neither less nor more than anything, and it counts 0. Names in
-a path are letters, digits, ``_ % @ -``; anything else stands in quotes (``members.'10.0.0.4@C1'``). A minus between
-two values therefore needs spaces. Where a field is a list, ``[keys=hello-0]`` asks whether it holds the value.
+What a path leads through is the view of :mod:`app.lab` with ``history`` (:mod:`app.lessons.lesson_view`). What does not
+exist is ``null``: it equals only ``null``, it is neither less nor more than anything, and it counts 0. Names in a path
+are letters, digits, ``_ % @ -``; anything else must be in quotes (``members.'10.0.0.4@C1'``). A minus between two
+values therefore needs spaces. Where a field is a list, ``[keys=hello-0]`` tests whether it contains the value.
 
 An expression is data from a file of this project, parsed by :mod:`app.lessons.expression_parser`: nothing is executed.
 """
@@ -25,7 +25,7 @@ from typing import Any
 
 from app.foundation.json_types import JsonObject
 
-#: Any value of the view, or what was made from such.
+#: Any value of the view, or a value computed from such.
 Value = Any
 
 
@@ -34,10 +34,10 @@ class Expression(ABC):
 
     @abstractmethod
     def value(self, view: JsonObject) -> Value:
-        """Its value in the world that ``view`` shows; None where a path leads nowhere."""
+        """Return its value in the world that ``view`` shows; None where a path leads nowhere."""
 
     def holds(self, view: JsonObject) -> bool:
-        """The value as a condition: null, false, 0 and what is empty do not hold."""
+        """Return the value as a condition: null, false, 0 and empty values are false."""
         return bool(self.value(view))
 
 
@@ -62,7 +62,7 @@ class Step(ABC):
 
     @abstractmethod
     def take(self, values: list[Value]) -> list[Value]:
-        """Where this part leads from each of ``values``."""
+        """Return where this part leads from each of ``values``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ class Name(Step):
 
 @dataclass(frozen=True, slots=True)
 class Everything(Step):
-    """``*``: all values of an object, all entries of a list."""
+    """``*``: all values of an object, or all entries of a list."""
 
     takes_many = True
 
@@ -113,7 +113,7 @@ class Test:
     is_equal: bool
 
     def fits(self, entry: Value) -> bool:
-        """Whether ``entry`` has what is wanted."""
+        """Return whether ``entry`` matches."""
         value = entry.get(self.field) if isinstance(entry, Mapping) else None
         met = self.wanted in value if isinstance(value, list | Mapping) else _equal(value, self.wanted)
         return met is self.is_equal
@@ -130,13 +130,16 @@ class Filter(Step):
         return self.fitting(_entries(values))
 
     def fitting(self, entries: list[Value]) -> list[Value]:
-        """Those of ``entries`` that pass."""
+        """Return those of ``entries`` that match."""
         return [entry for entry in entries if all(test.fits(entry) for test in self.tests)]
 
 
 @dataclass(frozen=True, slots=True)
 class Path(Expression):
-    """``nodes.B1.commit_log.max``. A list, when a part of it can stand for many values or it goes through a list."""
+    """A path such as ``nodes.B1.commit_log.max``.
+
+    Its value is a list when a part of it can stand for many values or it goes through a list.
+    """
 
     steps: tuple[Step, ...]
 
@@ -149,7 +152,7 @@ class Path(Expression):
                 many = False
                 continue
             if isinstance(step, Filter) and many:
-                # Objects that `*` has found are entries already; lists are still to be opened.
+                # Objects that `*` found are entries already; lists are still to be opened.
                 values = step.fitting([entry for value in values for entry in _opened(value)])
                 continue
             many = many or step.takes_many or (isinstance(step, Name) and any(isinstance(v, list) for v in values))
@@ -178,7 +181,7 @@ def _entries(values: Sequence[Value]) -> list[Value]:
 
 @dataclass(frozen=True, slots=True)
 class Both(Expression):
-    """``a and b``; ``a or b``."""
+    """A conjunction or disjunction: ``a and b``, ``a or b``."""
 
     left: Expression
     right: Expression
@@ -192,7 +195,7 @@ class Both(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Not(Expression):
-    """``not a``."""
+    """A negation: ``not a``."""
 
     operand: Expression
 
@@ -202,7 +205,7 @@ class Not(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Comparison(Expression):
-    """``a <= b``."""
+    """A comparison: ``a <= b``."""
 
     sign: str
     left: Expression
@@ -219,7 +222,7 @@ class Comparison(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Calculation(Expression):
-    """``a + b`` of numbers; null when one of them is none, or when something is divided by 0."""
+    """A calculation with numbers: ``a + b``. It is null when one of them is not a number, or on a division by 0."""
 
     sign: str
     left: Expression
@@ -235,7 +238,7 @@ class Calculation(Expression):
 
 @dataclass(frozen=True, slots=True)
 class Call(Expression):
-    """``count(...)`` and its like."""
+    """A call of a function such as ``count(...)``."""
 
     function: str
     argument: Expression
@@ -263,7 +266,7 @@ def _is_number(value: Value) -> bool:
 
 
 def _equal(left: Value, right: Value) -> bool:
-    """True is not 1, and ``null`` equals only ``null``."""
+    """Compare values: true is not 1, and ``null`` equals only ``null``."""
     if isinstance(left, bool) or isinstance(right, bool):
         return left is right
     return bool(left == right)
@@ -302,7 +305,7 @@ def _last(value: Value) -> Value:
     return entries[-1] if entries else None
 
 
-#: Name -> what it makes of the value of its argument.
+#: Name of a function -> the function of its argument's value.
 FUNCTIONS: Mapping[str, Callable[[Value], Value]] = {
     "count": lambda value: len(_listed(value)),
     "sum": lambda value: sum(_numbers(value)),
@@ -316,7 +319,7 @@ FUNCTIONS: Mapping[str, Callable[[Value], Value]] = {
 
 
 def figure_text(value: Value) -> str:
-    """A value as it stands in a sentence. What is not there is a dash."""
+    """Return a value as text in a sentence; a missing value is a dash."""
     if value is None:
         return "–"
     if isinstance(value, bool):
@@ -325,5 +328,5 @@ def figure_text(value: Value) -> str:
         return f"{value:.3f}".rstrip("0").rstrip(".")
     if isinstance(value, list):
         return ", ".join(figure_text(entry) for entry in value) if value else "–"
-    # As on the stage: with the thousands apart.
+    # As on the stage: with thousands separators.
     return f"{value:,}" if isinstance(value, int) else str(value)

@@ -1,4 +1,6 @@
-"""From the text of an expression to an :class:`~app.lessons.expression.Expression`; the language is described there."""
+"""Parses the text of an expression into an :class:`~app.lessons.expression.Expression`, which describes the
+language.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,7 @@ from app.lessons.expression import (
     Value,
 )
 
-#: Where a path may begin: the parts of the view that a lesson may ask about.
+#: The beginnings of paths: the parts of the view that a lesson may use.
 ROOTS = (
     "nodes",
     "history",
@@ -64,7 +66,7 @@ class _Token(NamedTuple):
 
 @lru_cache(maxsize=1_000)
 def parse_expression(text: str) -> Expression:
-    """Raises :class:`ExpressionError`."""
+    """Parse an expression. Raises :class:`ExpressionError`."""
     parser = _Parser(text)
     expression = parser.either()
     parser.expect_end()
@@ -88,7 +90,7 @@ def _tokens(text: str) -> list[_Token]:
 
 
 class _Parser:
-    """Recursive descent; one method per level of binding, the loosest first."""
+    """A recursive-descent parser with one method per level of precedence, the lowest first."""
 
     def __init__(self, text: str) -> None:
         self._text = text
@@ -97,7 +99,7 @@ class _Parser:
         self._depth = 0
 
     def either(self) -> Expression:
-        """``a or b``."""
+        """Parse ``a or b``."""
         self._depth += 1
         if self._depth > _DEPTH_MAX:
             raise ExpressionError(f"{self._text!r}: nested deeper than {_DEPTH_MAX} levels")
@@ -218,7 +220,7 @@ class _Parser:
     # --------------------------------------------------------------------------------------------- tokens
 
     def _accept(self, text: str) -> bool:
-        """Take the next token when it is this sign or word."""
+        """Take the next token when it is this sign or word; return whether it was."""
         if self._place < len(self._tokens):
             token = self._tokens[self._place]
             if token.text == text and token.kind in ("sign", "word"):
@@ -243,7 +245,7 @@ class _Parser:
             raise self._wrong(self._next(repr(sign)), repr(sign))
 
     def expect_end(self) -> None:
-        """Nothing may follow."""
+        """Check that nothing follows."""
         if self._place < len(self._tokens):
             raise self._wrong(self._tokens[self._place], "the end, or a sign such as = < + and, or")
 

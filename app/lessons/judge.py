@@ -1,4 +1,4 @@
-"""Was the learner right? The engine answers."""
+"""Judges predictions of learners by the engine's world."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from app.foundation.json_types import JsonObject
 from app.lessons.expression import figure_text
 from app.lessons.lesson import ChoicePrediction, ClickPrediction, Prediction
 
-#: What a learner may predict: the id of a choice, a number, a target of the stage.
+#: A prediction of a learner: the id of a choice, a number, or a target of the stage.
 Answer = str | int | float
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``answers``: what is right in this world; one, as long as the world went the lesson's way."""
+    """The verdict on a prediction. ``answers``: what is right in this world; one, as long as the world goes as the
+    lesson planned.
+    """
 
     is_right: bool
     answers: tuple[Answer, ...]
@@ -24,7 +26,7 @@ class Verdict:
 
 
 def right_answers(prediction: Prediction, view: JsonObject) -> tuple[Answer, ...]:
-    """Every answer that is right in the world that ``view`` shows."""
+    """Return every answer that is right in the world that ``view`` shows."""
     if isinstance(prediction, ChoicePrediction):
         return tuple(choice for choice, claim in prediction.choices.items() if claim.holds(view))
     if isinstance(prediction, ClickPrediction):
@@ -34,7 +36,7 @@ def right_answers(prediction: Prediction, view: JsonObject) -> tuple[Answer, ...
 
 
 def judge(prediction: Prediction, answer: Answer, view: JsonObject) -> Verdict:
-    """Whether ``answer`` is right in the world that ``view`` shows."""
+    """Judge ``answer`` in the world that ``view`` shows."""
     answers = right_answers(prediction, view)
     if isinstance(answer, str):
         return Verdict(answer in answers, answers)

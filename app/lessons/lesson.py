@@ -1,4 +1,4 @@
-"""A lesson: what a learner reads, predicts, does, and what must then be true of a real engine."""
+"""A lesson: what a learner reads, predicts and does, and what must then be true in a real engine."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.lessons.prose import Prose
 from app.lessons.stage_targets import StageTarget
 from engine.lab.scenario.scenario import Scenario
 
-#: A predicted number that is too small, too large.
+#: The keys of the texts for a predicted number that is too small or too large.
 LESS, MORE = "less", "more"
 
 #: Language -> text.
@@ -21,14 +21,14 @@ InEachLanguage = Mapping[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ChoicePrediction:
-    """One of several claims about what will be true. Exactly one is, after the action."""
+    """A prediction of one of several claims. Exactly one is true after the action."""
 
     choices: Mapping[str, Expression]
 
 
 @dataclass(frozen=True, slots=True)
 class NumberPrediction:
-    """A number that the engine will have."""
+    """A prediction of a number in the engine."""
 
     answer: Expression
     unit: InEachLanguage | None
@@ -36,9 +36,9 @@ class NumberPrediction:
 
 @dataclass(frozen=True, slots=True)
 class ClickPrediction:
-    """A thing of the stage, to be clicked.
+    """A prediction of a thing on the stage, by a click.
 
-    :ivar targets: what may be clicked -> whether that is right.
+    :ivar targets: what may be clicked -> whether it is right.
     """
 
     targets: Mapping[StageTarget, Expression]
@@ -53,9 +53,9 @@ class Step:
 
     :ivar actions: what the step's button sends, in order: controls (``{control: run-until, on: sent}``) and commands
         (``{command: crash, target: B1}``). A step without any is a step to read.
-    :ivar done_when: what is true of the world when the step is done. None: reading is enough.
-    :ivar breaks: names of the invariants that the action breaks: to show that is what the step is for.
-    :ivar says: what the texts say in words, and what must therefore be true after the action.
+    :ivar done_when: the condition on the world for the step to be done. None: reading is enough.
+    :ivar breaks: names of the invariants that the action breaks; the step is there to show that.
+    :ivar says: claims of the texts as expressions, which must be true after the action.
     """
 
     identity: str
@@ -67,12 +67,12 @@ class Step:
     says: tuple[Expression, ...] = ()
 
     def choices(self) -> list[str]:
-        """The ids of a choice's answers."""
+        """Return the ids of a choice's answers."""
         return list(self.prediction.choices) if isinstance(self.prediction, ChoicePrediction) else []
 
     def wrong_answers(self) -> list[str]:
-        """What the texts may explain: the ids of a choice, the names of targets, or in which direction a number is off
-        (single numbers besides).
+        """Return the wrong answers that the texts may explain: the ids of a choice, the names of targets, or the
+        direction in which a number is off (also single numbers).
         """
         match self.prediction:
             case None:
@@ -87,10 +87,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """:ivar name: the folder's, which is also the scenario's: ``01-first-message``.
+    """One lesson.
+
+    :ivar name: the name of the folder and of the scenario: ``01-first-message``.
 
     :ivar minutes: how long it takes.
-    :ivar begin_ms: the virtual time at which the learner finds the world: what the texts speak of stands there.
+    :ivar begin_ms: the virtual time at which the lesson begins; the texts refer to the world at that time.
     :ivar texts: by language.
     """
 
@@ -102,17 +104,17 @@ class Lesson:
     texts: Mapping[str, LessonText]
 
     def begin(self) -> list[JsonObject]:
-        """The actions that bring the world from its first event to where the lesson begins."""
+        """Return the actions that bring the world from its first event to where the lesson begins."""
         return [{"control": "run-until", "on": "time", "time_us": self.begin_ms * 1_000}] if self.begin_ms else []
 
     def step(self, identity: str) -> Step | None:
-        """The step of that id."""
+        """Return the step of that id."""
         return next((step for step in self.steps if step.identity == identity), None)
 
     def title(self) -> dict[str, str]:
-        """In each language."""
+        """Return the title in each language."""
         return {language: text.title for language, text in self.texts.items()}
 
     def prose(self) -> list[Prose]:
-        """All its prose, in all languages."""
+        """Return all prose of the lesson, in all languages."""
         return [prose for text in self.texts.values() for prose in text.prose()]

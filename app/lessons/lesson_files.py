@@ -20,22 +20,22 @@ from engine.lab.scenario.scenario import LANGUAGES, Scenario
 from engine.lab.scenario.scenario_files import lesson_scenario_names, tutorials_folder
 from engine.lab.scenario.scenario_text import parse_scenario
 
-#: Many who ask at once wait for the one that reads.
+#: Concurrent requests wait for the one that reads.
 _READING = threading.Lock()
 
 
 def lesson_names() -> list[str]:
-    """The names of all lessons, in the order in which they are read."""
+    """Return the names of all lessons, in the order in which they are read."""
     return lesson_scenario_names()
 
 
 def number_of(name: str) -> int:
-    """The number by which texts call a lesson: 1 for ``01-first-message``."""
+    """Return the number by which texts refer to a lesson: 1 for ``01-first-message``."""
     return int(name.partition("-")[0])
 
 
 def load_lesson(name: str) -> Lesson:
-    """One of :func:`lesson_names`; the same object until one of its files changes.
+    """Return one of :func:`lesson_names`; the same object until one of its files changes.
 
     Raises :class:`UnknownLesson`, :class:`LessonError`.
     """
@@ -49,12 +49,12 @@ def load_lesson(name: str) -> Lesson:
 
 @lru_cache(maxsize=32)
 def _read_once(folder: Path, changed_at: tuple[int, ...]) -> Lesson:
-    """``changed_at`` only tells one state of the files from the next."""
+    """Read a lesson, cached by ``changed_at``, the times at which its files last changed."""
     return read_lesson(folder)
 
 
 def read_lesson(folder: Path) -> Lesson:
-    """The lesson in ``folder``. Raises :class:`LessonError`."""
+    """Return the lesson in ``folder``. Raises :class:`LessonError`."""
     name = folder.name
     scenario = _scenario(folder)
     file = f"{name}/steps.yaml"
@@ -87,7 +87,7 @@ def _read(folder: Path, file: str) -> str:
 
 
 def _check_text(text: LessonText, steps: StepsFile) -> None:
-    """Every step has the texts that it needs, and no others."""
+    """Check that every step has the texts that it needs, and no others."""
     known = [step.identity for step in steps.steps]
     if list(text.steps) != known:
         raise LessonError(text.file, 0, f"has the steps {', '.join(text.steps)}; steps.yaml has {', '.join(known)}")
@@ -130,7 +130,7 @@ def _check_step(text: StepText, step: Step, file: str) -> None:
 
 
 def _check_languages(texts: Mapping[str, LessonText]) -> None:
-    """What one language says the others say too, with the same figures."""
+    """Check that all languages have the same texts with the same figures."""
     first, *others = texts.values()
     for other in others:
         for identity, step in first.steps.items():

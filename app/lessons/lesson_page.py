@@ -1,4 +1,4 @@
-"""What the pages of lessons get: JSON, without the answers. Its shape: ``app/lessons/__init__.py``."""
+"""The data of the pages of lessons: JSON, without the answers. Its shape: ``app/lessons/__init__.py``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from app.lessons.rehearsal import Rehearsal, RehearsedStep
 
 
 def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep], course: Course) -> JsonObject:
-    """One lesson in the list of all."""
+    """Return the entry of a lesson in the list of all lessons."""
     done_steps = sum(step.identity in done for step in lesson.steps)
     return {
         "name": lesson.name,
@@ -37,7 +37,9 @@ def lesson_entry(lesson: Lesson, done: Mapping[str, DoneStep], course: Course) -
 
 
 def _words(lesson: Lesson) -> str:
-    """Title, introduction and the headings of all steps in both languages, and the other names of their terms."""
+    """Return title, introduction and the headings of all steps in both languages, and the other names of their
+    terms.
+    """
     parts = [lesson.name]
     for text in lesson.texts.values():
         introduction = html.unescape(re.sub(r"<[^>]*>", " ", text.intro.html({})))
@@ -46,7 +48,7 @@ def _words(lesson: Lesson) -> str:
 
 
 def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneStep], course: Course) -> JsonObject:
-    """Everything that the page of one lesson needs."""
+    """Return everything that the page of one lesson needs."""
     names = course.names()
     place = names.index(lesson.name)
     order = choice_order(lesson.name, rehearsal.steps)
@@ -67,7 +69,7 @@ def lesson_data(lesson: Lesson, rehearsal: Rehearsal, done: Mapping[str, DoneSte
 
 
 def progress_json(done: Mapping[str, DoneStep]) -> JsonObject:
-    """Ids of the steps that are done, and what was predicted."""
+    """Return the ids of the steps that are done, and the predictions."""
     return {
         "progress": list(done),
         "predictions": {step: entry.as_json() for step, entry in done.items() if entry.was_right is not None},
@@ -75,7 +77,7 @@ def progress_json(done: Mapping[str, DoneStep]) -> JsonObject:
 
 
 def after_html(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject | None:
-    """What is said once the step is done, in each language."""
+    """Return the text that follows a done step, in each language."""
 
     def html(text: LessonText) -> str:
         after = text.steps[step.identity].after
@@ -86,7 +88,7 @@ def after_html(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject | Non
 
 
 def why_wrong_html(lesson: Lesson, step: Step, answer: Answer, verdict: Verdict, view: JsonObject) -> JsonObject | None:
-    """Why a wrong answer is wrong, in each language; None where the lesson does not say."""
+    """Return why a wrong answer is wrong, in each language; None where the lesson has no text for it."""
     # The texts write a wrong number without commas.
     keys = [answer if isinstance(answer, str) else figure_text(answer).replace(",", "")]
     right = verdict.answers[0] if verdict.answers else None
@@ -102,7 +104,7 @@ def why_wrong_html(lesson: Lesson, step: Step, answer: Answer, verdict: Verdict,
 
 
 def body_html(lesson: Lesson, step: Step, view: JsonObject) -> JsonObject:
-    """What is said before, in each language."""
+    """Return the text that precedes the action, in each language."""
     return _of_step(lesson, step, lambda text: text.body.html(view))
 
 

@@ -1,12 +1,11 @@
 """The texts of a lesson in one language: ``lesson.en.md``, ``lesson.zh.md``.
 
-# Title
-What the lesson is about.
+# Title What the lesson is about.
 
 ## <step id>: <heading>
 What to know, and what is about to happen.
 ### Look
-What "Show me" says of a thing that it points at: in plain words, and never the answer.
+What "Show me" displays about a thing that it points at: in plain words, and never the answer.
 - <target>: <text>
 ### Predict
 A question. For a choice, or for something to be clicked, its answers follow:
@@ -16,14 +15,13 @@ Why each other answer is wrong: of a choice by its id, of things to click by the
 `less` and `more` for all others.
 - <choice id>: <text>
 ### Do
-What the step's button says.
+The label of the step's button.
 ### Hint
 Up to three of them.
 ### After
 What has happened, and why.
 
-## summary
-What to remember.
+## summary What to remember.
 """
 
 from __future__ import annotations
@@ -45,13 +43,13 @@ SUMMARY = "summary"
 
 _STEP = re.compile(r"##\s+(?P<identity>[a-z0-9-]{1,40}):\s*(?P<heading>\S.*)")
 _CHOICE = re.compile(r"-\s+(?P<identity>[a-z0-9-]{1,40}):\s*(?P<text>\S.*)")
-#: A wrong answer, or a target.
+#: Matches a wrong answer, or a target.
 _NAMED = re.compile(r"-\s+(?P<identity>[^:]{1,80}):\s*(?P<text>\S.*)")
 
 
 @dataclass(frozen=True, slots=True)
 class StepText:
-    """One step in one language. ``question`` None: nothing to predict; ``action`` empty: nothing to do."""
+    """One step in one language. ``question`` None: there is nothing to predict; ``action`` empty: nothing to do."""
 
     heading: str
     body: Prose
@@ -65,7 +63,7 @@ class StepText:
     line: int
 
     def prose(self) -> Iterator[Prose]:
-        """All of it, but for ``after`` and ``wrong``: what is read before the step is done."""
+        """Yield all prose that is read before the step is done: all but ``after`` and ``wrong``."""
         yield self.body
         if self.question is not None:
             yield self.question
@@ -73,7 +71,7 @@ class StepText:
         yield from self.hints
 
     def explanations(self) -> Iterator[Prose]:
-        """What is read when it is done."""
+        """Yield the prose that is read when the step is done."""
         yield from self.wrong.values()
         if self.after is not None:
             yield self.after
@@ -81,7 +79,7 @@ class StepText:
 
 @dataclass(frozen=True, slots=True)
 class LessonText:
-    """The whole lesson in one language. ``steps`` by id, in order."""
+    """The whole lesson in one language. ``steps`` are by id, in order."""
 
     title: str
     intro: Prose
@@ -90,7 +88,7 @@ class LessonText:
     file: str
 
     def prose(self) -> Iterator[Prose]:
-        """All of it."""
+        """Yield all prose of the lesson."""
         yield self.intro
         yield from chain.from_iterable(step.prose() for step in self.steps.values())
         for step in self.steps.values():
@@ -100,7 +98,7 @@ class LessonText:
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A heading without its signs, the text below it, and the line in which that begins."""
+    """A heading without its signs, the text below it, and the line in which the text begins."""
 
     heading: str
     text: str
@@ -108,7 +106,7 @@ class _Part:
 
 
 def read_lesson_text(text: str, file: str) -> LessonText:
-    """Raises :class:`LessonError` with file, line, and what is allowed."""
+    """Parse the texts of a lesson. Raises :class:`LessonError` with file, line, and what is allowed."""
     if len(text) > TEXT_MAX_CHARACTERS:
         raise LessonError(file, 1, f"the text has {len(text)} characters; allowed: {TEXT_MAX_CHARACTERS}")
     head, *sections = _split(text, "## ", 1)
@@ -144,7 +142,7 @@ def read_lesson_text(text: str, file: str) -> LessonText:
 
 
 def _split(text: str, sign: str, first_line: int) -> list[_Part]:
-    """The text before the first heading of this level, then one part per heading. Code is left alone."""
+    """Return the text before the first heading of this level, then one part per heading. Code is left alone."""
     parts: list[_Part] = []
     heading, begun, lines, in_code = "", first_line, list[str](), False
     for number, line in enumerate(text.split("\n"), first_line):
@@ -189,7 +187,7 @@ def _read_step(section: _Part, heading: str, file: str) -> StepText:
 
 
 def _read_question(part: _Part, file: str) -> tuple[Prose, dict[str, Prose]]:
-    """The question, and the answers in the list at its end."""
+    """Return the question, and the answers in the list at its end."""
     lines = part.text.rstrip().split("\n")
     first = next((number for number, line in enumerate(lines) if line.startswith("- ")), len(lines))
     choices = _read_list(lines[first:], _CHOICE, file, part.line + first)
@@ -209,7 +207,7 @@ def _read_look_for(part: _Part, file: str) -> dict[str, str]:
 
 
 def _read_list(lines: list[str], item: re.Pattern[str], file: str, first_line: int) -> dict[str, Prose]:
-    """A list of answers: id -> text."""
+    """Return a list of answers: id -> text."""
     return {
         identity: read_prose(text, file, number, inline=True)
         for identity, text, number in _items(lines, item, file, first_line)
@@ -217,7 +215,7 @@ def _read_list(lines: list[str], item: re.Pattern[str], file: str, first_line: i
 
 
 def _items(lines: list[str], item: re.Pattern[str], file: str, first_line: int) -> list[tuple[str, str, int]]:
-    """(name, text, line) of each; no name stands twice."""
+    """Return (name, text, line) of each item; no name may occur twice."""
     found: list[tuple[str, str, int]] = []
     for number, line in enumerate(lines, first_line):
         match = item.fullmatch(line.strip())

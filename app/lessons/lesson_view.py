@@ -1,4 +1,4 @@
-"""What a lesson's expressions look at: the view of the stage, and with it what the clients have seen so far.
+"""The data that a lesson's expressions use: the view of the stage, and the history of the clients so far.
 
 history   sending       event, time_us, node, key, topic, batch (keys of all that travel in the same request; empty: it
                         travels alone): a producer begins to send
@@ -20,7 +20,7 @@ history   sending       event, time_us, node, key, topic, batch (keys of all tha
                         listener is done with a delivery
           commands      event, time_us, kind, target: what was done to the world, by the script too
 
-A message that was consumed twice stands there twice. Times are virtual microseconds.
+A message that was consumed twice is there twice. Times are virtual microseconds.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from engine.lab.nodes.history import LabHistory
 
 
 def lesson_view(view: JsonObject, history: LabHistory) -> JsonObject:
-    """``view`` with ``history``, as far as it had come at the view's event (which may lie in the past)."""
+    """Return ``view`` with ``history``, up to the view's event (which may be in the past)."""
     event = view["event"]
     return {
         **view,

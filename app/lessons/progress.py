@@ -1,4 +1,4 @@
-"""Which steps of which lesson a browser has done, and what it predicted. SQLite, in the data folder.
+"""The steps of lessons that a browser has done, and its predictions, in SQLite in the data folder.
 
 No account and no name: a row belongs to the random cookie of :mod:`app.lab.foundation.browser_identity`. When the table
 is full the browser that did something longest ago is forgotten.
@@ -37,7 +37,7 @@ _KEY = ("browser", "lesson", "step")
 
 @dataclass(frozen=True, slots=True)
 class DoneStep:
-    """``prediction`` is empty, and ``was_right`` None, where none was made."""
+    """A done step. ``prediction`` is empty, and ``was_right`` None, where none was made."""
 
     step: str
     prediction: str = ""
@@ -48,7 +48,7 @@ class DoneStep:
 
 
 class Progress:
-    """For all threads. ``file`` None: kept in memory only."""
+    """The progress of all browsers, for all threads. ``file`` None: kept in memory only."""
 
     def __init__(self, file: Path | None, clock: Callable[[], float] = time.time, *, rows_max: int = ROWS_MAX) -> None:
         self._lock = threading.Lock()
@@ -57,7 +57,7 @@ class Progress:
         self._database = _open(file)
 
     def done(self, browser: str | None, lesson: str) -> dict[str, DoneStep]:
-        """By id, in the order in which they were done."""
+        """Return the done steps by id, in the order in which they were done."""
         if browser is None:
             return {}
         with self._lock:
@@ -70,9 +70,9 @@ class Progress:
         }
 
     def note(self, browser: str, lesson: str, done: DoneStep) -> None:
-        """Remember a step. The first prediction counts: whoever repeats a step knows the answer.
+        """Store a done step. Only the first prediction counts, because a learner who repeats a step knows the answer.
 
-        A disk that refuses to write ends no lesson: it is logged.
+        A disk error ends no lesson: it is logged.
         """
         try:
             self._note(browser, lesson, done)
@@ -110,7 +110,10 @@ class Progress:
 
 
 def _open(file: Path | None) -> Database:
-    """The database with its table. One that cannot be used is left alone: progress is then kept in memory."""
+    """Open the database with its table.
+
+    A database that cannot be used is left alone: progress is then kept in memory.
+    """
     if file is not None:
         try:
             return _database(file)

@@ -1,9 +1,9 @@
 """A lesson's prose: a small, safe part of Markdown, with figures that come from the engine.
 
 Blocks: paragraphs, lists (``- ``, ``1. ``), tables (``| a | b |`` with a line ``|---|---|``), fenced code, and boxes
-(lines that begin with ``>``: what an article says, and what the engine says). Inside:
-``**strong**``, ``*stressed*``, `` `code` `` and links to pages of this server, ``[text](/lab)``. ``{{ expression }}``
-is filled in. Everything else, HTML too, is text.
+(lines that begin with ``>``: what an article claims, and what the engine does). Inside: ``**strong**``, ``*stressed*``,
+`` `code` `` and links to pages of this server, ``[text](/lab)``. ``{{ expression }}`` is filled in. Everything else,
+HTML too, is text.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from app.lessons.expression import Expression, figure_text
 from app.lessons.expression_parser import parse_expression
 
 _FIGURE = re.compile(r"\{\{(.*?)\}\}", re.DOTALL)
-#: Stands for figure n while Markdown is read; U+E000 and U+E001 are for private use and refused in a lesson's text.
+#: Stands for figure n while Markdown is parsed; U+E000 and U+E001 are for private use and refused in a lesson's text.
 _PLACE = re.compile("\ue000([0-9]+)\ue001")
 _PRIVATE = re.compile("[\ue000\ue001]")
 
@@ -31,7 +31,7 @@ _INLINE = re.compile(
 )
 _LIST_ITEM = re.compile(r"(?:(?P<bullet>-)|(?P<number>\d+\.))\s+(?P<text>.*)")
 _TABLE_RULE = re.compile(r"\|(?:\s*:?-+:?\s*\|)+")
-#: A line that breaks between two Chinese characters is joined without a space.
+#: A line break between two Chinese characters is removed without a space.
 _CHINESE_BREAK = re.compile(
     "(?<=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])\n(?=[\u3000-\u303f\u4e00-\u9fff\uff00-\uffef])"
 )
@@ -49,19 +49,19 @@ class Prose:
     place: tuple[str, int]
 
     def html(self, view: JsonObject) -> str:
-        """The text with its figures as they are in the world that ``view`` shows."""
+        """Return the text with its figures in the world that ``view`` shows."""
         parts = [self.pieces[0]]
         for figure, piece in zip(self.figures, self.pieces[1:], strict=True):
             parts += (f'<span class="lesson-figure">{escape(figure_text(figure.value(view)))}</span>', piece)
         return "".join(parts)
 
     def missing_figures(self, view: JsonObject) -> int:
-        """How many figures have no value in the world that ``view`` shows."""
+        """Return how many figures have no value in the world that ``view`` shows."""
         return sum(figure.value(view) in (None, []) for figure in self.figures)
 
 
 def read_prose(text: str, file: str, line: int, *, inline: bool = False) -> Prose:
-    """``text``, which begins at ``line`` of ``file``. ``inline``: one paragraph, without ``<p>``.
+    """Parse ``text``, which begins at ``line`` of ``file``. ``inline``: one paragraph, without ``<p>``.
 
     Raises :class:`LessonError`.
     """
@@ -114,7 +114,7 @@ def _blocks(lines: list[str], file: str, first_line: int) -> Iterator[str]:
 
 
 def _end(lines: list[str], place: int, sign: str) -> int:
-    """Behind the lines that begin with ``sign``."""
+    """Return the place after the lines that begin with ``sign``."""
     while place < len(lines) and lines[place].strip().startswith(sign):
         place += 1
     return place
@@ -130,7 +130,7 @@ def _end_of_paragraph(lines: list[str], start: int) -> int:
 
 
 def _paragraph_or_list(lines: list[str]) -> str:
-    """A list begins with its first line; a line that begins no item goes on with the last one."""
+    """Return HTML. A list begins with its first line; a line that begins no item continues the last one."""
     first = _LIST_ITEM.fullmatch(lines[0])
     if first is None:
         return f"<p>{_inline(chr(10).join(lines))}</p>"

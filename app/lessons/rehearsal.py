@@ -1,6 +1,6 @@
-"""A lesson as its author means it: every step's action carried out headless, in a world of its own.
+"""Runs a lesson as its author planned it: every step's action is carried out headless, in a world of its own.
 
-It gives the page what it shows before it has a world: figures, and the link to the world as it is when a step begins.
+It provides what the page shows before it has a world: figures, and the link to the world at the beginning of each step.
 It is also the test of a lesson: :meth:`Rehearsal.problems`.
 """
 
@@ -21,8 +21,9 @@ from engine.lab.scenario.condition import Condition, ConditionKind
 
 @dataclass(frozen=True, slots=True)
 class RehearsedStep:
-    """:ivar link: to the world as the step finds it.
+    """A step that was rehearsed.
 
+    :ivar link: to the world at the beginning of the step.
     :ivar before, after: views, see :mod:`app.lessons.lesson_view`.
     :ivar broken: names of the invariants that its action broke.
     """
@@ -36,17 +37,17 @@ class RehearsedStep:
 
 @dataclass(frozen=True, slots=True)
 class Rehearsal:
-    """Every step, in order."""
+    """All steps of a rehearsed lesson, in order."""
 
     steps: tuple[RehearsedStep, ...]
 
     @property
     def end(self) -> JsonObject:
-        """The view when all is done."""
+        """Return the view after the last step."""
         return self.steps[-1].after
 
     def problems(self) -> list[str]:
-        """Why a learner could not go through the lesson as it is written; empty when all is well."""
+        """Return why a learner could not go through the lesson as it is written; empty when all is well."""
         found: list[str] = []
         for rehearsed in self.steps:
             name, condition = rehearsed.step.identity, rehearsed.step.done_when
@@ -66,18 +67,18 @@ class Rehearsal:
         return found
 
 
-#: By the lesson's name. What a rehearsal says depends on the lesson alone: all page servers of a process share it.
+#: Rehearsals by the lesson's name. A rehearsal depends on the lesson alone: all page servers of a process share it.
 _known: dict[str, tuple[Lesson, Rehearsal]] = {}
 
 
 def known_rehearsal(lesson: Lesson) -> Rehearsal | None:
-    """The rehearsal of this very lesson, if :func:`rehearse_once` was called before. From any thread."""
+    """Return the rehearsal of this very lesson, if :func:`rehearse_once` was called before. From any thread."""
     rehearsed, rehearsal = _known.get(lesson.name, (None, None))
     return rehearsal if rehearsed is lesson else None
 
 
 def rehearse_once(lesson: Lesson) -> Rehearsal:
-    """The same rehearsal as long as ``load_lesson`` gives the same lesson: until its author changes a file."""
+    """Return the same rehearsal as long as ``load_lesson`` returns the same lesson: until its author changes a file."""
     rehearsal = known_rehearsal(lesson)
     if rehearsal is None:
         rehearsal = rehearse(lesson)
@@ -86,7 +87,7 @@ def rehearse_once(lesson: Lesson) -> Rehearsal:
 
 
 def rehearse(lesson: Lesson) -> Rehearsal:
-    """Go through the whole lesson; takes some 100 ms."""
+    """Run through the whole lesson; takes some 100 ms."""
     steps: list[RehearsedStep] = []
     with LabRun(lesson.scenario) as run:
         world = WorldView(run)

@@ -1,6 +1,6 @@
-"""Lessons over HTTP: the list, one lesson, the check of a step, and a fresh start.
+"""Lessons over HTTP: the list, one lesson, the check of a step, and a reset.
 
-Errors of the API are JSON as the lab's: ``{"error": {en, zh}, "reason": ...}``.
+Errors of the API are JSON like the lab's: ``{"error": {en, zh}, "reason": ...}``.
 """
 
 from __future__ import annotations
@@ -34,20 +34,20 @@ _STATUS = {"no_world": 404, "no_lesson": 404, "server_busy": 503}
 
 
 class _Rehearsals:
-    """Each lesson is rehearsed once, when somebody opens it, in the lab's thread."""
+    """The rehearsals of lessons: each is made once, when the lesson is first opened, in the lab's thread."""
 
     def __init__(self, host: LabHost) -> None:
         self._host = host
         self._lock = threading.Lock()
 
     def of(self, lesson: Lesson) -> Rehearsal:
-        """Raises :class:`LabRefused`."""
+        """Return the rehearsal of a lesson. Raises :class:`LabRefused`."""
         with self._lock:
             return known_rehearsal(lesson) or self._host.ask(lambda _: rehearse_once(lesson))
 
 
 def create_lesson_routes(host: LabHost, progress: Progress) -> Blueprint:
-    """The blueprint with ``/tutorials`` and ``/api/lessons``."""
+    """Return the blueprint with ``/tutorials`` and ``/api/lessons``."""
     lessons = Blueprint("lessons", __name__)
     rehearsals = _Rehearsals(host)
 
@@ -115,7 +115,9 @@ def create_lesson_routes(host: LabHost, progress: Progress) -> Blueprint:
 
 
 def _readable_lessons() -> Iterator[Lesson]:
-    """A lesson that its author is just writing does not take the others along; its own page says what is wrong."""
+    """Yield the lessons that can be read: one that its author is just writing must not hide the others; its own page
+    reports the errors.
+    """
     for name in lesson_names():
         try:
             yield load_lesson(name)

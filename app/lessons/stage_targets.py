@@ -1,4 +1,4 @@
-"""What a lesson can point at: things of the stage by name, never places in a page.
+"""The things of the stage that a lesson can point at: by name, never by a place in a page.
 
 The page finds them with ``static/lessons/targets.js``, which has a function for each of these kinds.
 """
@@ -20,9 +20,10 @@ from engine.protocol.names import (
 
 @dataclass(frozen=True, slots=True)
 class TargetKind:
-    """:ivar words: what follows the kind; ``|`` separates words to choose from.
+    """A kind of target.
 
-    :ivar what: what one sees there.
+    :ivar words: what follows the kind; ``|`` separates alternatives.
+    :ivar what: what is shown there.
     """
 
     words: tuple[str, ...]
@@ -92,7 +93,7 @@ _KAFKA_SERVERS = (Role.KAFKA_BROKER, Role.KAFKA_CONTROLLER)
 
 @dataclass(frozen=True, slots=True)
 class StageTarget:
-    """``queue B1 Greetings 0``: a kind and its words. A record is named by the message's key."""
+    """A target such as ``queue B1 Greetings 0``: a kind and its words. A record is named by the message's key."""
 
     kind: str
     words: tuple[str, ...]
@@ -102,11 +103,11 @@ class StageTarget:
 
 
 class WrongTarget(Exception):
-    """There is no such thing on the stage of the lesson's scenario; the message says what there is."""
+    """There is no such thing on the stage of the lesson's scenario; the message names what there is."""
 
 
 def parse_target(text: str, scenario: Scenario) -> StageTarget:
-    """The target that ``text`` names. Raises :class:`WrongTarget`."""
+    """Return the target that ``text`` names. Raises :class:`WrongTarget`."""
     kind, *words = text.split()[:10] or [""]
     if kind not in TARGETS:
         raise WrongTarget(f"{text!r} is nothing of the stage; allowed: {', '.join(TARGETS)}")
@@ -124,9 +125,9 @@ def parse_target(text: str, scenario: Scenario) -> StageTarget:
 
 
 def _allowed(sort: str, scenario: Scenario) -> list[str] | None:
-    """The words that may stand for ``sort``; None: any."""
+    """Return the allowed words for ``sort``; None when any is."""
     if sort == "NODE":
-        # Members that join in the course of the lesson are not in the scenario: they continue its names.
+        # Members that join during the lesson are not in the scenario: they continue its names.
         return [node.name for node in scenario.nodes] + [f"C{number}" for number in range(1, 10)]
     if sort == "KAFKA_SERVER":
         return [node.name for role in _KAFKA_SERVERS for node in scenario.of_role(role)]
@@ -146,13 +147,13 @@ def _allowed(sort: str, scenario: Scenario) -> list[str] | None:
 
 
 def _retrying_groups(scenario: Scenario) -> list[str]:
-    """Clustering groups: each has a retry topic, and a dead-letter topic once it gave a message up."""
+    """Return the clustering groups: each has a retry topic, and a dead-letter topic once it gave up a message."""
     consumers = scenario.of_role(Role.CONSUMER)
     return list(dict.fromkeys(node.group for node in consumers if node.model == "clustering"))
 
 
 def _topics_of_transactions(scenario: Scenario) -> list[str]:
-    """Those that a broker makes by itself when the first half message comes."""
+    """Return the topics that a broker creates when the first half message arrives."""
     if all(node.transaction is None for node in scenario.nodes):
         return []
     return [TRANSACTION_HALF_TOPIC, TRANSACTION_OP_HALF_TOPIC, TRANSACTION_CHECK_MAX_TIME_TOPIC]

@@ -1,4 +1,4 @@
-"""Reads ``steps.yaml``: what a lesson's steps point at, ask, do, and wait for.
+"""Reads ``steps.yaml``: the targets, predictions, actions and conditions of a lesson's steps.
 
 minutes: 10
 begin_ms: 1900
@@ -36,7 +36,7 @@ CHOICES_MAX = 6
 SAYS_MAX = 10
 _IDENTITY_MAX = 40
 
-#: Controls that a step may use: those that go forward and end by themselves.
+#: The controls that a step may use: those that go forward and end by themselves.
 CONTROLS = ("run-until", "step", "step-actor")
 
 
@@ -50,7 +50,7 @@ class StepsFile:
 
 
 def read_steps(text: str, file: str, scenario: Scenario) -> StepsFile:
-    """Raises :class:`LessonError` with file, line, field and what is allowed."""
+    """Read the file. Raises :class:`LessonError` with file, line, field and what is allowed."""
     try:
         root = read_yaml(text)
         minutes = root.integer("minutes", 1, 60)
@@ -152,7 +152,7 @@ def _unit(section: Section | None) -> Mapping[str, str] | None:
 
 
 def _action(section: Section) -> JsonObject:
-    """A control or a command as the page sends it, with ``control`` or ``command`` for its name."""
+    """Return a control or a command as the page sends it, with ``control`` or ``command`` for its name."""
     if section.has("command"):
         fields = {name: section.any_value(name) for name in section.names() if section.has(name)}
         kind = fields.pop("command")

@@ -1,19 +1,20 @@
-"""What members of a group have told (307), as JSON, whatever client each is. Nothing here trusts what a client wrote.
+"""The running info (request 307) of a group's members as JSON, for every kind of client. Nothing here trusts what a
+client wrote.
 
 look     group, now_ms, members, omitted_members, retries, are_all_retries (false: some messages that wait were not
          looked at)
 member   client_id, address, language, version, state (an Outcome of app.live.client_questions, or "unreadable"),
-         asked_ms, answered_ms (of what follows; null: nothing is known), remark, orderly, threads, started_ms,
-         strategy, idempotence (see app.live.idempotence_tally; null: none),
+         asked_ms, answered_ms (of what follows; null: unknown), remark, orderly, threads, started_ms,
+         strategy, idempotence (see app.live.idempotence_tally; null without),
          rates (per topic: ok_per_s, failed_per_s, rt_ms, failed in the last hour), queues, omitted_queues,
-         untold: what its kind of client does not tell of queues ("trees", "counts", "times")
+         untold: what its kind of client does not report of queues ("trees", "counts", "times")
 queue    topic, broker, queue_id, count, first, last (waiting messages and their offsets), in_hand, in_hand_first,
          in_hand_last (those that an orderly listener has), mib, commit_offset, dropped, locked, last_lock_ms,
-         last_pull_ms, last_consume_ms, try_unlock_times; null where it does not say. Of our own client also
+         last_pull_ms, last_consume_ms, try_unlock_times; null where it is not reported. Of our own client also
          flow_control, tree, consuming_tree (see engine.client.queues.message_tree), consuming, lock_lease_ms,
          consume_lock, local_lock ({owner, waiters})
-retry    key, topic (its first one), queue_id, queue_offset, offset (in the commit log), retries (how often it was
-         given back), due_ms (null: it can be pulled)
+retry    key, topic (its first one), queue_id, queue_offset, offset (in the commit log), retries (how often it was sent
+         back), due_ms (null: it can be pulled)
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ from engine.protocol.json_form.json_text import ObjectKeyMap, loads_json, loads_
 from engine.protocol.message.message_codec import decode_stored_message
 from engine.protocol.message.message_copies import first_topic, group_of_copy
 
-#: Of one member.
+#: Queues of one member.
 QUEUES_MAX = 128
 TOPICS_MAX = 32
-#: Of one group, those that are due first.
+#: Retries of one group, those that are due first.
 RETRIES_MAX = 30
 
 _NUMBERS = {
@@ -65,17 +66,18 @@ _RATES = {
     "rt_ms": "consumeRT",
     "failed": "consumeFailedMsgs",
 }
-#: What a kind of client may leave out, and the field that shows it.
+#: The parts that a kind of client may leave out, and the field that shows it.
 _TOLD_BY = {"trees": "tree", "counts": "count", "times": "last_pull_ms"}
 _INT64_MAX = 2**63 - 1
-#: The years 2000 to 2100. The C++ client tells of a lock that it never had what was in its memory.
+#: The years 2000 to 2100 in milliseconds. The C++ client reports uninitialized memory as the time of a lock that it
+#: never had.
 _TIMES = range(946_684_800_000, 4_102_444_800_000)
-#: Of a tree. Twice the logarithm of the messages that a queue may hold is less.
+#: Depth of a tree. Twice the logarithm of the messages that a queue may hold is less.
 _DEPTH_MAX = 60
 
 
 def look_view(group: str, look: Look) -> JsonObject:
-    """See the module."""
+    """Return a snapshot of a group as JSON."""
     members: list[JsonValue] = [member_view(member) for member in look.members]
     retries = sorted(
         (view for retry in look.retries if (view := _retry(group, retry)) is not None),
@@ -92,7 +94,7 @@ def look_view(group: str, look: Look) -> JsonObject:
 
 
 def member_view(member: Member) -> JsonObject:
-    """See the module."""
+    """Return a member as JSON."""
     client = member.client
     state: str = member.outcome
     told: JsonObject = {}
@@ -116,7 +118,7 @@ def member_view(member: Member) -> JsonObject:
 
 
 def running_info_view(body: bytes) -> JsonObject:
-    """The body of an answer to 307. Raises :class:`ProtocolError`."""
+    """Return the body of an answer to 307 as JSON. Raises :class:`ProtocolError`."""
     info = loads_json_object(body, "the answer")
     properties = _mapping(info.get("properties"))
     insides = _insides(properties.get(INSIDES_PROPERTY))
@@ -150,7 +152,10 @@ def running_info_view(body: bytes) -> JsonObject:
 
 
 def _queue_pairs(table: object) -> list[tuple[Mapping[str, Any], Mapping[str, Any]]]:
-    """Java writes an object as the key of each; others the same as a text, or nothing where there is none."""
+    """Return the queues with their data.
+
+    Java writes an object as the key of each; other clients write the key as text, or leave it out.
+    """
     if isinstance(table, ObjectKeyMap):
         return [(key, _mapping(value)) for key, value in table.pairs]
     pairs = []
@@ -165,7 +170,7 @@ def _queue_pairs(table: object) -> list[tuple[Mapping[str, Any], Mapping[str, An
 def _queue(
     key: Mapping[str, Any], told: Mapping[str, Any], insides: Mapping[str, Any], nodes_left: list[int]
 ) -> dict[str, Any]:
-    """Without the fields that it does not tell."""
+    """Return one queue without the fields that the client does not report."""
     topic, broker, queue_id = (
         str(key.get("topic", "")),
         str(key.get("brokerName", "")),
@@ -199,7 +204,7 @@ def _insides(text: object) -> Mapping[str, Any]:
 
 
 def _tree(node: object, nodes_left: list[int], depth: int = 0) -> JsonObject | None:
-    """The nodes, of all trees of an answer no more than ``nodes_left`` says."""
+    """Return the nodes of a tree; all trees of an answer together have no more than ``nodes_left`` allows."""
     told = _mapping(node)
     offset = _number(told.get("offset"))
     if offset is None or nodes_left[0] <= 0 or depth > _DEPTH_MAX:
@@ -230,7 +235,7 @@ def _mapping(value: object) -> Mapping[str, Any]:
 
 
 def _number(value: object) -> int | None:
-    """Some clients write numbers as texts."""
+    """Return a number; some clients write numbers as texts."""
     if isinstance(value, str) and len(value) <= 20 and value.removeprefix("-").isdecimal():
         value = int(value)
     if isinstance(value, bool) or not isinstance(value, int):
@@ -247,7 +252,7 @@ def _boolean(value: object) -> bool | None:
 
 
 def _retry(group: str, retry: StoredRetry) -> dict[str, Any] | None:
-    """None: it is for somebody else."""
+    """Return a retry; None when it is for another group."""
     try:
         message = decode_stored_message(retry.record)
     except ProtocolError:

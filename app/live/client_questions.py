@@ -1,7 +1,7 @@
-"""Asks the members of a consumer group how they are (307), while somebody looks, and no more often than that.
+"""Requests the running info (307) of a consumer group's members while a page views it, and no more often than that.
 
-Runs in the engine's thread and never waits there for long: a look gives members a moment to answer and takes what is
-known by then. Each member has one open question at most; who does not answer is asked less often.
+Runs in the engine's thread and never waits there for long: a snapshot gives members a moment to answer and takes what
+is known by then. Each member has one open request at most; a member that does not answer is asked less often.
 """
 
 from __future__ import annotations
@@ -25,34 +25,34 @@ if TYPE_CHECKING:
     from engine.broker.tables.client_channel_info import ClientChannelInfo
     from engine.remoting.channel import Channel
 
-#: Members of a group that are asked; groups whose answers are kept, those looked at last.
+#: Members of a group that are asked; groups whose answers are kept, those viewed last.
 MEMBERS_MAX = 32
 GROUPS_MAX = 8
-#: Questions that are open at a time, of all groups.
+#: Requests that are open at a time, of all groups.
 OPEN_MAX = 16
 ANSWER_TIMEOUT_MS = 3_000
 ANSWER_MAX_BYTES = 256 * 1024
-#: How long a look waits for the answers to the questions that it asks itself.
+#: Seconds that a snapshot waits for the answers to the requests that it sends.
 LOOK_WAITS_S = 0.4
-#: Between two questions to a member.
+#: Milliseconds between two requests to a member.
 AGAIN_MS = 1_000
 SILENT_AGAIN_MS = 10_000
-#: Stored records that a look reads: of each delay level, of the retry topic, and bytes of all of them.
+#: Stored records that a snapshot reads: of each delay level, of the retry topic, and bytes of all of them.
 RETRIES_READ_MAX = 32
 RETRY_QUEUES_MAX = 4
 RETRIES_BYTES_MAX = 2 * 1024 * 1024
 
 
 class Outcome(StrEnum):
-    """What became of the last question."""
+    """The outcome of the last request."""
 
-    #: None is answered yet.
+    #: No request has been answered yet.
     ASKED = "asked"
     TOLD = "told"
     SILENT = "silent"
     REFUSED = "refused"
     TOO_LONG = "too_long"
-    #: Such a client knows no 307, and is not asked.
+    #: The client is too old to know request 307, and is not asked.
     TOO_OLD = "too_old"
 
 
@@ -63,14 +63,14 @@ class Member:
     client: ClientChannelInfo
     outcome: Outcome = Outcome.ASKED
     asked_ms: int = 0
-    #: Of ``body``, which stays when a later question is not answered.
+    #: The time of ``body``, which stays when a later request is not answered.
     answered_ms: int = 0
     body: bytes = b""
     remark: str = ""
     is_open: bool = False
 
     def is_due(self, now_ms: int) -> bool:
-        """Whether it may be asked now."""
+        """Return whether it may be asked now."""
         again_ms = AGAIN_MS if self.outcome in (Outcome.ASKED, Outcome.TOLD) else SILENT_AGAIN_MS
         return not self.is_open and self.outcome is not Outcome.TOO_OLD and abs(now_ms - self.asked_ms) >= again_ms
 
@@ -85,7 +85,7 @@ class StoredRetry:
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What a look at a group found. ``are_all_retries``: none was left unread."""
+    """A snapshot of a group. ``are_all_retries``: none was left unread."""
 
     now_ms: int
     members: list[Member]
@@ -95,7 +95,7 @@ class Look:
 
 
 class ClientQuestions:
-    """The open questions of one broker, and the last answers."""
+    """The open requests of one broker, and the last answers."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -105,7 +105,7 @@ class ClientQuestions:
         self._read: dict[str, tuple[int, tuple[list[StoredRetry], bool]]] = {}
 
     async def look(self, group: str) -> Look:
-        """The group as it is now; members that may be asked again are."""
+        """Return the group as it is now; members that may be asked again are asked."""
         members, omitted = self._members(group)
         now_ms = self._now_ms()
         due = sorted((member for member in members if member.is_due(now_ms)), key=lambda member: member.asked_ms)
@@ -164,7 +164,7 @@ class ClientQuestions:
     # ------------------------------------------------------------------------------ retries
 
     def _retries(self, group: str, now_ms: int) -> tuple[list[StoredRetry], bool]:
-        """Read once a second at most, however many look."""
+        """Return the retries; they are read once a second at most, for all pages."""
         read_ms, found = self._read.pop(group, (0, ([], True)))
         if abs(now_ms - read_ms) >= AGAIN_MS:
             read_ms, found = now_ms, self._read_retries(group)
@@ -174,9 +174,10 @@ class ClientQuestions:
         return found
 
     def _read_retries(self, group: str) -> tuple[list[StoredRetry], bool]:
-        """What the group may get again: of the delay levels what is due first, and the retry topic behind its offset.
+        """Return the records that may be delivered to the group again: the next due ones of the delay levels, and those
+        of the retry topic after its offset.
 
-        Among them are delayed messages of others: nobody but who decodes them can tell.
+        They include delayed messages of others: only decoding can tell them apart.
         """
         store, topic = self._broker.store, retry_topic(group)
         config = self._broker.topic_config_manager.topic_config_table.get(topic)
@@ -206,7 +207,7 @@ class ClientQuestions:
         return found, are_all and bytes_left >= 0
 
     async def close(self) -> None:
-        """Ask no more."""
+        """Stop asking."""
         for task in self._open:
             task.cancel()
         await asyncio.gather(*self._open, return_exceptions=True)

@@ -1,8 +1,8 @@
-"""The insides of a group's members over HTTP: what the panel "Inside the clients" asks for every two seconds.
+"""The internals of a group's members over HTTP, which the panel "Inside the clients" polls every two seconds.
 
-    GET /api/live/clients?group=billing    see app/live/client_answers.py
+GET /api/live/clients?group=billing see app/live/client_answers.py
 
-The members are asked (307) because of the request, each once a second at most; who does not answer, less often.
+The request causes the members to be asked (307), each once a second at most; those that do not answer, less often.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from engine.protocol.names import validate_group
 
 
 def add_client_routes(api: Blueprint, source: LiveSource) -> None:
-    """Add the route to what :func:`app.web.api.create_api` made: they share its errors."""
+    """Add the route to the blueprint of :func:`app.web.api.create_api`, whose error handling it uses."""
 
     @api.get("/live/clients")
     def clients() -> Response:

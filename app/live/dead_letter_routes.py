@@ -1,14 +1,14 @@
-"""Dead letters over HTTP: what the live page lists, and what its buttons send.
+"""Dead letters over HTTP: the list of the live page, and the requests of its buttons.
 
     GET  /api/live/dead-letters                   {"groups": [...]}
     GET  /api/live/dead-letters/<group>           {"group": {...}, "messages": [...]}; ?start=&count=: from which
                                                   number on (by default the newest ones), oldest first
     POST /api/live/dead-letters/<group>/resend    {"messages": [ids] | "all", "to": "topic" | "group", "anyway": false}
 
-The shapes: app/observation/dead_letters_view.py. ``to`` says who gets them: every group that subscribes to the first
-topic, or only the group that failed. What was resent before is left alone, unless it is named and ``anyway`` is true.
-"all" works 200 at a time: the answer's ``next`` goes back as ``start``. Each message that cannot be resent is in the
-answer, with the reason in both languages; 404: there is no such group.
+The shapes: app/observation/dead_letters_view.py. ``to`` selects the receivers: every group that subscribes to the first
+topic, or only the group that failed. Messages that were resent before are left alone, unless they are named and
+``anyway`` is true. "all" works 200 at a time: the answer's ``next`` goes back as ``start``. Each message that cannot be
+resent is in the answer, with the reason in both languages; 404: there is no such group.
 
 The gate and the JSON rule of app/live/transaction_routes.py keep other sites' pages from sending these.
 """
@@ -32,7 +32,7 @@ _NAME_MAX = 1024
 
 
 def add_dead_letter_routes(api: Blueprint, source: LiveSource) -> None:
-    """Add the routes to what :func:`app.web.api.create_api` made: they share its errors."""
+    """Add the routes to the blueprint of :func:`app.web.api.create_api`, whose error handling they use."""
 
     @api.get("/live/dead-letters")
     def dead_letter_groups() -> Response:
@@ -58,7 +58,7 @@ def _no_such_group(group: str) -> Response:
 
 
 def _read_wish() -> ResendWish:
-    """What the current request wants. Raises :class:`BadParameter`."""
+    """Read the current request. Raises :class:`BadParameter`."""
     example = '{"messages": ["..."] or "all", "to": "topic" or "group"}'
     body = read_json_object(("messages", "to", "anyway", "start"), example)
     to = body.get("to")

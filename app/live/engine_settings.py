@@ -1,8 +1,7 @@
 """Settings of broker and store as the command line takes them: ``name=value``, in RocketMQ's names or in ours.
 
-``autoCreateTopicEnable=false`` and ``auto_create_topic_enable=false`` mean the same. What a setting is, its
-default and where that comes from stand in ``engine/broker/foundation/broker_config.py`` and
-``engine/store/files/store_config.py``.
+``autoCreateTopicEnable=false`` and ``auto_create_topic_enable=false`` mean the same. The meaning of each setting, its
+default and its source are in ``engine/broker/foundation/broker_config.py`` and ``engine/store/files/store_config.py``.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from engine.store.files.setting_rules import SettingsContradict, read_number
 
 _Config = TypeVar("_Config")
 
-#: RocketMQ's name where it is not ours in camel case (with or without the unit at its end).
+#: Field -> RocketMQ's name, where it is not ours in camel case (with or without the unit at its end).
 _JAVA_NAMES = {
     "bindAddress": "host",
     "brokerClusterName": "cluster_name",
@@ -28,7 +27,8 @@ _JAVA_NAMES = {
     "listenPort": "port",
     "namesrvAddr": "name_server_addresses",
 }
-#: Spellings that are about as common as the right one, and RocketMQ's own where this store's name says more.
+#: Other spellings that are about as common as the right one, and RocketMQ's own where this store's name is more
+#: precise.
 _OTHER_SPELLINGS = {
     "transactionTimeout": "transaction_time_out_ms",
     "maxMsgsNumBatch": "max_messages_num_batch",
@@ -36,11 +36,11 @@ _OTHER_SPELLINGS = {
     "mapedFileSizeConsumeQueue": "mapped_file_size_consume_queue_entries",
     "mappedFileSizeConsumeQueue": "mapped_file_size_consume_queue_entries",
 }
-#: RocketMQ gives this one in bytes under these names.
+#: Names under which RocketMQ gives this setting in bytes.
 _IN_BYTES_OF_ENTRIES = ("mapedFileSizeConsumeQueue", "mappedFileSizeConsumeQueue")
-#: RocketMQ gives this one in percent, 75 for our 0.75.
+#: RocketMQ gives this one in percent: 75 for our 0.75.
 _OFTEN_IN_PERCENT = ("disk_max_used_space_ratio",)
-#: RocketMQ takes these in milliseconds, and many an article gives them in seconds. Nobody means 20 ms by 20.
+#: RocketMQ takes these in milliseconds, and many articles give them in seconds: 20 never means 20 ms.
 OFTEN_IN_SECONDS = ("transaction_time_out_ms", "transaction_check_interval_ms")
 _UNITS = ("_ms", "_bytes", "_hours")
 _BOOLEANS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -50,7 +50,7 @@ _NUMBERS = {int: "whole number", float: "number"}
 class BadSetting(ValueError):
     """A setting cannot be used; the message names it and what is allowed.
 
-    :ivar fields: those that contradict each other, where each by itself is allowed.
+    :ivar fields: fields that contradict each other, where each by itself is allowed.
     """
 
     def __init__(self, text: str, fields: tuple[str, ...] = ()) -> None:
@@ -59,7 +59,7 @@ class BadSetting(ValueError):
 
 
 def apply_settings(config: _Config, assignments: Iterable[str], reserved: Mapping[str, str]) -> _Config:
-    """A copy of the dataclass ``config`` with ``assignments`` (each ``name=value``) applied.
+    """Return a copy of the dataclass ``config`` with ``assignments`` (each ``name=value``) applied.
 
     ``reserved`` maps fields that have an option of their own to that option. Raises :class:`BadSetting`.
     """
@@ -80,7 +80,7 @@ def apply_settings(config: _Config, assignments: Iterable[str], reserved: Mappin
 
 
 def with_settings(config: _Config, changes: Mapping[str, object]) -> _Config:
-    """A copy of ``config`` with these values of :func:`parse_setting`.
+    """Return a copy of ``config`` with these values of :func:`parse_setting`.
 
     Raises :class:`BadSetting` where they contradict each other.
     """
@@ -96,7 +96,7 @@ def with_settings(config: _Config, changes: Mapping[str, object]) -> _Config:
 
 
 def parse_setting(config: Any, name: str, text: str, *, may_be_seconds: bool = True) -> object:
-    """The value of the setting ``name`` of ``config``, in our unit. Raises :class:`BadSetting`."""
+    """Return the value of the setting ``name`` of ``config``, in our unit. Raises :class:`BadSetting`."""
     field = setting_names(config)[name]
     value = parse_value(name, text, typing.get_type_hints(type(config))[field])
     if may_be_seconds and field in OFTEN_IN_SECONDS and isinstance(value, int) and value < 1_000:
@@ -113,7 +113,7 @@ def parse_setting(config: Any, name: str, text: str, *, may_be_seconds: bool = T
 
 
 def java_style_name(field: str) -> str:
-    """The camel-case name of a field, its unit left out as RocketMQ does."""
+    """Return the camel-case name of a field, its unit left out as RocketMQ does."""
     for unit in _UNITS:
         field = field.removesuffix(unit)
     first, *rest = field.split("_")
@@ -121,7 +121,7 @@ def java_style_name(field: str) -> str:
 
 
 def setting_names(config: Any) -> dict[str, str]:
-    """Every accepted name -> field."""
+    """Return every accepted name -> field."""
     names: dict[str, str] = {}
     fields = [field.name for field in dataclasses.fields(config)]
     for field in fields:
@@ -134,7 +134,7 @@ def setting_names(config: Any) -> dict[str, str]:
 
 
 def _unknown(name: str, allowed: Mapping[str, str], reserved: Mapping[str, str]) -> str:
-    """What is said of a name that is none: the one that was meant or, where none is near, all."""
+    """Return the message for an unknown name: the most similar name or, where none is similar, all names."""
     fields = sorted({field for field in allowed.values() if field not in reserved})
     close = difflib.get_close_matches(name, [other for other in allowed if allowed[other] not in reserved], n=1)
     if close:
@@ -145,13 +145,13 @@ def _unknown(name: str, allowed: Mapping[str, str], reserved: Mapping[str, str])
 
 
 def rocketmq_name(field: str) -> str:
-    """What RocketMQ calls a field, or would."""
+    """Return RocketMQ's name of a field, or the name that it would have."""
     java_names = {ours: java for java, ours in _JAVA_NAMES.items()}
     return java_names.get(field) or java_style_name(field)
 
 
 def parse_value(name: str, text: str, wanted: Any) -> object:
-    """``text`` as a value of the type ``wanted``. Raises :class:`BadSetting`."""
+    """Return ``text`` as a value of the type ``wanted``. Raises :class:`BadSetting`."""
     if isinstance(wanted, types.UnionType):  # "X | None": the command line can only set an X
         wanted = next(part for part in wanted.__args__ if part is not type(None))
     if wanted is bool:

@@ -1,7 +1,7 @@
 """The one thread in which the live engine runs, with its own event loop.
 
-Everything of the engine happens in this thread. Others hand it a function (``call``) or a coroutine (``run``) and
-wait for the result, at most so long.
+All engine code runs in this thread. Other threads hand it a function (``call``) or a coroutine (``run``) and wait a
+bounded time for the result.
 """
 
 from __future__ import annotations
@@ -20,14 +20,16 @@ log = logging.getLogger("glassmq.host")
 
 _T = TypeVar("_T")
 
-#: How long another thread waits for the engine before it gives up.
+#: Seconds that another thread waits for the engine before it gives up.
 CALL_TIMEOUT_S = 5.0
-#: Long enough for the answer to whoever asked for a pause.
+#: Seconds before a pause begins: enough for the answer to the request for it.
 _PAUSE_BEGINS_AFTER_S = 0.05
 
 
 def new_event_loop() -> asyncio.AbstractEventLoop:
-    """uvloop's where it is installed (it is about twice as fast on this kind of work), else asyncio's own."""
+    """Return uvloop's event loop where it is installed (it is about twice as fast on this kind of work), else asyncio's
+    own.
+    """
     try:
         import uvloop
     except ImportError:
@@ -36,7 +38,7 @@ def new_event_loop() -> asyncio.AbstractEventLoop:
 
 
 class EngineThread:
-    """A started thread that runs an event loop until ``stop``."""
+    """A running thread with an event loop, until ``stop``."""
 
     def __init__(self, name: str = "engine") -> None:
         self._loop = new_event_loop()
@@ -56,14 +58,14 @@ class EngineThread:
 
     @property
     def is_running(self) -> bool:
-        """False after ``stop``, and when the loop broke."""
+        """Return False after ``stop``, and when the loop broke."""
         return self._thread.is_alive()
 
     def call(self, function: Callable[[], _T], timeout_s: float = CALL_TIMEOUT_S) -> _T:
         """Run ``function`` between two of the engine's steps and return its result; its exceptions pass through.
 
-        Raises :class:`EngineUnavailable` when the engine is stopped or does not get to it in time; then the
-        function will not run later either.
+        Raises :class:`EngineUnavailable` when the engine is stopped or does not get to it in time; then the function
+        will not run later either.
         """
         answer: concurrent.futures.Future[_T] = concurrent.futures.Future()
 
@@ -98,11 +100,11 @@ class EngineThread:
             raise EngineUnavailable(f"the engine did not finish within {timeout_s:g} s") from None
 
     def pause(self, ms: int) -> None:
-        """Let nothing run in the engine for so long, as if its process got no processor time; a fault.
+        """Let nothing run in the engine for this long, as if its process got no processor time; a fault.
 
-        To be called in the engine's thread. It begins a moment later, so that whoever asked for it is answered; of
-        several within that moment the last one counts. Who asks for something else in that moment is told already
-        that it is paused, as the answer might come too late.
+        To be called in the engine's thread. It begins a moment later, so that the request for it is answered; of
+        several requests within that moment the last one counts. Any other request in that moment is refused because of
+        the pause, as its answer might come too late.
         """
         if self._pause is not None:
             self._pause.cancel()
@@ -117,13 +119,13 @@ class EngineThread:
         self._paused_until_s = 0.0
 
     def resume(self) -> None:
-        """End a pause, from any thread; what is asked of the engine from now on waits for its end."""
+        """End a pause, from any thread; requests to the engine from now on wait for its end."""
         self._paused_until_s = 0.0
         self._goes_on.set()
 
     @property
     def paused_ms(self) -> int:
-        """How much longer it is paused."""
+        """Return the remaining milliseconds of a pause."""
         if not self._paused_until_s:
             return 0
         return max(0, round(min(self._pause_s, self._paused_until_s - time.monotonic()) * 1_000))

@@ -1,7 +1,6 @@
-"""Breaks the live engine on purpose: the commands of the lab that a live broker can obey, and what is broken now.
+"""Injects faults into the live engine: the lab's commands that apply to a live broker, and the active faults.
 
-Everything here runs in the engine's thread. What the lab calls a node is here the broker, by its name, or
-``name-server``.
+Everything here runs in the engine's thread. The lab's node is here the broker, by its name, or ``name-server``.
 """
 
 from __future__ import annotations
@@ -29,12 +28,13 @@ if TYPE_CHECKING:
     from engine.lab.scenario.scenario import Command
 
 NAME_SERVER = "name-server"
-#: Held frames of one answer, the oldest; a page asks every second.
+#: Held frames of one answer, the oldest; a page polls every second.
 HELD_SHOWN = 50
-#: A paused engine answers nobody, this page neither: it must not last. Nor must a flush that stops the engine.
+#: A paused engine answers no request, not even this page's: the pause must end by itself. So must a flush that stops
+#: the engine.
 PAUSE_MS_MAX = 30_000
 
-#: Those of the lab that mean the same here, and two whose lab has other means.
+#: The commands of the lab that mean the same here, and two that are carried out differently.
 LIVE_COMMANDS: Mapping[str, CommandKind] = {
     kind: COMMANDS[kind]
     for kind in (
@@ -72,9 +72,9 @@ LIVE_COMMANDS: Mapping[str, CommandKind] = {
 
 
 class FaultDesk:
-    """See the module.
+    """Carries out the commands of faults.
 
-    :param pause: stops the engine's thread for so many milliseconds, once what runs now has ended.
+    :param pause: stops the engine's thread for this many milliseconds, after the current step.
     """
 
     def __init__(self, machines: LiveMachines, gate: FaultGate, pause: Callable[[int], None]) -> None:
@@ -105,7 +105,10 @@ class FaultDesk:
     # --- commands -----------------------------------------------------------------------------------------------------
 
     async def apply(self, data: object) -> JsonObject:
-        """Do it; what is broken then. Raises ``CommandRefused`` or :class:`FaultRefused`: then nothing has happened."""
+        """Carry out a command, and return the active faults.
+
+        Raises ``CommandRefused`` or :class:`FaultRefused`: then nothing has happened.
+        """
         command = parse_command(data, LIVE_COMMANDS)
         names = (self._machines.broker_name, NAME_SERVER) if command.kind in ("crash", "restart") else None
         is_link = LIVE_COMMANDS[command.kind].target in (Target.ANY_LINK, Target.ANY_NODE)
@@ -127,7 +130,7 @@ class FaultDesk:
         self.gate.add(rule_of(command))
 
     def _next_frame(self, command: Command, deed: Deed) -> None:
-        """``client->broker`` or ``broker->client``; nothing: any."""
+        """Add a fault for the next frame. The target is ``client->broker`` or ``broker->client``; empty means any."""
         direction, client = "", ""
         if command.target:
             source, arrow, target = command.target.partition("->")
@@ -166,7 +169,7 @@ class FaultDesk:
         self._machines.advance(int(str(command.value["ms"])))
 
     def clear(self) -> None:
-        """Nothing is broken on purpose any more, but for what does not run: that is restarted by hand."""
+        """End all faults, except stopped processes: those are restarted by hand."""
         self.gate.clear()
         self.gate.delayed.pass_all()  # in the lab they keep their time, each an event of its own
         self._machines.broker_disk.mend()
@@ -180,14 +183,17 @@ class FaultDesk:
     def let_pass(
         self, held_id: int, fields: Mapping[str, str], properties: Mapping[str, str], body: bytes | None
     ) -> None:
-        """A held frame goes on, with these changes. Raises :class:`FaultRefused`: then it still waits."""
+        """Let a held frame go on, with these changes. Raises :class:`FaultRefused`: then it still waits."""
         held = next((held for held in self.gate.held.frames if held.held_id == held_id), None)
         if held is None or not (fields or properties or body is not None):
             return self.gate.let_pass(held_id)
         self.gate.let_pass(held_id, changed_frame(held.subject, fields, properties, body))
 
     def frames(self, last: int | None = None) -> JsonObject:
-        """What is or was recorded; ``last``: only so many, the newest. Raises :class:`FaultRefused`: nothing was."""
+        """Return the recorded frames; ``last``: only this number, the newest.
+
+        Raises :class:`FaultRefused` when nothing was recorded.
+        """
         record = self.gate.frame_record
         if record is None:
             raise FaultRefused("refusal.nothing_recorded")
@@ -196,7 +202,7 @@ class FaultDesk:
     # --- what is shown ------------------------------------------------------------------------------------------------
 
     def _broken(self) -> JsonObject:
-        """What is broken of the machines."""
+        """Return the faults of the machines."""
         machines = self._machines
         disk = machines.broker_disk
         locks = machines.broker.rebalance_lock_manager if machines.broker_runs else None
@@ -211,11 +217,11 @@ class FaultDesk:
         }
 
     def metrics(self) -> list[Family]:
-        """See app/metrics/fault_metrics.py."""
+        """Return the metrics of app/metrics/fault_metrics.py."""
         return fault_families(self.gate, sum(map(bool, self._broken().values())))
 
     def view(self) -> JsonObject:
-        """See app/live/fault_routes.py."""
+        """Return the active faults in the form of app/live/fault_routes.py."""
         gate, machines, now_ms = self.gate, self._machines, self.gate.clock.now_ms()
         broken = self._broken()
         return {

@@ -1,24 +1,25 @@
-"""Breaking the running engine on purpose, over HTTP.
+"""Fault injection into the running engine, over HTTP.
 
-    GET    /api/faults              what is broken: ``is_allowed``, ``is_active``, ``rules`` with ``seen`` and ``hits``,
+    GET    /api/faults              the active faults: ``is_allowed``, ``is_active``, ``rules`` with ``seen`` and
+           ``hits``,
                                     ``hits`` (the newest first), ``broken``, ``clock_ahead_ms``, the ``held`` frames
-                                    that came first, of ``held_count``, ``lease_ms``: how much longer these wait
-                                    when nobody looks, and ``delayed_count``
+                                    that came first, of ``held_count``, ``lease_ms``: how much longer these wait unless
+                                    they are viewed, and ``delayed_count``
     POST   /api/faults              a command of the lab ({"kind": "fault", "target": "broker-a", "what": "drop", ...});
                                     or {"commands": [...]}, in order, up to the first that is refused
-    DELETE /api/faults              nothing is broken any more, but for what does not run; what waits goes on
-    DELETE /api/faults/<rule>       one rule acts no more
-    POST   /api/faults/look         somebody looks at the held frames
+    DELETE /api/faults              ends all faults, except stopped processes; what waits goes on
+    DELETE /api/faults/<rule>       removes one rule
+    POST   /api/faults/look         the held frames are viewed
     POST   /api/faults/held         {"deed": "pass"}: all go on, and nothing is held any more
     POST   /api/faults/held/<id>    {"deed": "pass", "fields": {...}, "properties": {...}, "body": "..."}, all but deed
                                     may be missing; or {"deed": "drop"}
 
-    POST   /api/faults/record       {"client": "10.0.0.7*", "bodies": false}: write down these clients' frames from now
-                                    on (nothing: all clients); DELETE ends it
+    POST   /api/faults/record       {"client": "10.0.0.7*", "bodies": false}: record these clients' frames from now on
+           (empty: all clients); DELETE ends it
     GET    /api/faults/frames       the record as a file, which /lab/wire shows
 
-Each answers with what is broken then. Refused: ``{"error", "text": {en, zh}}``, 400 for a field that cannot be, else
-409; 403 without ``serve --allow-faults``. As with app/live/transaction_routes.py, pages of other sites cannot send
+Each answers with the faults that are active then. Refused: ``{"error", "text": {en, zh}}``, 400 for an invalid field,
+else 409; 403 without ``serve --allow-faults``. As with app/live/transaction_routes.py, pages of other sites cannot send
 these.
 """
 
@@ -46,7 +47,7 @@ class FaultsNotAllowed(Exception):
 
 
 def add_fault_routes(api: Blueprint, faults: LiveFaults | None) -> None:
-    """Add the routes to what :func:`app.web.api.create_api` made. ``faults`` None: they are not allowed."""
+    """Add the routes to the blueprint of :func:`app.web.api.create_api`. ``faults`` None: they are not allowed."""
 
     _add_error_answers(api)
     _add_routes_of_held_frames(api, faults)
@@ -143,7 +144,7 @@ def _add_error_answers(api: Blueprint) -> None:
 
 
 def _any_json_object() -> JsonObject:
-    """The body of the current request; which fields it may have depends on the command."""
+    """Return the body of the current request; its allowed fields depend on the command."""
     fields = ("kind", "target", "commands", *_command_fields())
     return read_json_object(fields, '{"kind": "fault", "target": "broker-a", "what": "drop", "frame": "HEART_BEAT"}')
 

@@ -1,4 +1,4 @@
-"""The filter bench: a page on which one tries expressions, evaluated by the broker's own code.
+"""The filter bench: a page for trying expressions, which the broker's own code evaluates.
 
     GET  /filters               the page
     POST /api/filter/evaluate   {"expression", "properties": {name: value}}
@@ -7,7 +7,7 @@
 ``evaluate`` answers with ``{"matches", "tree"}``: every part of the expression with its outcome, see
 :mod:`engine.filter.evaluation_tree`; or, for an expression that cannot be compiled, with ``{"mistake": {"text",
 "problem", "details", "allowed", "position", "line", "column", "marked"}}``. ``tags`` answers with both hash codes and
-who lets the message through. Nothing is stored and no broker is asked.
+whether broker and client let the message through. Nothing is stored and no broker is involved.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from engine.protocol.body.subscription_data import build_subscription_data
 from engine.protocol.errors import ProtocolError
 from engine.protocol.java_hash import java_string_hash
 
-#: Shorter than what a broker takes: a person types it, and the tree of it is drawn.
+#: Characters of an expression; less than a broker takes, because a person types it and its tree is drawn.
 EXPRESSION_MAX = 1_000
 PROPERTIES_MAX = 30
 NAME_MAX = 100
@@ -34,7 +34,7 @@ TAGS_MAX = 500
 
 
 def create_filter_page() -> Blueprint:
-    """The blueprint with the page ``/filters``."""
+    """Return the blueprint with the page ``/filters``."""
     pages = Blueprint("filters", __name__)
 
     @pages.get("/filters")
@@ -45,7 +45,7 @@ def create_filter_page() -> Blueprint:
 
 
 def add_filter_routes(api: Blueprint) -> None:
-    """Add the routes to what :func:`app.web.api.create_api` made: they share its errors."""
+    """Add the routes to the blueprint of :func:`app.web.api.create_api`, whose error handling they use."""
 
     @api.post("/filter/evaluate")
     def evaluate() -> Response:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Bytes of a held frame's body that are shown.
 BODY_SHOWN_BYTES = 2_048
 
-#: How long a RocketMQ client waits for an answer, by its defaults, in milliseconds: sendMsgTimeout, the pull's
+#: How long a RocketMQ client waits for an answer by default, in milliseconds: sendMsgTimeout, the pull's
 #: consumerTimeoutMillisWhenSuspend, mqClientApiTimeout for the others; locks and offsets have their own.
 _CLIENT_TIMEOUT_MS = {
     RequestCode.SEND_MESSAGE: 3_000,
@@ -34,20 +34,20 @@ _CLIENT_TIMEOUT_MS = {
     RequestCode.CONSUMER_SEND_MSG_BACK: 5_000,
 }
 _OTHER_TIMEOUT_MS = 3_000
-#: Of frames that are held.
+#: Meanings of frames that are held.
 _meanings: WeakKeyDictionary[FrameSubject, JsonObject] = WeakKeyDictionary()
 
 
 def rule_view(rule: FaultRule, now_ms: int) -> JsonObject:
-    """Its fields, ``is_spent``, and ``ends_in_ms`` where it has a time."""
+    """Return the fields of a rule, ``is_spent``, and ``ends_in_ms`` where it has an end."""
     view: JsonObject = {one.name: getattr(rule, one.name) for one in fields(rule) if not one.name.startswith("_")}
     ends_in_ms = max(0, rule.made_ms + rule.for_ms - now_ms) if rule.for_ms else None
     return {**view, "what": rule.what.value, "is_spent": rule.is_spent(now_ms), "ends_in_ms": ends_in_ms}
 
 
 def held_view(held: HeldFrame, broker: str, now_ms: int) -> JsonObject:
-    """Who sent what, what it says (``meaning``, in each language), and how long its client still waits:
-    ``timeout_ms``, None where nobody does.
+    """Return the sender, the meaning of the frame (``meaning``, in each language), and how long its client still waits:
+    ``timeout_ms``, None where no client waits.
     """
     command = held.subject.command
     asked = command if not command.is_response else None
@@ -82,7 +82,7 @@ def held_view(held: HeldFrame, broker: str, now_ms: int) -> JsonObject:
 
 
 def _meaning(held: HeldFrame, broker: str) -> JsonObject:
-    """Its sentence, made once: its body may be large, and pages look again and again."""
+    """Return the meaning of a frame, made once: its body may be large, and pages poll."""
     if held.subject not in _meanings:
         _meanings[held.subject] = _made_meaning(held, broker)
     return _meanings[held.subject]
@@ -107,9 +107,9 @@ def _timeout_ms(code: int) -> int:
 
 
 def frame_file(record: FrameRecord, broker: str, last: int | None = None) -> JsonObject:
-    """What is written to a file, and :mod:`app.lab.views.wire_film` reads. A row of ``frames``: number, microseconds
-    since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of the request that it
-    answers (0: none), what a fault did to it. ``last``: only so many, the newest.
+    """Return the content of a file of frames, which :mod:`app.lab.views.wire_film` reads. A row of ``frames``: number,
+    microseconds since ``started_ms``, client, direction, the frame in base64, bytes of its body, number of the request
+    that it answers (0: none), what a fault did to it. ``last``: only this number, the newest.
     """
     frames = [*record] if last is None else [*record][-last:]
     return {

@@ -1,8 +1,8 @@
-"""Counts what the idempotent listeners of our own clients tell of themselves (307), for /metrics and the verdict.
+"""Collects the counters of our own clients' idempotent listeners (request 307), for /metrics and the verdict.
 
-Asked every :data:`ASK_EVERY_S`, whoever looks: consumers of our client's language, at most :data:`ASKED_MAX` at a time,
-who was asked longest ago first; one that guards nothing much less often. Totals only grow, also when a process ends:
-each answer adds what its process has counted since its last one. What a process counted before this broker began is
+Every :data:`ASK_EVERY_S` it asks consumers of our client's language, at most :data:`ASKED_MAX` at a time, those asked
+longest ago first; consumers without an idempotent listener much less often. Totals only grow, also when a process ends:
+each answer adds what its process has counted since its last one. What a process counted before this broker started is
 left out.
 """
 
@@ -34,9 +34,9 @@ ASK_EVERY_S = 10.0
 ANSWER_TIMEOUT_MS = 3_000
 ANSWER_MAX_BYTES = 256 * 1024
 ASKED_MAX = 32
-#: Until a consumer that told of no idempotent listener, or nothing at all, is asked again.
+#: Milliseconds until a consumer that reported no idempotent listener, or nothing, is asked again.
 UNGUARDED_AGAIN_MS = 300_000
-#: Groups that are looked at and counted; consumers that are remembered, those that told last.
+#: Groups that are read and counted; consumers that are kept, those that answered last.
 GROUPS_MAX = 1_000
 MEMBERS_MAX = 2_000
 
@@ -45,7 +45,9 @@ _INT64_MAX = 2**63 - 1
 
 
 def idempotence_view(properties: Mapping[str, Any]) -> JsonObject | None:
-    """What the answer to 307 of a client says of its idempotent listener; None: nothing that can be read."""
+    """Return what a client's answer to 307 reports of its idempotent listener; None when it is missing or
+    unreadable.
+    """
     text = properties.get(IDEMPOTENCE_PROPERTY)
     try:
         told = loads_json(text.encode()) if isinstance(text, str) else None
@@ -79,23 +81,25 @@ class _Member:
 
 
 class IdempotenceTally:
-    """Of one broker."""
+    """The counters of one broker's clients."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._began_ms = broker.runtime.clock.now_ms()
-        #: (group, client id) -> what it told last.
+        #: (group, client id) -> its last answer.
         self._members: dict[tuple[str, str], _Member] = {}
         self._totals: dict[str, dict[str, int]] = {}
 
     async def follow(self) -> None:
-        """Ask again and again."""
+        """Ask repeatedly."""
         while True:
             await self.ask()
             await asyncio.sleep(ASK_EVERY_S)
 
     def view(self) -> JsonObject:
-        """Group -> counters, and of the members that are there: by strategy, and how old their oldest answer is."""
+        """Return group -> counters, and of its online members: their number by strategy, and the age of the oldest
+        answer.
+        """
         now_ms = self._broker.runtime.clock.now_ms()
         view: JsonObject = {
             group: {"counters": dict(counters), "members": {}, "age_ms": 0} for group, counters in self._totals.items()
@@ -109,7 +113,7 @@ class IdempotenceTally:
         return view
 
     async def ask(self) -> None:
-        """One round; answers that do not come in time are none."""
+        """Ask once; late answers are ignored."""
         now_ms = self._broker.runtime.clock.now_ms()
         due = []
         for group, client in self._online():
@@ -161,7 +165,7 @@ class IdempotenceTally:
 
 
 def _strategies() -> Sequence[str]:
-    """Their names. Not for the engine's loop: the first time this brings our whole client along."""
+    """Return the names of the strategies. Not for the engine's loop: the first call imports our whole client."""
     from engine.idempotence.idempotence_config import STRATEGIES
 
     return STRATEGIES

@@ -1,4 +1,4 @@
-"""The two banks against a live broker: the application behind ``glassmq bank``.
+"""The two banks with a live broker: the application that ``glassmq bank`` runs.
 
 ::
 
@@ -6,8 +6,8 @@
     <folder>/ccb.db     CCB's database: account B, what it has credited
     <folder>/bank-id    names the groups and tags the messages: other folders' banks are other banks
 
-Killed at any moment and run again on the same folder it ends consistent: the half messages that the killed process left
-are asked about, and its databases say what became of them.
+After a kill at any moment, another run on the same folder ends consistent: the broker checks back on the half messages
+of the killed process, and its databases determine their outcome.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _BANK_ID = re.compile(rb"[0-9a-f]{8}")
 
 @dataclass(frozen=True, slots=True)
 class BankSettings:
-    """``opening`` counts only for a folder that is new; ``debit_ms``: how long a debit stays open."""
+    """The settings. ``opening`` counts only for a new folder; ``debit_ms``: how long a debit stays open."""
 
     folder: Path
     name_servers: tuple[str, ...]
@@ -59,10 +59,10 @@ class BankSettings:
 
 
 class Difference(NamedTuple):
-    """What the banks do not agree about.
+    """The difference between the banks.
 
-    :ivar in_flight: what A has lost and B has not got yet.
-    :ivar from_nowhere: what B has got and A has not lost.
+    :ivar in_flight: what A has lost and B has not received yet.
+    :ivar from_nowhere: what B has received and A has not lost.
     """
 
     in_flight: int
@@ -70,14 +70,16 @@ class Difference(NamedTuple):
 
 
 class LiveBanks:
-    """Both banks in one process. ``async with``; ``tell(line)`` is given what happens.
+    """Both banks in one process, as a context of ``async with``; ``tell(line)`` is called with what happens.
 
     :ivar bank_id: see the module.
     :ivar unsent: transfers whose message could not be sent.
     """
 
     def __init__(self, settings: BankSettings, tell: Callable[[str], None]) -> None:
-        """Raises :class:`~engine.runtime.port.RuntimeFault`, :class:`~engine.bank.errors.BankError`."""
+        """Open the databases. Raises :class:`~engine.runtime.port.RuntimeFault`,
+        :class:`~engine.bank.errors.BankError`.
+        """
         self._settings = settings
         self._tell = tell
         access = cluster_access()
@@ -163,7 +165,7 @@ class LiveBanks:
     # --- what they do ------------------------------------------------------------------------------------------------
 
     async def transfer(self, number: int) -> None:
-        """One transfer, in the bank's way. One whose message cannot be sent is told and left.
+        """Make one transfer, in the bank's way. A transfer whose message cannot be sent is reported and skipped.
 
         Raises :class:`~engine.client.foundation.errors.NameServerUnreachable`.
         """
@@ -174,7 +176,7 @@ class LiveBanks:
     async def _send(self, transfer: Transfer, message: Message) -> SendResult | None:
         try:
             if self._settings.way is not Way.TRANSACTION:
-                # Before the answer to the send is here, the message may have been received.
+                # The message may be received before the answer to the send arrives.
                 self._awaited[transfer.key] = None
                 result = await self._producer.send(message)
                 self._tell(f"{transfer.key}  message stored: {result.status.value}")
@@ -212,11 +214,11 @@ class LiveBanks:
     # --- what came of it ---------------------------------------------------------------------------------------------
 
     def balances(self) -> tuple[int, int]:
-        """Committed, of A and of B."""
+        """Return the committed balances of A and of B."""
         return self._icbc.accounts.committed_balance("A") or 0, self._ccb.accounts.committed_balance("B") or 0
 
     def difference(self) -> Difference:
-        """Compared transfer by transfer: what one has too much does not hide what another lacks."""
+        """Return the difference, compared transfer by transfer: a surplus of one does not hide a lack of another."""
         debited, credited = self._icbc.accounts.amounts("transfer"), self._ccb.accounts.amounts("credit")
         return Difference(
             in_flight=sum(amount for key, amount in debited.items() if key not in credited),
@@ -224,7 +226,10 @@ class LiveBanks:
         )
 
     async def settle(self, limit_s: float) -> None:
-        """Wait until nothing is to come, at most so long. For between transfers: money from nowhere stays then."""
+        """Wait until no more messages are expected, at most this long.
+
+        For use between transfers: money from nowhere stays then.
+        """
         try:
             async with asyncio.timeout(limit_s):
                 while self._awaited or self.difference().in_flight:
@@ -235,17 +240,16 @@ class LiveBanks:
 
 
 class _Listener:
-    """The paying bank as transaction listener, with a line before its local transaction."""
+    """The paying bank as transaction listener, which prints a line before its local transaction."""
 
     def __init__(self, bank: PayingBank, tell: Callable[[str], None]) -> None:
         self._bank = bank
         self._tell = tell
 
     async def execute_local_transaction(self, message: Message, argument: object) -> LocalTransactionState:
-        """See the port of listeners."""
         self._tell(f"{message.keys[0]}  half message stored")
         return await self._bank.execute_local_transaction(message, argument)
 
     async def check_local_transaction(self, message: MessageExt) -> LocalTransactionState:
-        """As the bank answers."""
+        """Answer as the bank does."""
         return await self._bank.check_local_transaction(message)

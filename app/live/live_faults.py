@@ -1,4 +1,4 @@
-"""Faults of the live engine, for threads that are not the engine's."""
+"""Faults of the live engine, for threads other than the engine's."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from app.foundation.json_types import JsonObject
 from app.live.engine_thread import CALL_TIMEOUT_S, EngineThread
 from app.live.fault_desk import FaultDesk
 
-#: A killed broker that is started again checks its log first.
+#: Seconds for a restart: a killed broker that is started again checks its log first.
 RESTART_TIMEOUT_S = 60.0
 
 
 class LiveFaults:
-    """Each method returns what is broken then: see app/live/fault_routes.py.
+    """The faults of the live engine. Each method returns the active faults: see app/live/fault_routes.py.
 
-    Those that change something raise :class:`~engine.faults.fault_rule.FaultRefused` (``CommandRefused`` for a command
-    that is malformed); then nothing has happened. All raise ``EngineUnavailable``.
+    Methods that change something raise :class:`~engine.faults.fault_rule.FaultRefused` (``CommandRefused`` for a
+    malformed command); then nothing has happened. All raise ``EngineUnavailable``.
     """
 
     def __init__(self, thread: EngineThread, desk: FaultDesk) -> None:
@@ -24,56 +24,61 @@ class LiveFaults:
         self._desk = desk
 
     def view(self) -> JsonObject:
-        """What is broken, and which frames are held. While the engine is paused: only that, and how much longer."""
+        """Return the active faults and the held frames; while the engine is paused, only the pause and its remaining
+        time.
+        """
         paused_ms = self._thread.paused_ms
         if paused_ms:
             return {"is_active": True, "paused_ms": paused_ms}
         return self._thread.call(self._desk.view)
 
     def apply(self, command: object) -> JsonObject:
-        """Carry a command out; ``resume`` ends a pause."""
+        """Carry out a command; ``resume`` ends a pause."""
         if isinstance(command, dict) and command.get("kind") == "resume":
             self._thread.resume()
             return self.view()
         return self._thread.run(self._desk.apply(command), RESTART_TIMEOUT_S)
 
     def clear(self) -> JsonObject:
-        """Nothing is broken any more, but for what does not run; held frames go on."""
+        """End all faults, except stopped processes; held frames go on."""
         self._thread.resume()
         return self._call(self._desk.clear)
 
     def remove(self, rule_id: int) -> JsonObject:
-        """One rule acts no more."""
+        """Remove one rule."""
         return self._call(self._desk.gate.remove, rule_id)
 
     def look(self) -> JsonObject:
-        """Somebody looks at the held frames: they wait longer."""
+        """Note that the held frames are being viewed: they wait longer."""
         return self._call(self._desk.gate.look)
 
     def pass_all(self) -> JsonObject:
-        """Held frames go on; rules that hold are removed."""
+        """Let held frames go on; rules that hold are removed."""
         return self._call(self._desk.gate.stop_holding)
 
     def let_pass(
         self, held_id: int, fields: Mapping[str, str], properties: Mapping[str, str], body: bytes | None
     ) -> JsonObject:
-        """One held frame goes on, changed."""
+        """Let one held frame go on, changed."""
         return self._call(self._desk.let_pass, held_id, fields, properties, body)
 
     def drop_held(self, held_id: int) -> JsonObject:
-        """One held frame is lost."""
+        """Drop one held frame."""
         return self._call(self._desk.gate.drop_held, held_id)
 
     def record(self, client: str, *, with_bodies: bool) -> JsonObject:
-        """Write down what these clients send and get, from now on."""
+        """Record what these clients send and receive, from now on."""
         return self._call(lambda: self._desk.gate.record(client, with_bodies=with_bodies))
 
     def stop_recording(self) -> JsonObject:
-        """The record stays."""
+        """Stop recording; the record stays."""
         return self._call(self._desk.gate.stop_recording)
 
     def frames(self, last: int | None = None) -> JsonObject:
-        """The record, as a file; ``last``: only so many frames. Raises ``FaultRefused`` when nothing was recorded."""
+        """Return the record as a file; ``last``: only this number of frames.
+
+        Raises ``FaultRefused`` when nothing was recorded.
+        """
         return self._thread.call(lambda: self._desk.frames(last))
 
     def _call(self, act: Callable[..., object], *arguments: object) -> JsonObject:

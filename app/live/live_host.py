@@ -1,4 +1,4 @@
-"""The live engine for people: a name server and a broker in one background thread, observed from there."""
+"""The live engine of the page server: a name server and a broker in one background thread, observed from there."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ if TYPE_CHECKING:
     from engine.broker.transactions.half_message_lookup import Deed
 log = logging.getLogger("glassmq.host")
 
-#: Recovery of a large log may take long; beyond this something is wrong.
+#: Seconds for a start. Recovery of a large log may take long; beyond this something is wrong.
 START_TIMEOUT_S = 600.0
-#: Between two looks at the broker for history and verdict; seconds that a late look still takes into the history; how
-#: much longer than a look the rest after it lasts at least.
+#: Seconds between two samples of the broker for history and verdict; a late sample still fills this many seconds of the
+#: history; the rest after a sample is at least this much longer than the sample.
 WATCH_INTERVAL_S = 1.0
 WATCH_CATCHES_UP_S = 30
 WATCH_REST_FACTOR = 50
-#: A graceful shutdown writes offsets and flushes; after this the process ends anyway.
+#: Seconds for a graceful shutdown, which writes offsets and flushes; after this the process ends anyway.
 SHUTDOWN_TIMEOUT_S = 20.0
 
 
 class LiveHost:
-    """Runs the engine from ``start`` to ``stop`` and answers the page server (it is a ``LiveSource``)."""
+    """Runs the engine from ``start`` to ``stop`` and answers the page server: a ``LiveSource``."""
 
     def __init__(self, settings: LiveHostSettings, recent_log: RecentLog | None = None) -> None:
         self.settings = settings
@@ -81,7 +81,7 @@ class LiveHost:
             from engine.faults.fault_gate import FaultGate
             from engine.runtime.live.live_runtime import LiveClock
 
-            # A clock of its own: how long a rule holds does not depend on whether the broker's is set ahead.
+            # A clock of its own: how long a rule lasts does not depend on whether the broker's clock is set ahead.
             gate = FaultGate(LiveClock(), self._client_at)
         self._machines = LiveMachines(self.settings, gate, self._nodes_changed)
         await self._machines.start()
@@ -100,8 +100,8 @@ class LiveHost:
         self.ha_address = "" if service is None else service.address
 
     def _nodes_changed(self) -> None:
-        """Another broker or name server runs, or none: who looks at them begins anew. What was watched stays."""
-        # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
+        """Build the views for another broker or name server, or for none. What was watched stays."""
+        # Imported here, in the engine's thread: --help must not pay for it.
         from app.live.client_questions import ClientQuestions
         from app.live.idempotence_tally import IdempotenceTally
         from app.metrics.broker_metrics import BrokerMetrics
@@ -137,7 +137,9 @@ class LiveHost:
         self._watching = []
 
     async def _watch(self, state: LiveState) -> None:
-        """Look at the broker every second; where a look takes long, so much less often that it is one part in 50."""
+        """Sample the broker every second; where a sample takes long, less often, so that sampling takes one part in 50
+        of the time.
+        """
         clock = self._machines.broker_runtime.clock
         while True:
             started_us = clock.monotonic_us()
@@ -153,7 +155,7 @@ class LiveHost:
 
     @property
     def is_running(self) -> bool:
-        """True while the engine's thread lives."""
+        """Return True while the engine's thread lives."""
         return self._thread is not None and self._thread.is_running
 
     def stop(self) -> None:
@@ -178,12 +180,11 @@ class LiveHost:
     # -------------------------------------------------------------------------------------- for the page server
 
     def state(self) -> JsonObject:
-        """See LiveSource."""
         thread, state = self._engine()
         return thread.call(lambda: {**state.build(), **self._watcher.told()})
 
     def metrics(self) -> list[Family]:
-        """All metrics for Prometheus. Raises :class:`EngineUnavailable`."""
+        """Return all metrics for Prometheus. Raises :class:`EngineUnavailable`."""
         from app.metrics.idempotence_metrics import idempotence_families
 
         thread, _ = self._engine()
@@ -197,7 +198,6 @@ class LiveHost:
         )
 
     def history(self) -> JsonObject:
-        """See LiveSource."""
         thread, state = self._engine()
         return thread.call(lambda: self._with_backlog(state.history()))
 
@@ -205,19 +205,16 @@ class LiveHost:
         return {**history, "backlog": self._watcher.backlogs(history["seconds"])}
 
     def history_between(self, first: int, last: int) -> JsonObject:
-        """See LiveSource."""
         thread, _ = self._engine()
-        # Taking a copy costs the engine a millisecond; telling a day of it may take twenty of them.
+        # A copy costs the engine a millisecond; rendering a day of it may take twenty of them.
         history = thread.call(lambda: copy.deepcopy(self._watcher.history))
         return history.between(first, last)
 
     def verdict(self) -> JsonObject:
-        """See LiveSource."""
         thread, _ = self._engine()
         return thread.call(self._watcher.as_json)
 
     def set_thresholds(self, wanted: Mapping[str, JsonValue]) -> JsonObject:
-        """See LiveSource."""
         thread, state = self._engine()
 
         def change() -> JsonObject:
@@ -228,27 +225,22 @@ class LiveHost:
         return thread.call(change)
 
     def find_by_key(self, topic: str, key: str, limit: int) -> list[JsonObject]:
-        """See LiveSource."""
         thread, state = self._engine()
         return thread.call(lambda: state.search.by_key(topic, key, limit))
 
     def find_by_unique_id(self, unique_id: str, topic: str | None, limit: int) -> list[JsonObject]:
-        """See LiveSource."""
         thread, state = self._engine()
         return thread.call(lambda: state.search.by_unique_id(unique_id, topic, limit))
 
     def record_at(self, offset: int) -> bytes | None:
-        """See LiveSource."""
         thread, state = self._engine()
         return thread.call(lambda: state.search.record_at(offset))
 
     def queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[tuple[int, int, int]] | None:
-        """See LiveSource."""
         thread, state = self._engine()
         return thread.call(lambda: state.search.queue_entries(topic, queue_id, start, count))
 
     def act_on_half_message(self, deed: Deed, name: str) -> JsonObject:
-        """See LiveSource."""
         from app.observation.transactions_view import common_view
 
         thread, _ = self._engine()
@@ -257,8 +249,7 @@ class LiveHost:
         return {part: acted_on[part] for part in ("id", "key", "topic", "queue_id", "group")}
 
     def operate(self, wish: Wish) -> JsonObject:
-        """See LiveSource."""
-        from app.live.operator_desk import OperatorDesk  # in the page's thread: it brings our whole client along
+        from app.live.operator_desk import OperatorDesk  # in the page's thread: it imports our whole client
 
         thread, _ = self._engine()
 
@@ -272,34 +263,32 @@ class LiveHost:
         return thread.run(carry_out(), CALL_TIMEOUT_S)
 
     def topics_with(self, text: str) -> JsonObject:
-        """See LiveSource."""
         thread, state = self._engine()
         return thread.call(lambda: state.topics.find(text))
 
     def clients(self, group: str) -> JsonObject:
-        """See LiveSource. Answers are read in the caller's thread: it takes its time where there are many."""
+        """Return what the members of a group report.
+
+        Answers are decoded in the caller's thread, because many of them take time.
+        """
         from app.live.client_answers import look_view
 
         thread, _ = self._engine()
         return look_view(group, thread.run(self._questions.look(group), CALL_TIMEOUT_S))
 
     def message_trails(self, name: str, topic: str | None) -> list[JsonObject]:
-        """See LiveSource."""
         thread, state = self._engine()
         return thread.call(lambda: state.trail.trails(name, topic))
 
     def dead_letter_groups(self) -> list[JsonObject]:
-        """See LiveSource."""
         thread, state = self._engine()
         return thread.call(state.dead_letters.groups)
 
     def dead_letters(self, group: str, start: int | None, count: int) -> JsonObject | None:
-        """See LiveSource."""
         thread, state = self._engine()
         return thread.call(lambda: state.dead_letters.page(group, start, count))
 
     def resend_dead_letters(self, group: str, wish: ResendWish) -> JsonObject | None:
-        """See LiveSource."""
         thread, state = self._engine()
         return thread.run(state.dead_letters.resend(group, wish), CALL_TIMEOUT_S)
 
@@ -321,7 +310,7 @@ class LiveHost:
 
     @property
     def faults(self) -> LiveFaults | None:
-        """To break the running engine on purpose; None where that is not allowed."""
+        """Return the faults of the running engine; None where they are not allowed."""
         from app.live.live_faults import LiveFaults
 
         if self._faults is None or self._thread is None:
@@ -330,7 +319,7 @@ class LiveHost:
 
 
 async def _close(desk: OperatorDesk | None, questions: ClientQuestions) -> None:
-    """Of a broker that ran; the next one has others."""
+    """Close what belongs to a broker that ran; the next one has its own."""
     if desk is not None:
         await desk.close()
     await questions.close()

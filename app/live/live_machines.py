@@ -35,20 +35,20 @@ class StartFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class LiveHostSettings:
-    """What to run and where its files lie. The broker's name-server address is filled in by the host.
+    """What to run and where its files are. The broker's name-server address is filled in by the host.
 
     :ivar slave_of: the address of the broker to follow, ``"host:port"``; None: the broker is a master.
     :ivar also_register: further name servers to register with, those of other processes.
-    :ivar group: the group of brokers that this one is a member of; None: of none.
+    :ivar group: the group of brokers to which this one belongs; None without a group.
     """
 
     data_folder: Path
     name_server: NameServerConfig = field(default_factory=NameServerConfig)
     broker: BrokerConfig = field(default_factory=BrokerConfig)
     store: MessageStoreConfig = field(default_factory=MessageStoreConfig)
-    #: Of the connections to name server and broker; the page has none.
+    #: TLS of the connections to name server and broker; the page has none.
     tls: ServerTls = field(default_factory=ServerTls)
-    #: Whether people may break the running broker on purpose.
+    #: Whether faults may be injected into the running broker.
     allow_faults: bool = False
     slave_of: str | None = None
     also_register: tuple[str, ...] = ()
@@ -56,12 +56,12 @@ class LiveHostSettings:
 
 
 class LiveMachines:
-    """See the module. All methods run in the engine's thread.
+    """The name server and the broker. All methods run in the engine's thread.
 
-    :param gate: what faults do to frames at the broker's door; None: it has none.
+    :param gate: applies faults to the broker's frames; None: no faults are allowed.
     :param nodes_changed: called when another broker or name server runs, or no broker.
-    :ivar broker_runs: false while it is killed, and of a group's member as long as another leads.
-    :ivar member: of a group, until its process is killed.
+    :ivar broker_runs: false while it is killed, and in a member of a group while another member leads.
+    :ivar member: the member of a group, until its process is killed.
     :ivar broker_disk: the faults of the broker's disk; they outlive its process, as those of a machine do.
     """
 
@@ -85,7 +85,7 @@ class LiveMachines:
         self._broker_config = settings.broker
 
     async def start(self) -> None:
-        """Both listen when this returns. Raises :class:`StartFailed`."""
+        """Start both; they listen when this returns. Raises :class:`StartFailed`."""
         await self._start_name_server()
         try:
             await self._start_broker()
@@ -95,20 +95,20 @@ class LiveMachines:
             raise
 
     async def shutdown(self) -> None:
-        """Gracefully: offsets are written, the log is flushed, whatever was broken."""
+        """Shut down gracefully: offsets are written and the log is flushed, whatever faults were active."""
         self.broker_disk.mend()
         endings: list[Ending] = []
         if self._has_broker_process:
             endings += [(self.member or self.broker).shutdown, self.broker_runtime.close]
         if self.name_server_runs:
-            # The broker says goodbye to it first.
+            # First the broker, which unregisters from it.
             endings += [self.name_server.shutdown, self.name_server_runtime.close]
         await end_all(endings, "the engine")
 
     # --- name server --------------------------------------------------------------------------------------------------
 
     async def _start_name_server(self) -> None:
-        # Imported here, in the engine's thread: whoever only asks for --help does not pay for it.
+        # Imported here, in the engine's thread: --help must not pay for it.
         from engine.name_server.name_server import NameServer
         from engine.runtime.live.live_runtime import LiveRuntime
 
@@ -125,16 +125,19 @@ class LiveMachines:
         self.name_server_runs = True
 
     async def crash_name_server(self) -> None:
-        """Kill it. Raises :class:`FaultRefused` when it does not run."""
+        """Kill the name server. Raises :class:`FaultRefused` when it does not run."""
         if not self.name_server_runs:
             raise FaultRefused("refusal.is_crashed", name="name-server")
         self.name_server_runs = False
-        # All that it knows is in memory but for its key-value table, which is written at each change.
+        # Everything is in memory except its key-value table, which is written at each change.
         await self.name_server.shutdown()
         await self.name_server_runtime.close()
 
     async def restart_name_server(self) -> None:
-        """Start a new one at the same address. Raises :class:`FaultRefused` when one runs, or it cannot."""
+        """Start a new name server at the same address.
+
+        Raises :class:`FaultRefused` when one runs, or the start fails.
+        """
         if self.name_server_runs:
             raise FaultRefused("refusal.runs_already", name="name-server")
         await self._again("name-server", self._start_name_server)
@@ -184,7 +187,7 @@ class LiveMachines:
         self._leader_changed()
 
     def _leader_changed(self) -> None:
-        """This member of a group leads now, or no longer."""
+        """Start or stop the broker when this member of a group becomes the leader or is no longer."""
         broker = None if self.member is None else self.member.broker
         self.broker_runs = broker is not None
         if broker is not None:
@@ -193,12 +196,12 @@ class LiveMachines:
 
     @property
     def _has_broker_process(self) -> bool:
-        """Whether there is one to be ended: it runs a broker, or follows in a group."""
+        """Return whether there is a process to end: it runs a broker, or follows in a group."""
         return self.broker_runs or self.member is not None
 
     @property
     def why_no_broker(self) -> EngineUnavailable:
-        """For whoever asks the page of a process whose broker does not run."""
+        """Return the exception for requests to the page of a process whose broker does not run."""
         if self.member is None:
             return EngineUnavailable(
                 "a fault has killed the broker; restart it on the live page, or with glassmq faults"
@@ -208,12 +211,12 @@ class LiveMachines:
         if member.failure:
             return MemberWithoutBroker(name, member.standing, "", 0, member.why)
         core = member.peer.core
-        # Just elected, it has no broker yet.
+        # Just elected: it has no broker yet.
         leader = "" if core.leader == name else core.leader
         return MemberWithoutBroker(name, member.standing, leader, core.term, member.why)
 
     async def _configured(self, runtime: LiveRuntime) -> tuple[BrokerConfig, MessageStoreConfig]:
-        """The settings, with what a slave has to have in common with its master. Raises :class:`StartFailed`."""
+        """Return the settings, with what a slave must share with its master. Raises :class:`StartFailed`."""
         own = tuple(dict.fromkeys((self.name_server.address, *self._settings.also_register)))
         slave_of, store_config = self._settings.slave_of, self._settings.store
         if slave_of is None:
@@ -234,7 +237,7 @@ class LiveMachines:
         return config, replace(store_config, mapped_file_size_commit_log=master.commit_log_file_bytes)
 
     async def crash_broker(self) -> None:
-        """Kill it: what was in memory is gone, its files are as they are. Raises :class:`FaultRefused`."""
+        """Kill the broker: what was in memory is gone, its files are as they are. Raises :class:`FaultRefused`."""
         member, self.member = self.member, None
         if not self.broker_runs and member is None:
             raise FaultRefused("refusal.is_crashed", name=self.broker_name)
@@ -244,7 +247,7 @@ class LiveMachines:
         await self.broker_runtime.close()
 
     async def restart_broker(self) -> None:
-        """Start a new one on these files, at the same address. Raises :class:`FaultRefused`."""
+        """Start a new broker on these files, at the same address. Raises :class:`FaultRefused`."""
         if self._has_broker_process:
             raise FaultRefused("refusal.runs_already", name=self.broker_name)
         await self._again(self.broker_name, self._start_broker)
@@ -256,7 +259,7 @@ class LiveMachines:
             raise FaultRefused("refusal.does_not_start", name=name, problem=str(failure)) from failure
 
     def advance(self, ms: int) -> None:
-        """Set the broker's clock ahead; what it does from time to time is due so much earlier."""
+        """Set the broker's clock ahead; its periodic work is due this much earlier."""
         self.ahead_ms += ms
         if self._has_broker_process:
             self.broker_runtime.clock.ahead_ms = self.ahead_ms
@@ -270,7 +273,7 @@ def _port(address: str) -> int:
 
 @asynccontextmanager
 async def _explained(part: str, port_option: str) -> AsyncIterator[None]:
-    """Turn the faults of starting ``part`` into one line that names the option to change."""
+    """Turn the errors of starting ``part`` into one line that names the option to change."""
     try:
         yield
     except AddressInUse as error:

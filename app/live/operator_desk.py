@@ -1,7 +1,7 @@
-"""What an operator asks of the live broker by hand: topics, messages, offsets. In the engine's thread.
+"""Carries out an operator's requests to the live broker: topics, messages, offsets. In the engine's thread.
 
-The work is :class:`app.remote.cluster_admin.ClusterAdmin`'s, as on the command line. It reaches the broker and the name
-server of this process without a connection, as whoever runs them, whom no rules and no TLS stop.
+:class:`app.remote.cluster_admin.ClusterAdmin` does the work, as on the command line. It reaches the broker and the name
+server of this process without a connection, with the rights of their operator: neither access rules nor TLS apply.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ from engine.remoting.remoting_client import RemotingClient
 
 logger = logging.getLogger("glassmq.host")
 
-#: The group under which the page sends, and the queues of a topic that its first message makes.
+#: The producer group of the page, and the number of queues of a topic that its first message creates.
 PRODUCER_GROUP = "glassmq_page"
 _NEW_TOPIC_QUEUES = 4
 
 
 class OwnServers(RemotingClient):
-    """A client that asks the servers of this process directly, and all others over the wire."""
+    """A client that calls the servers of this process directly, and all others over the wire."""
 
     def __init__(self, broker: Broker, name_server: NameServer) -> None:
         super().__init__(broker.runtime, "operator")
         self._servers = {broker.address: broker.server, name_server.address: name_server.server}
 
     async def call(self, address: str, command: RemotingCommand, timeout_ms: int) -> RemotingCommand:
-        """As of any client."""
+        """Send a request as any client does."""
         server = self._servers.get(address)
         if server is None:
             return await super().call(address, command, timeout_ms)
@@ -49,7 +49,7 @@ class OwnServers(RemotingClient):
 
 
 class OperatorDesk:
-    """Raises :class:`WishRefused` where something cannot be done."""
+    """Carries out requests. Raises :class:`WishRefused` where something cannot be done."""
 
     def __init__(self, broker: Broker, name_server: NameServer) -> None:
         self._broker = broker
@@ -58,7 +58,7 @@ class OperatorDesk:
         self._unique_ids = make_unique_id_generator(broker.runtime)
 
     async def carry_out(self, wish: Wish) -> JsonObject:
-        """What came of it: see :mod:`app.live.operator_routes`."""
+        """Carry out a request, and return its outcome: see :mod:`app.live.operator_routes`."""
         try:
             match wish:
                 case TopicWish():
@@ -72,7 +72,7 @@ class OperatorDesk:
             raise WishRefused("by_broker", why=why) from error
 
     async def close(self) -> None:
-        """Close what was connected."""
+        """Close the connections."""
         await self._client.shutdown()
 
     async def _create_topic(self, wish: TopicWish) -> JsonObject:

@@ -1,18 +1,18 @@
-"""What an operator does by hand over HTTP: what the live page's forms send.
+"""An operator's requests over HTTP: what the live page's forms send.
 
     POST /api/live/topics     {"topic", "queues"}: a new topic; its ``topic`` and ``queues``
-    POST /api/live/messages   {"topic", "body", "tag", "keys": [...], "delay_level"}: one message; where it lies:
+    POST /api/live/messages   {"topic", "body", "tag", "keys": [...], "delay_level"}: one message; where it is stored:
                               ``topic``, ``queue_id``, ``offset``, ``id`` (all but topic and body may be missing)
     POST /api/live/offsets    {"group", "topic", "to": "earliest" | "latest" | "time" | "offset", "time_ms", "queue_id",
-                              "offset", "preview"}: where a group goes on; what that means (``preview``: would mean):
-                              messages it gets ``again`` and that are ``skipped``, ``first_ms`` (store time of the
-                              oldest one it gets next), ``is_online`` (its members do it, within 10 s), ``queues``
-                              (``queue_id``, ``old``, ``new`` and ``stored``, as read back from the broker).
-                              A preview of what would be refused says why: ``refused`` ({en, zh})
+                              "offset", "preview"}: the position from which a group continues; the effect (of a
+                              ``preview``: what it would be): messages it gets ``again`` and that are ``skipped``,
+                              ``first_ms`` (store time of the oldest one it gets next), ``is_online`` (its members do
+                              it, within 10 s), ``queues`` (``queue_id``, ``old``, ``new`` and ``stored``, as read back
+                              from the broker). A preview of what would be refused says why: ``refused`` ({en, zh})
 
-Refused: ``{"error", "text": {en, zh}}``, 400 for a field that cannot be (with ``parameter`` and ``allowed``), else 409;
-then nothing has happened, or the text says what. As with app/live/transaction_routes.py, pages of other sites cannot
-send these.
+Refused: ``{"error", "text": {en, zh}}``, 400 for an invalid field (with ``parameter`` and ``allowed``), else 409; then
+nothing has happened, or the text says what. As with app/live/transaction_routes.py, pages of other sites cannot send
+these.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ _OFFSET_MAX = 2**53
 
 
 class BadField(BadParameter):
-    """A field of a form cannot be used; what is allowed is said in both languages."""
+    """A field of a form is invalid; what is allowed is in both languages."""
 
     def __init__(self, field: str, problem: str, text: str | None = None, **values: object) -> None:
-        """``text``: which text says what is allowed, where it is not that of the field."""
+        """Make the error. ``text``: the key of the text about what is allowed, where it is not that of the field."""
         allowed = in_all_languages("operate.field_" + (text or field), **values)
         super().__init__(field, problem, allowed["en"], allowed)
 
 
 def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
-    """Add the routes to what :func:`app.web.api.create_api` made: they share its errors."""
+    """Add the routes to the blueprint of :func:`app.web.api.create_api`, whose error handling they use."""
 
     @api.post("/live/topics")
     def create_topic() -> Response:
@@ -115,7 +115,7 @@ def _topic(body: JsonObject) -> str:
 
 
 def _own_topic(body: JsonObject) -> str:
-    """A topic that is not of a group's retries or dead letters: those are the broker's to make and to write."""
+    """Return a topic that does not hold a group's retries or dead letters: only the broker creates and writes those."""
     topic = _topic(body)
     if is_retry_topic(topic) or is_dlq_topic(topic):
         raise BadField("topic", f"{shown(topic)} is written by the broker", "own_topic")
@@ -168,7 +168,7 @@ def _keys(body: JsonObject) -> tuple[str, ...]:
 
 
 def _is_word(text: str) -> bool:
-    """No blanks, and nothing that ends a property."""
+    """Return whether the text has no blanks and no separators of properties."""
     return 1 <= len(text) <= _KEY_MAX and text.isprintable() and not any(character.isspace() for character in text)
 
 

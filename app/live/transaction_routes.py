@@ -1,4 +1,4 @@
-"""Deciding half messages by hand over HTTP: what the live page's buttons send.
+"""Decisions on half messages by hand over HTTP: what the live page's buttons send.
 
     POST /api/live/transactions/commit      {"message": unique id, key or offset message id}
     POST /api/live/transactions/rollback    likewise
@@ -6,8 +6,8 @@
 
 200: ``{"deed", "message": {id, key, topic, queue_id, group}}``. Refused: ``{"error", "reason", "text": {en, zh}}``, 404
 where there is no such message, else 409; then nothing has happened. These, those of app/live/dead_letter_routes.py and
-those of app/live/operator_routes.py change the broker. Other sites' pages cannot send them: the gate looks at the
-Origin, and JSON needs the consent of this server first, which it does not give.
+those of app/live/operator_routes.py change the broker. Other sites' pages cannot send them: the gate checks the Origin,
+and browsers send JSON only after a CORS preflight, which this server does not grant.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NAME_MAX = 1024
 
 
 def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
-    """Add the routes to what :func:`app.web.api.create_api` made: they share its errors."""
+    """Add the routes to the blueprint of :func:`app.web.api.create_api`, whose error handling they use."""
 
     @api.post("/live/transactions/<deed>")
     def act_on_half_message(deed: str) -> Response:
@@ -41,7 +41,7 @@ def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
 
 
 def _read_name() -> str:
-    """Which message the current request means. Raises :class:`BadParameter`."""
+    """Return the message that the current request names. Raises :class:`BadParameter`."""
     body = read_json_object(("message",), '{"message": "..."}')
     name = body.get("message")
     if not isinstance(name, str):

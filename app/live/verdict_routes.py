@@ -1,7 +1,8 @@
-"""How the broker is, in words, over HTTP: the first line of the live page, and the thresholds of its rules.
+"""The broker's verdict over HTTP: its health in words for the first line of the live page, and the thresholds of its
+rules.
 
     GET  /api/live/verdict                {"level", "text": {en, zh}, "clauses": [...], "omitted", "rules": [...]}
-    POST /api/live/verdict/thresholds     {rule: whole number, or null to switch it off, ...}; answers like GET
+    POST /api/live/verdict/thresholds     {rule: integer, or null to switch it off, ...}; answers like GET
 
 The shapes: app/watch/verdict.py. Thresholds are kept in the data folder. Refused: 400 with ``parameter``, ``problem``,
 ``allowed`` and ``text`` ({en, zh}: what is allowed); then nothing was changed. The gate and the JSON rule of
@@ -22,7 +23,7 @@ _NAMES = tuple(rule.name for rule in RULES)
 
 
 def add_verdict_routes(api: Blueprint, source: LiveSource) -> None:
-    """Add the routes to what :func:`app.web.api.create_api` made: they share its errors."""
+    """Add the routes to the blueprint of :func:`app.web.api.create_api`, whose error handling they use."""
 
     @api.get("/live/verdict")
     def verdict() -> Response:

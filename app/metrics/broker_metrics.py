@@ -1,9 +1,9 @@
-"""Looks at the live broker once and gives all metrics. Runs in the engine's thread.
+"""Samples the live broker once and returns all metrics. Runs in the engine's thread.
 
-The number of samples is bounded, and so is the time: what goes beyond :data:`TOPICS_MAX` topics, :data:`PAIRS_MAX`
+The number of samples is bounded, and so is the time: everything beyond :data:`TOPICS_MAX` topics, :data:`PAIRS_MAX`
 pairs of topic and group, :data:`GROUPS_MAX` groups or :data:`MESSAGES_READ_MAX` messages is counted in
-``glassmq_metrics_omitted``. No label holds what clients can make up without end: client ids, addresses and keys of
-messages are in none.
+``glassmq_metrics_omitted``. No label has values that clients can create without limit, such as client ids, addresses
+and keys of messages.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 TOPICS_MAX = 2_000
 #: Pairs of topic and group that have offsets.
 PAIRS_MAX = 2_000
-#: Messages that are read to tell how old a backlog is, one per queue with one. Reading is what costs most here.
+#: Messages that are read to determine the age of a backlog, one per queue with a backlog. Reading is the largest cost
+#: here.
 MESSAGES_READ_MAX = 1_000
 #: Producer groups, and consumer groups.
 GROUPS_MAX = 1_000
@@ -50,7 +51,9 @@ class BrokerMetrics:
         rules_said: Callable[[], Mapping[str, int]] = dict,
         numbers: Callable[[], JsonObject | None] = lambda: None,
     ) -> None:
-        """:param rules_said: rule of the verdict -> with how many subjects it finds fault.
+        """Make the collector.
+
+        :param rules_said: rule of the verdict -> number of subjects with a fault.
         :param numbers: see :mod:`app.observation.stored_numbers`.
         """
         self._broker = broker
@@ -60,7 +63,7 @@ class BrokerMetrics:
         self._topic_labels = (config.cluster_name, config.broker_name)
 
     def collect(self) -> list[Family]:
-        """Everything, taken at one moment."""
+        """Return all metrics, sampled at one moment."""
         clock = self._broker.runtime.clock
         started_us = clock.monotonic_us()
         now_ms = clock.now_ms()
@@ -115,7 +118,7 @@ class BrokerMetrics:
             messages.add(labels, stats.topic_minute("TOPIC_PUT_NUMS", topic).tps)
             sizes.add(labels, stats.topic_minute("TOPIC_PUT_SIZE", topic).tps)
         omitted.add(("topics",), max(0, len(used) - TOPICS_MAX))
-        # A series that begins with the first dead letter shows Prometheus no increase: it begins with the group, at 0.
+        # A series that starts with the first dead letter shows Prometheus no increase: it starts with the group, at 0.
         groups = self._broker.subscription_group_manager.subscription_group_table
         without = [one for one in groups if not is_system_group(one) and dlq_topic(one) not in table]
         for group in without[:GROUPS_MAX]:
@@ -180,7 +183,7 @@ class BrokerMetrics:
         progress.diff_of(topic).add((group, topic, online, _CLUSTERING), sum(count for _, count in behind))
 
     def _behind(self, config: TopicConfig, committed: dict[int, int]) -> list[tuple[tuple[int, int], int]]:
-        """The queues with messages that are not confirmed: (queue id, offset of the first), how many."""
+        """Return the queues with messages that are not confirmed: (queue id, offset of the first), how many."""
         store, topic = self._broker.store, config.topic_name
         behind = []
         for queue_id in range(config.read_queue_nums):
@@ -190,7 +193,7 @@ class BrokerMetrics:
         return behind
 
     def _stored_ms(self, topic: str, queue_id: int, offset: int) -> int:
-        """When that message was stored; now when it is gone, which makes it no backlog."""
+        """Return when that message was stored; the current time when it is gone, which makes it no backlog."""
         stored_ms = message_store_time(self._broker.store, topic, queue_id, offset)
         return stored_ms if stored_ms > 0 else self._broker.runtime.clock.now_ms()
 
@@ -244,7 +247,7 @@ class BrokerMetrics:
 
 
 class _ProgressFamilies:
-    """What is said of every pair of topic and group."""
+    """The metrics of every pair of topic and group."""
 
     def __init__(self) -> None:
         self.messages_to_read = MESSAGES_READ_MAX
@@ -259,12 +262,12 @@ class _ProgressFamilies:
         self.dlq_diff = Family("rocketmq_group_dlqdiff", "The same for dead-letter topics that somebody reads.", _DIFF)
 
     def diff_of(self, topic: str) -> Family:
-        """Where the backlog of ``topic`` belongs."""
+        """Return the family to which the backlog of ``topic`` belongs."""
         if is_retry_topic(topic):
             return self.retry_diff
         return self.dlq_diff if is_dlq_topic(topic) else self.diff
 
     def families(self) -> tuple[Family, ...]:
-        """All."""
+        """Return all families."""
         diffs = (self.diff, self.retry_diff, self.dlq_diff)
         return (self.messages, self.sizes, self.offsets, self.latencies, *diffs)

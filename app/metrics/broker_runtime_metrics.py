@@ -1,4 +1,4 @@
-"""What the broker says of itself on request 28, under the exporter's names ``rocketmq_brokeruntime_*``."""
+"""The broker's runtime info (request 28), under the exporter's names ``rocketmq_brokeruntime_*``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 LABELS = ("cluster", "brokerIP", "brokerHost", "des", "boottime", "broker_version")
 
-#: End of the metric's name -> key of the runtime table, what it says.
+#: End of the metric's name -> key of the runtime table, and the help text.
 SINGLE_VALUES = {
     "msg_put_total_today_now": ("msgPutTotalTodayNow", "Messages stored since the broker's start."),
     "msg_gettotal_today_now": ("msgGetTotalTodayNow", "Messages handed out since the broker's start."),
@@ -62,7 +62,7 @@ _WINDOWS_S = (10, 60, 600)
 
 
 def broker_runtime_families(broker: Broker, runtime_info: dict[str, str]) -> list[Family]:
-    """The families for what ``runtime_info`` has; a key that it lacks has no metric."""
+    """Return the families for what ``runtime_info`` has; a key that it lacks has no metric."""
     config = broker.config
     labels = (
         config.cluster_name,

@@ -28,12 +28,12 @@ class Family:
     samples: list[tuple[tuple[str, ...], float]] = field(default_factory=list)
 
     def add(self, values: Sequence[str], value: float) -> None:
-        """A sample with ``values`` for the labels."""
+        """Add a sample with ``values`` for the labels."""
         self.samples.append((tuple(values), value))
 
 
 def exposition(families: Iterable[Family]) -> str:
-    """The body of a reply. Families without samples are left out."""
+    """Return the body of a reply. Families without samples are left out."""
     lines: list[str] = []
     for family in families:
         if not family.samples:
@@ -45,7 +45,7 @@ def exposition(families: Iterable[Family]) -> str:
             labels = ",".join(
                 f'{name}="{text.translate(_ESCAPES)}"' for name, text in zip(family.labels, values, strict=True)
             )
-            # repr gives every digit that a float has: an offset beyond 2^53 aside, nothing is lost.
+            # repr gives every digit of a float: apart from offsets above 2^53, nothing is lost.
             lines.append(f"{family.name}{{{labels}}} {value!r}" if labels else f"{family.name} {value!r}")
     lines.append("")
     return "\n".join(lines)

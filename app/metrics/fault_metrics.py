@@ -1,4 +1,4 @@
-"""Metrics of what is broken on purpose: hits of rules, what is broken now, frames that are held."""
+"""Metrics of injected faults: hits of rules, other active faults, frames that are held."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def fault_families(gate: FaultGate, broken: int) -> list[Family]:
-    """:param broken: how much else than frames is broken now, such as the broker's disk."""
+    """Return the metrics.
+
+    :param broken: number of active faults other than frames, such as the broker's disk.
+    """
     hits = Family("glassmq_fault_hits_total", "Frames that rules acted on.", ("what",), "counter")
     for what, count in gate.totals.items():
         hits.add((what.value,), count)

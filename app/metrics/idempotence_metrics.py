@@ -1,16 +1,16 @@
-"""Metrics of idempotent listeners, by group: :mod:`app.live.idempotence_tally` counts, and bounds how many."""
+"""Metrics of idempotent listeners, by group: :mod:`app.live.idempotence_tally` counts them and bounds their number."""
 
 from __future__ import annotations
 
 from app.foundation.json_types import JsonObject
 from app.metrics.exposition import Family
 
-#: The one counter that counts no deliveries.
+#: The only counter that does not count deliveries.
 _STORE_ERRORS = "store_errors"
 
 
 def idempotence_families(view: JsonObject) -> list[Family]:
-    """``view``: see :meth:`~app.live.idempotence_tally.IdempotenceTally.view`."""
+    """Return the metrics. ``view``: see :meth:`~app.live.idempotence_tally.IdempotenceTally.view`."""
     text = "Deliveries to idempotent listeners, by what became of them."
     deliveries = Family("glassmq_idempotence_deliveries_total", text, ("group", "verdict"), "counter")
     text = "Calls of a store of records that failed."

@@ -1,11 +1,11 @@
-"""Metrics of the numbers that producers give, by topic: :mod:`app.observation.stored_numbers` bounds how many."""
+"""Metrics of the numbers that producers assign, by topic: :mod:`app.observation.stored_numbers` bounds them."""
 
 from __future__ import annotations
 
 from app.foundation.json_types import JsonObject
 from app.metrics.exposition import Family
 
-#: Field of the view -> end of the metric's name, its text.
+#: Field of the view -> end of the metric's name, its help text.
 _COUNTS = {
     "stored": ("stored", "Different numbers that are stored, as far back as was read."),
     "missing": ("missing", "Numbers that are missing and that no ledger explains."),
@@ -20,7 +20,7 @@ _COUNTS = {
 
 
 def number_families(view: JsonObject | None) -> list[Family]:
-    """``view`` None: nobody numbers."""
+    """Return the metrics. ``view`` None: no producer numbers messages."""
     families = []
     for field, (name, text) in _COUNTS.items():
         family = Family(f"glassmq_numbers_{name}", text, ("topic",))

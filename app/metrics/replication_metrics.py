@@ -8,7 +8,10 @@ from engine.broker.broker import Broker
 
 
 def replication_families(broker: Broker) -> list[Family]:
-    """The exporter has one figure for each broker name; here each slave has its own, by its address."""
+    """Return the metrics.
+
+    The exporter has one figure for each broker name; here each slave has its own, by its address.
+    """
     labels = (broker.config.cluster_name, broker.config.broker_name)
     names = ("cluster", "broker", "slave")
     diff = Family("rocketmq_broker_commitlog_diff", "Bytes of the commit log that a slave has not confirmed.", names)

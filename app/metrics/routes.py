@@ -1,4 +1,4 @@
-"""``GET /metrics``, behind the same gate as the pages: where there is a token, Prometheus must send it."""
+"""``GET /metrics``, protected by the same gate as the pages: where there is a token, Prometheus must send it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from flask import Blueprint, Response
 from app.foundation.live_source import EngineUnavailable
 from app.metrics.exposition import CONTENT_TYPE, Family, exposition
 
-#: A look that is younger is given again: whoever asks more often takes no more of the engine's time.
+#: A sample younger than this many seconds is returned again: more frequent requests take no more of the engine's time.
 SHARED_FOR_S = 1.0
 
 
 class _SharedLook:
-    """The last page, for so long."""
+    """The last response, which is shared for a while."""
 
     def __init__(self, collect: Callable[[], list[Family]], clock: Callable[[], float]) -> None:
         self._collect = collect
@@ -26,7 +26,7 @@ class _SharedLook:
         self._taken_s: float | None = None
 
     def text(self) -> str:
-        """Raises :class:`EngineUnavailable`."""
+        """Return the metrics as text. Raises :class:`EngineUnavailable`."""
         with self._lock:
             if self._taken_s is None or self._clock() - self._taken_s >= SHARED_FOR_S:
                 self._text = exposition(self._collect())
@@ -35,7 +35,7 @@ class _SharedLook:
 
 
 def create_metrics_route(collect: Callable[[], list[Family]], clock: Callable[[], float] = time.monotonic) -> Blueprint:
-    """The blueprint over ``collect``, which may be called from any thread."""
+    """Return the blueprint over ``collect``, which may be called from any thread."""
     look = _SharedLook(collect, clock)
     routes = Blueprint("metrics", __name__)
 

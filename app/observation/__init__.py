@@ -1,7 +1,7 @@
-"""Looks at the live engine, in its own thread, and builds the state that the page shows.
+"""Observes the live engine, in the engine's thread, and builds the state that the page shows.
 
-All times are milliseconds since 1970 by the broker's clock; all offsets are numbers; names that a client chose may
-be cut. The state::
+All times are milliseconds since 1970 by the broker's clock; all offsets are numbers; names that a client chose may be
+cut. The state::
 
     cluster      name_server, broker_name, broker_address, cluster_name, version, started_ms,
                  now_ms (to the second), flush ("async" | "sync"), data_folder
@@ -11,8 +11,8 @@ be cut. The state::
     topics       by name: kind ("normal" | "retry" | "dlq" | "system"), age (how many were there before it),
                  perm, read_queues, write_queues, omitted_queues, queues by id: min, max, last_store_ms,
                  committed (group -> offset)
-    groups       by name: age (likewise), consume_type, message_model, consume_from_where (null while nobody is online;
-                 that a group broadcasts is remembered), members (client id -> address, language, version,
+    groups       by name: age (likewise), consume_type, message_model, consume_from_where (null while no member is
+                 online; that a group broadcasts is remembered), members (client id -> address, language, version,
                  last_heartbeat_ms), omitted_members, subscriptions (topic -> expression, type, version, let_through,
                  kept_back), assignment (topic -> queue id -> client id that pulled last), lag (null: it broadcasts),
                  held_pulls ("topic@queue id" -> offset, since_ms, timeout_ms, client_id)
@@ -26,14 +26,14 @@ be cut. The state::
     numbers      null, or what became of the numbers that producers gave: see app.observation.stored_numbers
     replication  null, or the copies of the log: see app.observation.replication_view
     rates        the last full second: second, in_messages, out_messages, in_bytes, out_bytes,
-                 put_p50_us, put_p99_us, deliver_p50_ms, deliver_p99_ms; and backlog: what all groups shown
-                 are behind by
+                 put_p50_us, put_p99_us, deliver_p50_ms, deliver_p99_ms; and backlog: the lag of all groups shown
     log          the last lines: ms, level, part, text
     verdict      what is not well, in words: see app.watch.verdict; the host adds it
     backlogs     what becomes of them: group -> topic ("": all) -> kind ("growing", "gone", ...), left_ms; likewise
     omitted      how many topics, groups, connections, offset_pairs are not shown
 
-What members of a group hold is no part of it: nobody asks them unless a page looks (``app.live.client_answers``).
+What members of a group hold is not part of it: they are asked only while a page views them
+(``app.live.client_answers``).
 
 A record of the tail, and of a search: see ``app.observation.record_view.message_summary``.
 """

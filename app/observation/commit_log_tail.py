@@ -1,7 +1,7 @@
-"""The newest records of the commit log, kept up to date by reading forward from where the last look ended.
+"""The newest records of the commit log, kept up to date by reading forward from the end of the last sample.
 
-Nothing is hooked into the broker's put path: whoever looks pays. When more came in than a look may read, the reader
-jumps: every entry of a consume queue tells where some record starts.
+Nothing is hooked into the broker's put path: only observing costs. When more came in than a sample may read, the reader
+jumps: every entry of a consume queue gives the start of a record.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from engine.protocol.message.record_layout import MESSAGE_MAGIC, SIZE_AND_MAGIC
 if TYPE_CHECKING:
     from engine.store.message_store import MessageStore
 
-#: Bytes that are read at once to find where records start; a reader that is further behind jumps.
+#: Bytes that are read in one piece to find where records start; a reader that lags by more jumps.
 BLOCK_BYTES = 64 * 1024
-#: Records that one look passes at most.
+#: Records that one sample passes at most.
 STARTS_PER_LOOK_MAX = 2_000
-#: Consume queues that are asked for a place to jump to.
+#: Consume queues in which a place to jump to is searched.
 NEWEST_QUEUES = 16
 
 
@@ -36,7 +36,7 @@ class CommitLogTail:
         self._records: list[JsonObject] = []
 
     def look(self) -> list[JsonObject]:
-        """The newest records. The list and its entries are never changed afterwards."""
+        """Return the newest records. The list and its entries are never changed afterwards."""
         end = self._store.commit_log.max_offset
         if end == self._position:
             return self._records
@@ -52,7 +52,7 @@ class CommitLogTail:
         return self._records
 
     def _start_near(self, end: int) -> int:
-        """Where some record starts, near enough to ``end`` to be read from there and early enough to show
+        """Return the start of some record, near enough to ``end`` to be read from there and early enough to show
         :data:`TAIL_RECORDS_MAX` records: found in the consume queues that were written last.
         """
         queues = [queue for _, _, queue in self._store.consume_queues()]
@@ -69,7 +69,7 @@ class CommitLogTail:
         return offsets[min(near, max(0, len(offsets) - TAIL_RECORDS_MAX))]
 
     def _record_starts(self, end: int) -> list[int]:
-        """Where the records from the current position on start; moves the position behind the last of them."""
+        """Return where the records from the current position on start, and move the position past the last of them."""
         starts: list[int] = []
         files = self._store.commit_log.files
         position = self._position

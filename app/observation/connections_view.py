@@ -1,4 +1,4 @@
-"""The broker's connections and the clients behind them."""
+"""The broker's connections and their clients."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ class ConnectionsView:
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._unchanged = Unchanged()
-        #: Channel -> (frames that had come in at the last look, when that number last changed).
+        #: Channel -> (frames received at the last sample, when that number last changed).
         self._activity: dict[Channel, tuple[int, int]] = {}
 
     def build(self, now_ms: int) -> tuple[JsonObject, int]:
-        """The oldest connections by remote address, and how many were left out."""
+        """Return the oldest connections by remote address, and how many were left out."""
         channels = self._broker.server.channels
         shown = channels[:CONNECTIONS_MAX]
         wanted = dict.fromkeys(shown)
@@ -65,7 +65,7 @@ class ConnectionsView:
 def _connection(
     channel: Channel, producers: dict[str, ClientChannelInfo], consumers: dict[str, ClientChannelInfo]
 ) -> JsonObject:
-    # Every client states this group, because it could answer requests; it does not make it a producer.
+    # Every client states this group, because it could answer requests; that does not make it a producer.
     produces = any(group != CLIENT_INNER_PRODUCER_GROUP for group in producers)
     roles = [role for role, applies in (("producer", produces), ("consumer", bool(consumers))) if applies]
     clients = (*producers.values(), *consumers.values())
@@ -73,7 +73,7 @@ def _connection(
         "client_ids": list(dict.fromkeys(client_text(client.client_id) for client in clients)),
         "language": language_name(channel.peer_language) if channel.frames_in else None,
         "version": channel.peer_version,
-        # A client that has sent no heartbeat is a tool, or one that has only just connected.
+        # A client that has sent no heartbeat is a tool, or has only just connected.
         "role": roles or ["admin"],
         "producer_groups": list(producers),
         "consumer_groups": list(consumers),

@@ -1,4 +1,4 @@
-"""What the page shows of damaged messages, and of the check that looks for them in old files."""
+"""Damaged messages on the page, and the check that searches old files for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PLACES_MAX = 10
 
 
 def damage_view(store: MessageStore) -> JsonObject:
-    """``commit_log.damage`` of the state."""
+    """Return ``commit_log.damage`` of the state."""
     damaged, check = store.commit_log.damaged_records, store.check_service
     return {
         "count": len(damaged),

@@ -13,22 +13,21 @@ if TYPE_CHECKING:
 
 
 class DeadLetterDesk:
-    """Runs in the engine's thread."""
+    """Lists and resends dead letters. Runs in the engine's thread."""
 
     def __init__(self, broker: Broker) -> None:
         self._administrator = broker.dead_letter_administrator
 
     def groups(self) -> list[JsonObject]:
-        """All of them, those with the newest dead letters first."""
+        """Return all groups, those with the newest dead letters first."""
         groups = sorted(self._administrator.groups(), key=lambda group: (-group.newest_ms, group.group))
         return [group_view(group) for group in groups]
 
     def numbers(self) -> dict[str, int]:
-        """Group -> how many dead letters it ever had."""
+        """Return group -> how many dead letters it ever had."""
         return {group.group: group.max_number for group in self._administrator.groups()}
 
     def page(self, group: str, start: int | None, count: int) -> JsonObject | None:
-        """See :class:`app.foundation.live_source.LiveSource`."""
         found = next((one for one in self._administrator.groups() if one.group == group), None)
         if found is None:
             return None
@@ -38,7 +37,6 @@ class DeadLetterDesk:
         return {"group": group_view(found), "start": first, "messages": messages}
 
     async def resend(self, group: str, wish: ResendWish) -> JsonObject | None:
-        """See :class:`app.foundation.live_source.LiveSource`."""
         if all(one.group != group for one in self._administrator.groups()):
             return None
         if wish.names is None:

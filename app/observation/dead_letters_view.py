@@ -3,7 +3,7 @@
 group       group, count (how many are kept), min, max (numbers of the oldest one and of the next one to come: how many
             the group had before; with one queue that is the queue offset), newest_ms
 message     queue_id, queue_offset, offset (in the commit log), id (offset message id: by it a dead letter is resent),
-            unique_id, keys, tags, topic (its first one; null where it does not say), retries (how often it was
+            unique_id, keys, tags, topic (its first one; null where it is not known), retries (how often it was
             delivered again), cause (see engine.broker.delivery.dead_letter.DeathCause), born_ms, born_host, dead_ms,
             body_preview, body_bytes, properties (name -> value), resent: null, or topic, queue_id, queue_offset,
             offset, at_ms of the message that it was resent as; resent_known: false where there is no index to find
@@ -31,7 +31,7 @@ _PROPERTIES_MAX = 64
 
 
 def group_view(group: DeadLetterGroup) -> JsonObject:
-    """See the module."""
+    """Return a group as JSON."""
     return {
         "group": group.group,
         "count": group.count,
@@ -42,7 +42,7 @@ def group_view(group: DeadLetterGroup) -> JsonObject:
 
 
 def dead_letter_view(administrator: DeadLetterAdministrator, group: str, dead: MessageExt) -> JsonObject:
-    """See the module."""
+    """Return a dead letter as JSON."""
     summary = message_summary(dead)
     try:
         again, is_known = administrator.resent_as(group, dead), True
@@ -83,12 +83,12 @@ def _resent(again: MessageExt) -> JsonObject:
 
 
 def refusal_view(error: DeadLetterRefused) -> JsonObject:
-    """``error`` (English), ``reason``, ``text`` in both languages."""
+    """Return ``error`` (English), ``reason``, ``text`` in both languages."""
     return {"error": str(error), "reason": error.refusal.name.lower(), "text": dict(error.text)}
 
 
 def report_view(report: ResendReport) -> JsonObject:
-    """See the module."""
+    """Return a report as JSON."""
     failed: list[JsonValue] = [{"id": name, **refusal_view(error)} for name, error in report.failed[:FAILED_MAX]]
     resent: list[JsonValue] = [
         {

@@ -28,7 +28,9 @@ class DelayLevelsView:
         self._last: JsonObject | None = None
 
     def build(self) -> JsonObject | None:
-        """See the module. The same object as before while nothing has changed."""
+        """Return the levels; the same object as before while nothing has changed, None while no message was ever
+        delayed.
+        """
         store = self._broker.store
         delays_ms = self._broker.store_config.delay_levels_ms
         levels = [

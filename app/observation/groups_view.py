@@ -1,4 +1,4 @@
-"""Consumer groups: members, subscriptions, who pulls which queue, lag, parked pulls; and the lock table."""
+"""Consumer groups: members, subscriptions, the owner of each queue, lag, held pulls; and the lock table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class GroupsView:
         self._unchanged = Unchanged()
 
     def build(self, committed: Committed) -> tuple[JsonObject, int]:
-        """The groups, online ones first, and how many were left out.
+        """Return the groups, online ones first, and how many were left out.
 
         A system group is shown only while it has members.
         """
@@ -77,7 +77,7 @@ class GroupsView:
         return view
 
     def _subscriptions(self, info: ConsumerGroupInfo) -> JsonObject:
-        """Topic -> expression, and what the broker's filter did with the topic's messages so far."""
+        """Return topic -> expression, and what the broker's filter did with the topic's messages so far."""
         statistics, view = self._broker.filter_statistics, JsonObject()
         for topic, subscription in islice(info.subscription_table.items(), SUBSCRIPTIONS_PER_GROUP_MAX):
             counts = statistics.of(info.group_name, topic)
@@ -91,7 +91,7 @@ class GroupsView:
         return view
 
     def _lag_by_group(self, committed: Committed) -> dict[str, int]:
-        """Messages that each group has not confirmed yet, over all queues of which it has an offset."""
+        """Return the messages that each group has not confirmed yet, over all queues of which it has an offset."""
         max_offset = self._broker.store.max_offset
         lag: dict[str, int] = {}
         for topic, queues in committed.items():
@@ -103,7 +103,7 @@ class GroupsView:
         return lag
 
     def _held_pulls(self) -> dict[str, JsonObject]:
-        """Group -> ``topic@queue id`` -> the pull that waits there."""
+        """Return group -> ``topic@queue id`` -> the pull that is held there."""
         held: dict[str, JsonObject] = {}
         for pull in islice(self._broker.pull_request_hold_service.held(), HELD_PULLS_MAX):
             header = pull.header
@@ -121,7 +121,10 @@ class GroupsView:
         return None if info is None else _client_id_of(info, channel)
 
     def locks(self, now_ms: int) -> JsonObject:
-        """The lock table: group -> ``topic@queue id`` -> owner and age. Expired leases are in it until replaced."""
+        """Return the lock table: group -> ``topic@queue id`` -> owner and age.
+
+        It has expired leases until they are replaced.
+        """
         manager = self._broker.rebalance_lock_manager
         locks: JsonObject = {}
         for group, queue, entry in islice(manager.entries(), LOCKS_MAX):
@@ -147,7 +150,10 @@ def _members(info: ConsumerGroupInfo) -> JsonObject:
 
 
 def _assignment(info: ConsumerGroupInfo) -> JsonObject:
-    """Topic -> queue id -> the client that pulled last. Clients decide the assignment; the broker only sees this."""
+    """Return topic -> queue id -> the client that pulled last.
+
+    Clients decide the assignment; the broker only sees the pulls.
+    """
     assignment: JsonObject = {}
     for (topic, queue_id), channel in islice(info.last_pulled_by.items(), HELD_PULLS_MAX):
         client_id = _client_id_of(info, channel)

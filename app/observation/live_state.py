@@ -1,7 +1,7 @@
-"""The state of the live engine as one JSON tree: what the page shows, and nothing that the engine does not hold.
+"""The state of the live engine as one JSON tree for the page; it has only what the engine has.
 
-Runs in the engine's thread, at most ten times a second and only while somebody watches. The shape is drawn in
-``app/observation/__init__.py``.
+Runs in the engine's thread, at most ten times a second and only while a page watches. ``app/observation/__init__.py``
+describes the shape.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 
 class LiveState:
-    """Builds the state; also holds what is asked of the same engine one by one."""
+    """Builds the state, and holds what is requested from the same engine separately."""
 
     def __init__(self, name_server: NameServer, broker: Broker, data_folder: str, recent_log: RecentLog) -> None:
         self._name_server = name_server
@@ -51,8 +51,9 @@ class LiveState:
         self.dead_letters = DeadLetterDesk(broker)
 
     def brief(self) -> JsonObject:
-        """What the rules of ``app/watch`` need: parts of the tree, and of all groups and connections, also those that a
-        page leaves out, ``dead_letters`` and ``unsent``. Cheap enough for every second, also while nobody watches.
+        """Return what the rules of ``app/watch`` need: parts of the tree, and of all groups and connections, also those
+        that a page leaves out, ``dead_letters`` and ``unsent``. Cheap enough for every second, also while no page
+        watches.
         """
         now_ms = self._broker.runtime.clock.now_ms()
         committed, _ = committed_offsets(self._broker)
@@ -80,7 +81,7 @@ class LiveState:
         }
 
     def build(self) -> JsonObject:
-        """A fresh tree. Parts that never change once made (records, log lines) are shared between trees."""
+        """Return a fresh tree. Parts that never change once made (records, log lines) are shared between trees."""
         # The page needs the broker's clock to the second only; a finer one would make every state a new one.
         now_ms = self._broker.runtime.clock.now_ms()
         now_ms -= now_ms % 1000
@@ -111,16 +112,16 @@ class LiveState:
         }
 
     def _rates(self, now_ms: int, groups: JsonObject) -> JsonObject:
-        """Of the last full second."""
+        """Return the rates of the last full second."""
         backlog = sum(group["lag"] or 0 for group in groups.values())
         return {**asdict(self._broker.stats.last_second(now_ms)), "backlog": backlog}
 
     def last_seconds(self, count: int = HISTORY_SECONDS) -> list[dict[str, int]]:
-        """The last full ones, oldest first: rates, without the backlog."""
+        """Return the last full seconds, oldest first: rates, without the backlog."""
         return [asdict(row) for row in self._broker.stats.history(self._broker.runtime.clock.now_ms(), count)]
 
     def history(self) -> JsonObject:
-        """One list per measure of the last ten minutes, and ``seconds``."""
+        """Return one list per measure of the last ten minutes, and ``seconds``."""
         rows = self.last_seconds()
         history: JsonObject = {"seconds": [row["second"] for row in rows]}
         history.update((name, [row[name] for row in rows]) for name in rows[0] if name != "second")

@@ -1,4 +1,4 @@
-"""Finds messages in the live store: by key, by unique id, by place."""
+"""Finds messages in the live store: by key, by unique id, by position."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ class MessageSearch:
         self._broker = broker
 
     def by_key(self, topic: str, key: str, limit: int) -> list[JsonObject]:
-        """Messages of ``topic`` that have ``key`` among their keys or as their unique id, newest first."""
+        """Return messages of ``topic`` that have ``key`` among their keys or as their unique id, newest first."""
         return _newest_first(self._query(topic, key, limit), limit)
 
     def by_unique_id(self, unique_id: str, topic: str | None, limit: int) -> list[JsonObject]:
-        """Messages with the client-made id; without ``topic`` in the first topics that the broker has.
+        """Return messages with the client-made id; without ``topic``, from the first topics that the broker has.
 
-        The same id may be there twice: a producer that retries sends it again.
+        The same id may occur twice: a producer that retries sends it again.
         """
         topics = [topic] if topic is not None else self._topics_with_messages()
         found: list[MessageExt] = []
@@ -42,11 +42,11 @@ class MessageSearch:
         return _newest_first(found, limit)
 
     def record_at(self, offset: int) -> bytes | None:
-        """The record that starts at commit-log ``offset``."""
+        """Return the record that starts at commit-log ``offset``."""
         return self._broker.store.commit_log.record_at(offset)
 
     def queue_entries(self, topic: str, queue_id: int, start: int, count: int) -> list[tuple[int, int, int]] | None:
-        """At most ``count`` consume-queue entries from ``start`` on; None when there is no such queue."""
+        """Return at most ``count`` consume-queue entries from ``start`` on; None when there is no such queue."""
         config = self._broker.topic_config_manager.select_topic_config(topic)
         entries = self._broker.store.consume_queue_entries(topic, queue_id, start, count)
         if config is None or queue_id >= config.queue_nums:

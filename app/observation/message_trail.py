@@ -1,14 +1,14 @@
-"""What happened to one message, as far as brokers know: the copies that they store, and how far groups have come.
+"""The history of one message, as far as brokers know it: the copies that they store, and the offsets of the groups.
 
-A broker never hears what a listener said. That a group is past a message means that its consumer has confirmed it:
-it was consumed, or it was not wanted. What failed is given back, and then there is a copy that says so.
+A broker never learns the result of a listener. That a group's offset is past a message means that its consumer has
+confirmed it: it was consumed, or filtered. A failed message is sent back, and its copy shows that.
 
 trail    id (unique id, else the first offset message id), topic, keys, tags, born_ms, born_host, body_preview
 steps    in the order of time: kind ("produced", or as in engine.protocol.message.message_copies), at_ms, broker, topic,
-         queue_id, queue_offset, offset (in the commit log), retry (how many times it was given back before), group
+         queue_id, queue_offset, offset (in the commit log), retry (how many times it was sent back before), group
          (null: all); delayed: level, until_ms; resent: resends (offset message id of the dead letter)
 omitted_steps   how many of the oldest ones are left out
-groups   by name: state, retry, behind (waiting: messages before it that the group has not confirmed), until_ms
+groups   by name: state, retry, `behind` (waiting: messages before it that the group has not confirmed), until_ms
          (delayed: when it is due), expression (what the group subscribes to; null: not known). States: "waiting",
          "passed", "filtered" (passed, and its subscription does not want it), "delayed", "dead", "unread" (the
          group has no offset there yet)
@@ -33,13 +33,13 @@ from engine.protocol.message.message_copies import (
 from engine.protocol.message.message_properties import PROPERTY_RESENT_DEAD_LETTER
 
 STEPS_MAX = 100
-#: Messages that one search tells of.
+#: Messages that one search returns.
 TRAILS_MAX = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """What a group that is online wants of a topic. ``wants``: this message; None: that cannot be told from here."""
+    """What an online group subscribes to of a topic. ``wants``: whether it wants this message; None: not known here."""
 
     expression: str
     wants: bool | None
@@ -47,7 +47,7 @@ class Subscription:
 
 @dataclass(slots=True)
 class TrailFacts:
-    """What is known besides the copies.
+    """What is known apart from the copies.
 
     :ivar committed: (group, broker, topic, queue id) -> the offset that the group has stored.
     :ivar delay_levels_ms: the delay of level 0 (none), 1, 2 ...
@@ -60,7 +60,7 @@ class TrailFacts:
 
 
 def trail_of(copies: Sequence[MessageExt], facts: TrailFacts) -> JsonObject:
-    """The trail of ``copies``, which are all of one message, each with its broker's name; see the module."""
+    """Return the trail of ``copies``, which are all of one message, each with its broker's name; see the module."""
     ordered = sorted(copies, key=lambda copy: (copy.store_timestamp, copy.commit_log_offset))
     first = ordered[0]
     summary = message_summary(first)
@@ -110,7 +110,7 @@ def _due_ms(copy: MessageExt, facts: TrailFacts) -> int | None:
 
 
 def _groups(ordered: Sequence[MessageExt], facts: TrailFacts) -> list[str]:
-    """Those that a copy is for, and those that have an offset where one lies."""
+    """Return the groups that a copy is for, and those that have an offset in the queue of a copy."""
     names = {group: None for copy in ordered if (group := group_of_copy(copy)) is not None}
     places = {(copy.broker_name, copy.topic, copy.queue_id): None for copy in ordered if group_of_copy(copy) is None}
     names.update({group: None for group, *place in facts.committed if tuple(place) in places})

@@ -39,7 +39,7 @@ class RecentLog(logging.Handler):
         )
 
     def lines(self) -> list[JsonObject]:
-        """The newest lines, oldest first."""
+        """Return the newest lines, oldest first."""
         self.acquire()
         try:
             return list(self._lines)

@@ -1,7 +1,7 @@
-"""One stored record for people: a one-line summary, or every field with its byte range.
+"""One stored record for display: a one-line summary, or every field with its byte range.
 
-The layout is drawn in ``engine/protocol/message/record_layout.py``. This module walks it field by field, because the
-page marks the bytes of the field under the pointer.
+``engine/protocol/message/record_layout.py`` shows the layout. This module walks it field by field, because the page
+marks the bytes of the field under the pointer.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def record_summary(raw: bytes) -> JsonObject:
-    """One line about the record in ``raw`` (the record's bytes, from TOTALSIZE to its last property).
+    """Return one line about the record in ``raw`` (the record's bytes, from TOTALSIZE to its last property).
 
     Its body is not checked against its CRC. Raises :class:`MalformedMessage` when the lengths do not fit.
     """
@@ -54,7 +54,7 @@ def record_summary(raw: bytes) -> JsonObject:
 
 
 def message_summary(message: MessageExt) -> JsonObject:
-    """One line about a stored message whose body is still as stored (compressed where it was)."""
+    """Return one line about a stored message whose body is still as stored (compressed where it was)."""
     return {
         "offset": message.commit_log_offset,
         "size": message.store_size,
@@ -77,9 +77,9 @@ def message_summary(message: MessageExt) -> JsonObject:
 
 
 def record_view(raw: bytes) -> JsonObject:
-    """Everything about one record: summary, fields with byte ranges, properties, body.
+    """Return everything about one record: summary, fields with byte ranges, properties, body.
 
-    ``raw`` holds exactly the record. Raises :class:`MalformedMessage` when the lengths do not fit.
+    ``raw`` is exactly the record. Raises :class:`MalformedMessage` when the lengths do not fit.
     """
     message = decode_stored_message(raw, check_crc=False)
     try:
@@ -101,7 +101,7 @@ def record_view(raw: bytes) -> JsonObject:
 
 
 def queue_entry_view(entry: tuple[int, int, int]) -> JsonObject:
-    """One consume-queue entry (commit-log offset, size, tags code) as its 20 bytes and three fields."""
+    """Return one consume-queue entry (commit-log offset, size, tags code) as its 20 bytes and three fields."""
     raw = _QUEUE_ENTRY.pack(*entry)
     walk = _FieldWalk(raw, "queue_entry.")
     walk.number("COMMITLOGOFFSET", ">q")
@@ -117,8 +117,8 @@ def queue_entry_view(entry: tuple[int, int, int]) -> JsonObject:
 
 
 def field_text(layout: str, name: str) -> JsonObject:
-    """Name and explanation of a field of a ``record.`` or a ``queue_entry.``. In English it has the name of RocketMQ's
-    source (``CommitLog.MessageExtEncoder``, ``ConsumeQueue``).
+    """Return name and explanation of a field of a ``record.`` or a ``queue_entry.``. In English it has the name of
+    RocketMQ's source (``CommitLog.MessageExtEncoder``, ``ConsumeQueue``).
     """
     title, explanation = Text(f"{layout}{name}.name"), Text(f"{layout}{name}.explanation")
     return {
@@ -130,9 +130,9 @@ def field_text(layout: str, name: str) -> JsonObject:
 
 
 class _FieldWalk:
-    """Reads ``raw`` from its start, one field after the other, and notes where each lay.
+    """Reads ``raw`` from its start, one field after the other, and notes the position of each.
 
-    :param layout: ``record.`` or ``queue_entry.``: where the texts of its fields stand.
+    :param layout: ``record.`` or ``queue_entry.``: the prefix of the texts of its fields.
     """
 
     def __init__(self, raw: bytes, layout: str) -> None:
@@ -142,8 +142,9 @@ class _FieldWalk:
         self.fields: list[JsonValue] = []
 
     def add(self, name: str, length: int, value: str) -> None:
-        """Note that the next ``length`` bytes are field ``name`` and read ``value``. All values are texts: a
-        browser's numbers are exact to 2**53 only."""
+        """Note that the next ``length`` bytes are field ``name`` with ``value``. All values are texts: a browser's
+        numbers are exact to 2**53 only.
+        """
         where: JsonObject = {"start": self.position, "length": length, "value": value}
         self.fields.append({**field_text(self.layout, name), **where})
         self.position += length
@@ -153,7 +154,7 @@ class _FieldWalk:
         return value
 
     def take(self, length: int) -> bytes:
-        """The next ``length`` bytes, without moving on."""
+        """Return the next ``length`` bytes, without moving on."""
         return self.raw[self.position : self.position + length]
 
     def number(self, name: str, layout: str) -> int:
@@ -174,7 +175,7 @@ class _FieldWalk:
 
 
 def record_fields(raw: bytes) -> list[JsonValue]:
-    """Every field of one record with its place and its explanation. Raises :class:`MalformedMessage`."""
+    """Return every field of one record with its position and its explanation. Raises :class:`MalformedMessage`."""
     walk = _FieldWalk(raw, "record.")
     walk.number("TOTALSIZE", ">i")
     walk.add("MAGICCODE", 4, f"0x{walk.peek('>I'):08X}")
@@ -201,7 +202,7 @@ def record_fields(raw: bytes) -> list[JsonValue]:
 
 
 def describe_system_flag(sys_flag: int) -> str:
-    """``sysFlag`` in hexadecimal with the names of the bits that are set."""
+    """Return ``sysFlag`` in hexadecimal with the names of the bits that are set."""
     names = []
     if sys_flag & MESSAGE_COMPRESSED:
         algorithm = sys_flag & COMPRESSION_TYPE_MASK
@@ -225,7 +226,7 @@ def describe_system_flag(sys_flag: int) -> str:
 
 
 def _preview(body: bytes, sys_flag: int) -> str:
-    """The first characters of a body for one line. Never decompresses more than it shows."""
+    """Return the first characters of a body for one line. Never decompresses more than it shows."""
     head = body[: PREVIEW_CHARACTERS * 4]
     if sys_flag & MESSAGE_COMPRESSED:
         if sys_flag & COMPRESSION_TYPE_MASK in (COMPRESSION_LZ4, COMPRESSION_ZSTD):
@@ -239,12 +240,12 @@ def _preview(body: bytes, sys_flag: int) -> str:
 
 
 def _visible(text: str) -> str:
-    """``text`` with control characters as their Unicode pictures: visible, and harmless to the layout."""
+    """Return ``text`` with control characters as their Unicode pictures: visible, and harmless to the layout."""
     return _CONTROL_CHARACTERS.sub(lambda found: chr(0x2400 + ord(found[0])) if found[0] != "\x7f" else "\u2421", text)
 
 
 def _text_or_none(body: bytes) -> str | None:
-    """The body as text when it is UTF-8 and, apart from line breaks and tabs, without control characters."""
+    """Return the body as text when it is UTF-8 and, apart from line breaks and tabs, without control characters."""
     shown = body[:VIEW_BODY_MAX_BYTES]
     try:
         text = shown.decode("utf-8")

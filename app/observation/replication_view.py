@@ -1,10 +1,10 @@
-"""What a broker's copies are, as far as the broker knows: a master's slaves, a slave's master, a leader's followers.
+"""The copies of a broker's log, as far as the broker knows: a master's slaves, a slave's master, a leader's followers.
 
 role             "ASYNC_MASTER" | "SYNC_MASTER" | "SLAVE" | "LEADER"
 broker_id        0 of a master
 term             of a leader; else 0
-slaves           of a master or leader, in the order in which they came: address, state, acknowledged, behind_bytes,
-                 behind_ms (since it had everything, to the second; 0: it has)
+slaves           of a master or leader, in the order in which they connected: address, state, acknowledged,
+                 behind_bytes, behind_ms (since it had everything, to the second; 0: it has)
 needed           of a SYNC_MASTER, a leader: for how many of them a sender waits; else 0
 waits_for        of a slave: "follows" | "not connected" | "refused: the logs differ"; else ""
 problem          of a slave: why it does not follow; empty while it does
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def replication_view(broker: Broker) -> JsonObject | None:
-    """None for a broker that nobody follows and that follows nobody."""
+    """Return the copies; None for a broker that has no followers and follows none."""
     replication, now_ms = broker.replication, broker.runtime.clock.now_ms()
     # A finer one would make every state of the live page a new one.
     now_ms -= now_ms % 1_000

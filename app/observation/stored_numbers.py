@@ -1,20 +1,19 @@
-"""The numbers of the messages that the broker stores, checked as they come: what was lost on the way into the store.
+"""Checks the numbers of the messages that the broker stores as they arrive: what was lost on the way into the store.
 
 A reader of the broker's own, in bounded time: a topic is followed once its newest message carries a number, each queue
-from at most :data:`START_BACK` messages before its end. It begins anew with the process. What the members of a group
-got it cannot know; how far their offsets have come it does::
+from at most :data:`START_BACK` messages before its end. It starts again with the process. It cannot know which messages
+the members of a group received, but it knows their offsets::
 
     null, or
-    settling_ms  so long ago a higher number must have been stored before one is missing
-    unread       messages of these topics that were not looked at yet
+    settling_ms  a number is missing once a higher number was stored this many ms ago
+    unread       messages of these topics that were not read yet
     no_room      messages of producers beyond the bound of the report
-    omitted      producers that are not listed; the counts of their topic hold them
+    omitted      producers that are not listed; the counts of their topic include them
     topics       by name: numbered, stored (different numbers), missing, unknown (missing, and the producer does not
-                 know either), refused, open (missing too recently), twice, out_of_order, forgotten, unseen (places that
-                 could not be read), read (messages),
-                 producers (the worst first): producer, first, has_ended, the same counts, ranges and unknown_ranges
-                 (the first that are missing and unknown),
-                 groups (name -> how many of the messages that were read its offsets have passed)
+                 know either), refused, open (missing too recently), twice, out_of_order, forgotten, unseen (positions
+                 that could not be read), read (messages), producers (the worst first): producer, first, has_ended, the
+                 same counts, ranges and unknown_ranges (the first that are missing and unknown), groups (name -> number
+                 of the read messages that its offsets have passed)
 """
 
 from __future__ import annotations
@@ -38,19 +37,23 @@ if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
 START_BACK = 20_000
-#: Messages that one look reads, queues that it asks whether they carry numbers, and producers that are listed.
+#: Messages that one round reads, queues that it checks for numbers, and producers that are listed.
 LOOK_MAX = 200
 SAMPLES_MAX = 64
 PRODUCERS_LISTED = 40
 LEDGERS_WAITING_MAX = 256
-#: Between two looks; a look rests for so many times as long as it took, so that it takes a twentieth of the engine.
+#: Seconds between two rounds, also while it lags; a round rests for this multiple of its duration, so that it takes a
+#: twentieth of the engine.
 INTERVAL_S, BEHIND_INTERVAL_S, REST_FACTOR = 1.0, 0.01, 20
 _MARK = PRODUCER_ID_PROPERTY.encode()
 _COUNTS = ("numbered", "stored", "missing", "refused", "unknown", "open", "twice", "out_of_order", "forgotten")
 
 
 class StoredNumbers:
-    """:ivar view: see the module; made anew once a second at most."""
+    """Follows the numbers of stored messages.
+
+    :ivar view: see the module; it is built once a second at most.
+    """
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
@@ -62,7 +65,7 @@ class StoredNumbers:
         self._ledgers: dict[tuple[str, str], tuple[NumberingLedger, int]] = {}
 
     async def follow(self) -> None:
-        """Look for ever."""
+        """Read new messages forever."""
         clock = self._broker.runtime.clock
         next_view_us = 0
         while True:
@@ -87,7 +90,7 @@ class StoredNumbers:
         self.view = self._view(verdicts)
 
     def see_all(self) -> JsonObject | None:
-        """What there is now, read to the end."""
+        """Read everything stored by now to the end, and return the view."""
         self._find_topics()
         while self.look():
             pass
@@ -140,12 +143,12 @@ class StoredNumbers:
         return None
 
     def look(self) -> bool:
-        """Read at most so many messages, of each queue a share; whether some are left."""
+        """Read a bounded number of messages, a share from each queue; return whether some are left."""
         waiting = [key for key in self._read if self._broker.store.max_offset(*key) > self._read[key][0]]
         share = max(1, LOOK_MAX // max(1, len(waiting)))
         for topic, queue_id in waiting[:LOOK_MAX]:
             self._read_queue(topic, queue_id, share)
-        # Who was read goes behind those who were not.
+        # Queues that were read go to the end of the line.
         for key in waiting[:LOOK_MAX]:
             self._read[key] = self._read.pop(key)
         for ledger, stored_ms in list(self._ledgers.values()):
@@ -164,10 +167,10 @@ class StoredNumbers:
                 stored_ms = store_timestamp_of(record)
                 try:
                     self._note(topic, queue, offset, record, end)
-                except (ProtocolError, ValueError):  # damaged, or no text: it stays a place that nobody has met
+                except (ProtocolError, ValueError):  # damaged, or not a text: its number counts as not seen
                     pass
             offset += 1
-        # Without an entry there is nothing to be read at this place: go on behind it.
+        # Without an entry there is nothing to read at this position: continue after it.
         self._read[topic, queue_id] = (offset if entries else end, stored_ms)
 
     def _note(self, topic: str, queue: str, offset: int, record: bytes, end: int) -> None:
@@ -182,7 +185,10 @@ class StoredNumbers:
             self.report.note(topic, queue, offset, properties, store_timestamp_of(record), end=end)
 
     def _take_ledger(self, ledger: NumberingLedger, stored_ms: int) -> None:
-        """Of a producer of whom nothing was seen it counts only where the topic was read from its beginning."""
+        """Take a ledger into account.
+
+        For a producer without any message seen, it counts only where the topic was read from its beginning.
+        """
         key = (ledger.topic, ledger.producer_id)
         notes = [note for (topic, _), note in self.report.queues.items() if topic == ledger.topic]
         if key in self.report.books or (notes and not any(note.lowest for note in notes)):
@@ -194,7 +200,7 @@ class StoredNumbers:
     # --- telling -----------------------------------------------------------------------------------------------------
 
     def _until_ms(self) -> int:
-        """What was stored until then has settled in all queues that were read."""
+        """Return the time up to which stored messages have settled in all queues that were read."""
         max_offset = self._broker.store.max_offset
         waiting = (stored_ms for key, (offset, stored_ms) in self._read.items() if max_offset(*key) > offset)
         return min(waiting, default=self._broker.runtime.clock.now_ms()) - SETTLING_MS
@@ -243,7 +249,7 @@ class StoredNumbers:
         return sum(places.count + places.forgotten for places in notes)
 
     def _passed(self, topic: str) -> dict[str, int]:
-        """Group -> how many of the messages that were read lie before its committed offsets."""
+        """Return group -> number of the read messages before its committed offsets."""
         places = {queue: note.places for (of_topic, queue), note in self.report.queues.items() if of_topic == topic}
         name = self._broker.config.broker_name
         return {

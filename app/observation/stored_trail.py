@@ -22,16 +22,16 @@ _END_OF_TIME_MS = 2**62
 
 
 class StoredTrail:
-    """All methods read the store and must run in the engine's thread."""
+    """Finds the trails of messages. All methods read the store and must run in the engine's thread."""
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
         self._store = broker.store
 
     def trails(self, name: str, topic: str | None) -> list[JsonObject]:
-        """Of the messages with that unique id, offset message id or key, the newest one first.
+        """Return the trails of the messages with that unique id, offset message id or key, the newest one first.
 
-        :param topic: where to look for the key; None: everywhere.
+        :param topic: where to search for the key; None means everywhere.
         """
         topics = self._store.topics()[: 5 * TOPICS_MAX]
         found = self._called([topic] if topic is not None else topics, name) or self._at_offset_id(name)
@@ -78,7 +78,7 @@ class StoredTrail:
         return TrailFacts(committed, broker.store_config.delay_levels_ms, self._subscriptions(copies))
 
     def _subscriptions(self, copies: list[MessageExt]) -> dict[str, Subscription]:
-        """Groups that are online and subscribe to the message's topic."""
+        """Return the online groups that subscribe to the message's topic."""
         topic = next((destination(copy) for copy in copies if group_of_copy(copy) is None), "")
         tag = copies[0].tags
         found: dict[str, Subscription] = {}

@@ -36,11 +36,11 @@ class TopicsView:
         self._kinds: dict[str, str] = {}
         self._unchanged = Unchanged()
         self._left_out: list[str] = []
-        #: When the messages of these topics were counted, and how many there were.
+        #: When the messages of these topics were counted, and their number.
         self._counted: tuple[int, int] = (0, 0)
 
     def build(self, committed: Committed) -> tuple[JsonObject, int]:
-        """The topics, and how many were left out."""
+        """Return the topics, and how many were left out."""
         table = self._broker.topic_config_manager.topic_config_table
         if len(self._kinds) > 2 * len(table):
             self._kinds.clear()
@@ -56,8 +56,8 @@ class TopicsView:
         return self._unchanged.reuse(topics), len(self._left_out)
 
     def messages_left_out(self, now_ms: int) -> int:
-        """Messages of users in the topics that the last :meth:`build` left out. There may be ten thousand queues: they
-        are counted when ``now_ms`` is another one, a second long.
+        """Return the number of users' messages in the topics that the last :meth:`build` left out. There may be ten
+        thousand queues: they are counted again only when ``now_ms`` has changed, so once a second.
         """
         if self._counted[0] != now_ms:
             names = [name for name in self._left_out if self.kind(name) != "system"]
@@ -69,7 +69,7 @@ class TopicsView:
         return sum(store.max_offset(topic, queue_id) - store.min_offset(topic, queue_id) for queue_id in queues)
 
     def find(self, text: str) -> JsonObject:
-        """All topics whose name has ``text`` in it, in any case: also those that :meth:`build` leaves out."""
+        """Return all topics whose name contains ``text``, ignoring case: also those that :meth:`build` leaves out."""
         table = self._broker.topic_config_manager.topic_config_table
         names = sorted(name for name in table if text.lower() in name.lower())
         topics: JsonObject = {}
@@ -78,7 +78,7 @@ class TopicsView:
         return {"topics": topics, "omitted": len(names) - len(topics)}
 
     def kind(self, topic: str) -> str:
-        """``normal``, ``retry``, ``dlq`` or ``system``."""
+        """Return ``normal``, ``retry``, ``dlq`` or ``system``."""
         kind = self._kinds.get(topic)
         if kind is None:
             if is_retry_topic(topic):
@@ -93,7 +93,7 @@ class TopicsView:
         return kind
 
     def _topic(self, config: TopicConfig, committed: dict[int, dict[str, int]], room: int) -> JsonObject:
-        """One topic with at most ``room`` queues. Queues of system topics are shown only once they were used:
+        """Return one topic with at most ``room`` queues. Queues of system topics are shown only once they were used:
         BenchmarkTest alone has 1,024.
         """
         topic = config.topic_name
@@ -127,9 +127,9 @@ class TopicsView:
 
 
 def committed_offsets(broker: Broker) -> tuple[Committed, int]:
-    """All committed offsets by topic, queue and group, and how many pairs of topic and group were left out.
+    """Return all committed offsets by topic, queue and group, and how many pairs of topic and group were left out.
 
-    Without those of groups that broadcast: they are no progress.
+    Groups that broadcast are left out: their offsets are no progress.
     """
     manager, is_broadcasting = broker.consumer_offset_manager, broker.subscription_group_manager.is_broadcasting
     committed: Committed = {}

@@ -1,22 +1,22 @@
-"""Half messages and the op messages that decide them, as one broker holds them::
+"""Half messages and the op messages that decide them, as one broker stores them::
 
     half_offset, half_end   where the next round of the check service begins, and the end of the half queue
-    op_offset, op_end       the same of the op queue (both offsets: those of CID_RMQ_SYS_TRANS)
-    checks_sent             how many times producers were asked since the broker started
-    discarded               how many half messages were given up since then
+    op_offset, op_end       the same for the op queue (both offsets: those of CID_RMQ_SYS_TRANS)
+    checks_sent             number of check-backs to producers since the broker started
+    discarded               number of half messages given up since then
     time_out_ms, check_interval_ms, check_max
     next_round_ms           when the check service walks along the half queue again
     messages                the newest half messages from ``half_offset`` on, oldest first: queue_offset, offset (in
                             the commit log), id (by which it is decided by hand), key, topic, queue_id (where it is to
-                            go), group, check_times, born_ms, ask_from_ms (it is not asked about before), decided_by
+                            go), group, check_times, born_ms, ask_from_ms (no check-back before that), decided_by
                             (offset of an op message, or null)
     given_up_end            how many messages TRANS_CHECK_MAX_TIME_TOPIC has had
     given_up                the newest ones in there, oldest first: queue_offset, offset, id, key, topic, queue_id,
                             group, check_times, born_ms, given_up_ms, checked_again (offset of the half message that it
                             became again, or null)
 
-Reads both queues forward, a few entries per look: nothing is hooked into the broker. Where a look falls further behind
-it jumps, and a decision from before the jump is not known any more.
+Reads both queues forward, a few entries per sample: nothing is hooked into the broker. When it lags by more it jumps,
+and decisions from before the jump are no longer known.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ from engine.store.files.consume_queue_entry import FILLER_SIZE
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
 
-#: Op messages that one look reads.
+#: Op messages that one sample reads.
 OPS_PER_LOOK_MAX = 200
-#: Decisions that are remembered.
+#: Decisions that are kept.
 _DECISIONS_MAX = 4_000
 
 
@@ -64,15 +64,18 @@ class TransactionsView:
         self._decided_by: dict[int, int] = {}
         #: Op offset -> half offset.
         self._decides: dict[int, int] = {}
-        #: Half offset -> (commit-log offset, what never changes of its view).
+        #: Half offset -> (commit-log offset, the constant part of its view).
         self._known: dict[int, tuple[int, JsonObject]] = {}
         self._lookup = HalfMessageLookup(StoredHalfMessages(broker.store))
-        #: Ends of both queues, and the given-up messages as they were then.
+        #: Ends of both queues, and the given-up messages at that time.
         self._given_up: tuple[tuple[int, int], list[JsonObject]] = ((0, 0), [])
         self._last: JsonObject | None = None
 
     def build(self) -> JsonObject | None:
-        """None while there was never a half message. The same object as before while nothing has changed."""
+        """Return the half messages; None while there was never one.
+
+        The same object as before while nothing has changed.
+        """
         end = self._store.max_offset(TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID)
         if end == 0:
             return None
@@ -99,7 +102,9 @@ class TransactionsView:
         return self._last
 
     def key_decided_by(self, op_offset: int) -> str:
-        """Key of the half message that the op message at ``op_offset`` decides; empty when that is not known."""
+        """Return the key of the half message that the op message at ``op_offset`` decides; empty when it is not
+        known.
+        """
         half_offset = self._decides.get(op_offset)
         if half_offset is None:
             return ""
@@ -143,7 +148,7 @@ class TransactionsView:
     # ------------------------------------------------------------------------------ given up
 
     def _given_up_messages(self, end: int, half_end: int) -> list[JsonObject]:
-        """Looked at anew only when one of the two queues has grown."""
+        """Return the given-up messages; they are read again only when one of the two queues has grown."""
         if self._given_up[0] != (end, half_end):
             first = max(self._store.min_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, HALF_QUEUE_ID), end - GIVEN_UP_MAX)
             entries = self._store.consume_queue_entries(
@@ -181,7 +186,7 @@ class TransactionsView:
 
 
 def common_view(message: MessageExt) -> JsonObject:
-    """What is said of a half message and of one that was given up alike."""
+    """Return the fields that a half message and a given-up message have in common."""
     try:
         topic, queue_id = real_place(message)
     except MalformedMessage:

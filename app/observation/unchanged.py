@@ -1,6 +1,6 @@
-"""Parts of the state that did not change stay the same objects from one state to the next.
+"""Keeps the parts of the state that did not change as the same objects from one state to the next.
 
-Finding the difference of two states then stops at them at once, instead of comparing every number in them.
+The comparison of two states then stops at them immediately, instead of comparing every number in them.
 """
 
 from __future__ import annotations
@@ -9,13 +9,15 @@ from app.foundation.json_types import JsonObject
 
 
 class Unchanged:
-    """Remembers one section of the state: views by name, all made by the same code, hence with equal types."""
+    """Keeps one section of the state: views by name, all built by the same code, hence with equal types."""
 
     def __init__(self) -> None:
         self._last: JsonObject = {}
 
     def reuse(self, views: JsonObject) -> JsonObject:
-        """``views`` with every view that equals its predecessor replaced by it; the whole predecessor if all do."""
+        """Return ``views`` with every view that equals its predecessor replaced by it; the whole predecessor if all are
+        equal.
+        """
         last = self._last
         if views == last:
             return last

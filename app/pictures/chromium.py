@@ -1,6 +1,6 @@
-"""The Chromium that takes pictures: where it is, how it is started, and what is said where it is missing.
+"""The Chromium that takes pictures: finding it, starting it, and the error when it is missing.
 
-Playwright drives it; it is one of the developers' tools, so nothing that a server does imports this.
+Playwright drives it; it is a developer tool, so no server code imports this module.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 #: Overrides the search, for a browser in an unusual place.
 CHROMIUM_VARIABLE = "GLASSMQ_CHROMIUM"
 PROGRAM_NAMES = ("chromium", "chromium-browser", "google-chrome-stable", "google-chrome")
-#: Parts of Chromium that nobody looks at here and that cost a third of the time in which a page opens: two pages behind
-#: the address bar and a process in reserve, made anew for every window.
+#: Parts of Chromium that are never shown here and take a third of the time in which a page opens: two pages of the
+#: address bar and a spare process, created for every window.
 _UNSEEN = ("WebUIOmniboxPopup", "WebUIOmniboxAimPopup", "SpareRendererForSitePerProcess")
-#: What Playwright switches off itself, as far as it matters here: Chromium heeds only the last list that it is given.
+#: What Playwright switches off itself, as far as it matters here: Chromium uses only the last list that it is given.
 _SWITCHED_OFF_BY_PLAYWRIGHT = (
     "AimEnabled",
     "AvoidUnnecessaryBeforeUnloadCheckSync",
@@ -35,7 +35,7 @@ _SWITCHED_OFF_BY_PLAYWRIGHT = (
     "PreconnectToSearch",
     "ThirdPartyStoragePartitioning",
 )
-#: Root needs no-sandbox. Most others keep Chromium from calling its maker's hosts in the middle of the work.
+#: Root needs no-sandbox. Most of the others keep Chromium from contacting its vendor's hosts in the middle of the work.
 LAUNCH_ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -49,11 +49,11 @@ LAUNCH_ARGUMENTS = (
 
 
 class NoBrowser(Exception):
-    """Pictures cannot be taken on this machine; the text says what to install."""
+    """Pictures cannot be taken on this machine; the text names what to install."""
 
 
 def find_chromium() -> str | None:
-    """The path of a Chromium or Chrome on this machine."""
+    """Return the path of a Chromium or Chrome on this machine."""
     chosen = os.environ.get(CHROMIUM_VARIABLE)
     if chosen:
         return shutil.which(chosen)
@@ -62,7 +62,7 @@ def find_chromium() -> str | None:
 
 @contextmanager
 def open_browser() -> Iterator[Browser]:
-    """A headless Chromium, closed at the end. Raises :class:`NoBrowser`."""
+    """Yield a headless Chromium, closed at the end. Raises :class:`NoBrowser`."""
     try:
         from playwright.sync_api import sync_playwright
     except ImportError:

@@ -1,4 +1,4 @@
-"""A film of a stage as a file: a picture for each moment, put together by the browser that took them."""
+"""A film of a stage as a file: a picture for each moment, encoded by the browser that took them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 KINDS = ("gif", "webm")
-#: How long the last picture stays.
+#: Milliseconds that the last picture stays.
 REST_MS = 2_500
 _OPEN = """async ([kind, width, height]) => {
     const { openRecorder } = await import("/static/lab/film/recorder.js");
@@ -47,7 +47,7 @@ def take_film(
     language: str = "en",
     tell: Callable[[int], None] = lambda _: None,
 ) -> bytes:
-    """The film of the run that ``link`` leads to the end of. ``tell`` hears the number of each picture."""
+    """Return the film of a run, which ends where ``link`` leads. ``tell`` is called with the number of each picture."""
     with StageCamera(browser, address, *size, theme=theme, language=language, with_caption=True) as camera:
         page = camera.open(scenario, link)
         page.evaluate(_OPEN, [kind, *size])

@@ -1,4 +1,4 @@
-"""A server of its own for the pictures: every port is a free one, and its data folder is gone afterwards."""
+"""A server of its own for the pictures, on free ports; its data folder is removed afterwards."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _NAME_SERVER = re.compile(r"^\s*name server\s+(\S+)\s*$")
 
 
 class ServerFailed(Exception):
-    """The server did not start; the text is what it said."""
+    """The server did not start; the text is its output."""
 
 
 @dataclass(frozen=True, slots=True)
 class PageServer:
-    """Where it serves."""
+    """The addresses of the server."""
 
     address: str
     name_server: str
@@ -32,7 +32,7 @@ class PageServer:
 
 @contextmanager
 def own_page_server() -> Iterator[PageServer]:
-    """A ``glassmq serve`` for the length of the block. Raises :class:`ServerFailed`."""
+    """Run a ``glassmq serve`` for the duration of the block. Raises :class:`ServerFailed`."""
     ports = [word for kind in ("http", "name-server", "broker") for word in (f"--{kind}-port", "0")]
     with tempfile.TemporaryDirectory(prefix="glassmq-pictures-", ignore_cleanup_errors=True) as folder:
         command = [sys.executable, "-m", "app.command_line", "serve", *ports, "--data", folder]

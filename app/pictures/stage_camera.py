@@ -1,4 +1,4 @@
-"""Takes pictures of a world's stage: the lab's own page as others embed it, without what is there to be pressed."""
+"""Takes pictures of a world's stage: the lab's own page in its embedded form, without controls."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 _PATIENCE_MS = 60_000
-#: The picture stands still when nothing has changed for so many pictures of the screen.
+#: The picture has settled when nothing has changed for this number of frames of the screen.
 _SETTLE = """async (count) => {
     const stage = document.getElementById("stage");
     const place = (node) => Object.values(node.getBoundingClientRect().toJSON());
@@ -30,13 +30,13 @@ _CHOOSE = """(theme) => {
 
 
 class NoPicture(Exception):
-    """A page did not come to show its stage; the text says what it said instead."""
+    """A page did not show its stage; the text is what it showed instead."""
 
 
 class StageCamera:
     """A page of ``width`` by ``height`` CSS pixels with nothing but a stage on it.
 
-    :param with_caption: whether the sentence about the moment is in the picture.
+    :param with_caption: whether the caption of the moment is in the picture.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class StageCamera:
         self._address = address.rstrip("/")
         self._query = f"embed=1&exact&theme={theme}&lang={language}"
         self._look = "is-filmed" if with_caption else "is-pictured"
-        # Nothing moves by itself: a picture shows the very moment that it is of.
+        # Nothing moves by itself: a picture shows exactly its moment.
         self._context = browser.new_context(viewport={"width": width, "height": height}, reduced_motion="reduce")
         self._context.set_default_timeout(_PATIENCE_MS)
 
@@ -66,7 +66,7 @@ class StageCamera:
         self._context.close()
 
     def open(self, scenario: str, link: str) -> Page:
-        """The page, once it shows the world that ``link`` leads to. Raises :class:`NoPicture`."""
+        """Return the page once it shows the world that ``link`` leads to. Raises :class:`NoPicture`."""
         from playwright.sync_api import Error
 
         page = self._context.new_page()
@@ -86,7 +86,7 @@ class StageCamera:
         return page
 
     def pictures(self, scenario: str, link: str, themes: Sequence[str]) -> dict[str, bytes]:
-        """What the stage shows there, as PNG, in each of the themes."""
+        """Return the stage there as PNG, in each of the themes."""
         page = self.open(scenario, link)
         try:
             return {theme: self._in_theme(page, theme) for theme in themes}

@@ -1,4 +1,4 @@
-"""Screenshots become small WebP files: Chromium itself encodes them, so no library for pictures is needed."""
+"""Converts screenshots to small WebP files: Chromium itself encodes them, so no image library is needed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-#: Tried one after the other until a picture is small enough: its scale, then its quality.
+#: Scales that are tried one after the other until a picture is small enough, each with decreasing quality.
 _SCALES = (1.0, 0.85, 0.72, 0.6, 0.5, 0.42)
 _QUALITIES = (0.85, 0.72, 0.6, 0.48, 0.36, 0.24)
 _ENCODE = """async ([png, scale, quality]) => {
@@ -34,7 +34,7 @@ class WebpEncoder:
         self._page: Page = browser.new_page()
 
     def encode(self, png: bytes, max_bytes: int, scales: tuple[float, ...] = _SCALES) -> bytes:
-        """The sharpest WebP of the screenshot that is no larger than ``max_bytes``, or the smallest there is."""
+        """Return the sharpest WebP of the screenshot that is no larger than ``max_bytes``, or the smallest possible."""
         source = base64.b64encode(png).decode()
         data = b""
         for scale in scales:

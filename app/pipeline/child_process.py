@@ -1,7 +1,7 @@
-"""A child process with everything that it starts: its lines, within bounds, and its end, of which nothing is left.
+"""A child process with everything that it starts: its bounded output, and its complete end.
 
-The child leads a session of its own. Java, which it starts, stays in its process group; Spark's Python workers make one
-of their own, but they stay in the session: so the session is what is looked through in the end.
+The child leads a session of its own. Java, which it starts, stays in its process group; Spark's Python workers create
+one of their own, but they stay in the session: so the session is searched in the end.
 """
 
 from __future__ import annotations
@@ -20,22 +20,22 @@ from app.foundation.event_budget import EventBudget
 
 log = logging.getLogger("glassmq.pipeline")
 
-#: Bytes of one line; longer ones are thrown away while they come in.
+#: Bytes of one line; longer ones are discarded while they arrive.
 LINE_MAX = 2 * 1024 * 1024
 #: Lines that are read per second, in the long run and in one burst. The child waits meanwhile.
 LINES_PER_SECOND = 200
 LINE_BURST = 1_000
-#: From the wish to stop to the last resort. All of a stop takes less than 5 s.
+#: Seconds from the request to stop to SIGKILL. A stop takes less than 5 s in total.
 STOP_PATIENCE_S = 2.8
-#: How long what the child started may outlive it, and how long a child may live on without its standard output.
+#: Seconds that processes of the child may outlive it, and that a child may live on without its standard output.
 LEFTOVERS_S = 0.8
 _SILENT_END_S = 5.0
 _CHUNK = 64 * 1024
 
 
 class ChildProcess:
-    """Runs from the moment it is made. ``on_line`` gets each line, ``on_end`` the exit code when nothing is left of it;
-    both in a thread of its own.
+    """A child process that runs as soon as the object is created. ``on_line`` is called with each line, ``on_end`` with
+    the exit code when the session is empty; both in a thread of its own.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class ChildProcess:
         self._on_end = on_end
         self._stopping = threading.Event()
         self._gone = threading.Event()
-        # Nobody writes to its standard input: it ends when this process does.
+        # Nothing is written to its standard input, which ends when this process does.
         self._process = subprocess.Popen(
             list(command),
             stdin=subprocess.PIPE,
@@ -64,11 +64,11 @@ class ChildProcess:
 
     @property
     def pid(self) -> int:
-        """Process and session id."""
+        """Return the process id, which is also the session id."""
         return self._process.pid
 
     def stop(self) -> None:
-        """Ask it to end; a few seconds later nobody asks any more. Returns at once."""
+        """Ask it to end, and kill it some seconds later. Returns immediately."""
         if self._stopping.is_set() or self._gone.is_set():
             return
         self._stopping.set()
@@ -77,7 +77,7 @@ class ChildProcess:
         threading.Thread(target=self._kill_late, name="pipeline stop", daemon=True).start()
 
     def wait(self, limit_s: float) -> bool:
-        """Whether nothing is left of it, now or within so many seconds."""
+        """Return whether nothing is left of it, now or within this many seconds."""
         return self._gone.wait(limit_s)
 
     def _kill_late(self) -> None:
@@ -85,7 +85,10 @@ class ChildProcess:
             kill_session(self.pid)
 
     def _signal(self, number: signal.Signals) -> None:
-        """Unlike ``Popen.send_signal``, which would collect a child that has just ended: see ``_await_end``."""
+        """Send a signal.
+
+        Unlike ``Popen.send_signal``, this does not reap a child that has just ended: see ``_await_end``.
+        """
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(self.pid, number)
@@ -109,7 +112,7 @@ class ChildProcess:
         self._on_end(code)
 
     def _await_end(self) -> None:
-        """Wait for the end without collecting it: as long as nobody does, nobody else can get its process id."""
+        """Wait for the end without reaping the child: until it is reaped, no other process can get its process id."""
         ends_at = time.monotonic() + _SILENT_END_S
         while time.monotonic() < ends_at:
             if os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None:
@@ -118,7 +121,9 @@ class ChildProcess:
         kill_session(self.pid)
 
     def _sweep(self) -> None:
-        """Java goes by itself when its Python is gone; what does not is killed, at once where time is short."""
+        """Wait for the session to empty: Java ends by itself when its Python is gone; the rest is killed, immediately
+        when time is short.
+        """
         ends_at = time.monotonic() + (0.0 if self._stopping.is_set() else LEFTOVERS_S)
         while session_members(self.pid) and time.monotonic() < ends_at:
             time.sleep(0.05)
@@ -126,7 +131,9 @@ class ChildProcess:
 
 
 def bounded_lines(descriptor: int) -> Iterator[bytes]:
-    """The lines that come out of ``descriptor``, without their ends; those over :data:`LINE_MAX` are left out."""
+    """Yield the lines that are read from ``descriptor``, without their ends; those over :data:`LINE_MAX` are left
+    out.
+    """
     rest = bytearray()
     is_skipping = False
     while chunk := os.read(descriptor, _CHUNK):
@@ -145,14 +152,14 @@ def bounded_lines(descriptor: int) -> Iterator[bytes]:
 
 
 def session_members(session: int) -> list[int]:
-    """Living processes of that session, where the system tells (Linux)."""
+    """Return the living processes of that session, where the system shows them (Linux)."""
     members = []
     for entry in Path("/proc").glob("[0-9]*/stat"):
         try:
             text = entry.read_text(errors="replace")
         except OSError:  # it is gone
             continue
-        # "pid (name) state parent group session ...", and the name may hold anything.
+        # "pid (name) state parent group session ...", and the name may have any characters.
         state, _, _, of_session = text.rpartition(")")[2].split()[:4]
         if int(of_session) == session and state not in "ZX":
             members.append(int(entry.parent.name))
@@ -160,16 +167,16 @@ def session_members(session: int) -> list[int]:
 
 
 def hurry(session: int) -> None:
-    """Take back that this session gives way to others: on a busy machine its end would take as long as its work.
+    """Remove the low priority of this session: on a busy machine its end would take as long as its work.
 
-    Linux lets only root do so; everybody else's run ends as slowly as it ran.
+    Linux lets only root do so; the runs of other users end as slowly as they ran.
     """
     with contextlib.suppress(OSError):
         Path(f"/proc/{session}/autogroup").write_text("0")
 
 
 def kill_session(session: int) -> None:
-    """Kill the process group and whatever else is in the session."""
+    """Kill the process group and everything else in the session."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(session, signal.SIGKILL)
     for process_id in session_members(session):

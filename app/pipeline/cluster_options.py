@@ -1,4 +1,4 @@
-"""Which cluster a job reads, and who asks: the options of ``format("rocketmq")`` that say so."""
+"""The options of ``format("rocketmq")`` that name the cluster and the credentials of a job."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from app.remote.cluster_access import ClusterAccess
 
 
 def cluster_options(name_servers: tuple[str, ...], access: ClusterAccess) -> dict[str, str]:
-    """The options; only those that are needed."""
+    """Return the options; only those that are needed."""
     options = {"nameServer": ";".join(name_servers)}
     if access.access_key is not None:
         options["accessKey"] = access.access_key

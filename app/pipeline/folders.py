@@ -1,4 +1,4 @@
-"""Files that a page names: folders inside the pipeline's own, scenarios that GlassMQ brings, and nothing else."""
+"""Files that a page may name: folders inside the pipeline's own, and scenarios that GlassMQ brings."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from engine.pipeline.jobs.arguments import ArgumentRefused, by_parameter
 from engine.pipeline.jobs.description import JobDescription, ParameterKind
 from engine.texts import joined, plain
 
-#: Parts of a path that a page may write: no "..", no drive, no scheme, nothing hidden.
+#: Parts of a path that a page may name: no "..", no drive, no scheme, nothing hidden.
 _PART = re.compile(r"[\w][\w.@=+ -]{0,99}")
 _PARTS_MAX = 8
-#: Where the lab puts the runs that are audited: the host deletes the old ones, so a job may read there and not write.
+#: The folder to which the lab exports runs for audits. The host deletes old ones, so a job may read there but not
+#: write.
 EXPORTS_FOLDER = "lab"
 _READ_ONLY = ("input_folder",)
 #: Folders that the host itself uses.
@@ -23,9 +24,10 @@ _TAKEN = ("logs", "work")
 
 
 def confine_folders(description: JobDescription, arguments: Mapping[str, object], root: Path) -> dict[str, object]:
-    """``arguments`` with every folder as an absolute path below ``root``; defaults of folders are confined as well.
+    """Return ``arguments`` with every folder as an absolute path below ``root``; defaults of folders are confined as
+    well.
 
-    Raises ``ArgumentRefused`` for what would lie elsewhere, and for a scenario that is a file.
+    Raises ``ArgumentRefused`` for a folder elsewhere, and for a scenario that is a file.
     """
     # As the job will read them: a folder must not pass because its name is written with dashes.
     confined = by_parameter(arguments)
@@ -47,7 +49,7 @@ def _confine(name: str, given: object, root: Path) -> Path:
         raise _refusal(name, taken)
     top = root.resolve()
     folder = (top / Path(*parts)).resolve()
-    if not folder.is_relative_to(top):  # a link leads out
+    if not folder.is_relative_to(top):  # a symbolic link leads out
         raise _refusal(name, taken)
     return folder
 

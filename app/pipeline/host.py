@@ -1,7 +1,7 @@
-"""The runs of jobs that pages have asked for: each in a process of its own, a few at a time, a few remembered.
+"""The runs of jobs that pages have started: each in a process of its own, a few at a time, a few kept.
 
-Spark starts with the first run and ends with it; without runs there is nothing. Every run gives way to the broker: its
-processes are nice, and Java's memory has a bound.
+Spark starts with the first run and ends with it; without runs it does not exist. Every run gives way to the broker: its
+processes are nice, and Java's memory is bounded.
 """
 
 from __future__ import annotations
@@ -32,19 +32,19 @@ log = logging.getLogger("glassmq.pipeline")
 
 #: Runs at a time: each has a Java process.
 RUNNING_MAX = 2
-#: Runs that are remembered, and those of them that ended last and are shown whole without being asked for.
+#: Runs that are kept, and how many of the last ended ones are sent whole without being requested.
 KEPT_MAX = 16
 WHOLE_MAX = 3
-#: As nice(1): where both want the same core the broker gets three quarters of it. With much less than a quarter left,
-#: Spark's Python workers are not ready within the 10 s that it gives them, and the job fails.
+#: The nice(1) value: where both want the same core the broker gets three quarters of it. With much less than a quarter
+#: left, Spark's Python workers are not ready within the 10 s that it gives them, and the job fails.
 NICENESS = 5
-#: Of a run's Java; Python's workers come on top of it.
+#: Memory of a run's Java; Python's workers come on top of it.
 JAVA_MEMORY = "1g"
-#: A stop takes less than 5 s; so does the end of the server.
+#: Seconds: a stop takes less than 5 s, and so does the end of the server.
 CLOSE_LIMIT_S = 5.0
-#: Logs of former servers that stay.
+#: Logs of former servers that are kept.
 _LOGS_KEPT = 20
-#: What a run needs besides this project.
+#: Packages that a run needs apart from this project.
 _PACKAGES = ("pyspark", "pyarrow", "numpy", "pandas")
 
 _COMMAND = (sys.executable, "-m", "app.command_line", "pipeline")
@@ -52,26 +52,26 @@ _ROOT = Path(__file__).resolve().parents[2]
 
 
 class PackageMissing(Exception):
-    """What runs need is not installed."""
+    """A package that runs need is not installed."""
 
 
 class TooManyRuns(Exception):
-    """One more would be too many."""
+    """The maximum number of runs is reached."""
 
 
 class UnknownRun(Exception):
-    """There is no run of that id, or none any more."""
+    """There is no run of that id, or no longer."""
 
 
 @dataclass(frozen=True, slots=True)
 class PipelineSettings:
-    """Which cluster the runs read, and how they are started.
+    """The cluster that the runs read, and how they are started.
 
     :ivar folder: for logs, Spark's temporary files and what jobs write: ``<data>/pipeline``.
     :ivar name_server: ``host:port``.
-    :ivar connection_options: options of ``glassmq pipeline`` that say how connections are encrypted.
-    :ivar asks_for_keys: whether the broker wants to know who asks.
-    :ivar command: what is run, up to the name of the job.
+    :ivar connection_options: options of ``glassmq pipeline`` for the encryption of connections.
+    :ivar asks_for_keys: whether the broker requires access keys.
+    :ivar command: the command that is run, up to the name of the job.
     :ivar niceness: see :data:`NICENESS`.
     """
 
@@ -86,14 +86,14 @@ class PipelineSettings:
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Who asks, where the broker wants to know."""
+    """The credentials, where the broker requires them."""
 
     access_key: str
     secret_key: str = field(repr=False)
 
 
 class PipelineHost:
-    """Used by web threads. ``clock_ms``: milliseconds since 1970."""
+    """The runs of this server. Used by web threads. ``clock_ms``: milliseconds since 1970."""
 
     def __init__(
         self, settings: PipelineSettings, clock_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000
@@ -119,7 +119,8 @@ class PipelineHost:
     def start(
         self, job: str, arguments: Mapping[str, object], keys: Keys | None = None, *, origin: str | None = None
     ) -> str:
-        """Begin a run; its id. Folders among the arguments are taken as they are. ``origin``: the page it comes from.
+        """Start a run, and return its id. Folders among the arguments are used as they are. ``origin``: the page it
+        comes from.
 
         Raises :class:`PackageMissing`, :class:`TooManyRuns`, ``UnknownJob``, ``ArgumentRefused``.
         """
@@ -139,7 +140,7 @@ class PipelineHost:
             if self._is_closed or sum(not one.record.phase.is_over for one in self._runs.values()) >= RUNNING_MAX:
                 shutil.rmtree(work_folder, ignore_errors=True)
                 raise TooManyRuns
-            # What it tells waits for the lock.
+            # Its events wait for the lock.
             run.child = ChildProcess(
                 command, _environment(keys), lambda line: self._hear(run, line), lambda code: self._end(run, code)
             )
@@ -167,7 +168,7 @@ class PipelineHost:
         return [*self.settings.command, job, *options]
 
     def stop(self, run_id: str) -> None:
-        """Ask a run to end; within 5 s nothing is left of it. A run that is over stays what it is.
+        """Ask a run to end; within 5 s nothing is left of it. A run that is over stays as it is.
 
         Raises :class:`UnknownRun`.
         """
@@ -194,12 +195,12 @@ class PipelineHost:
     # ---------------------------------------------------------------------------------------------- what runs tell
 
     def state(self, run_id: str) -> JsonObject:
-        """All that a run has told. Raises :class:`UnknownRun`."""
+        """Return everything that a run has reported. Raises :class:`UnknownRun`."""
         with self._lock:
             return self._find(run_id).record.whole()
 
     def runs(self) -> list[JsonObject]:
-        """Every run, newest first; those that go on and the last few whole, the others in short."""
+        """Return every run, newest first; running ones and the last few whole, the others in short."""
         with self._lock:
             newest = list(reversed(self._runs.values()))
             over = [run for run in newest if run.record.phase.is_over]
@@ -207,7 +208,7 @@ class PipelineHost:
             return [run.record.summary() if run.record.run_id in in_short else run.record.whole() for run in newest]
 
     def reached_offsets(self) -> list[tuple[str, str, JsonObject]]:
-        """(run id, job, topic -> "broker:queue id" -> next offset) of every run that goes on."""
+        """Return (run id, job, topic -> "broker:queue id" -> next offset) of every run that has not ended."""
         with self._lock:
             return [
                 (run.record.run_id, run.record.job, run.record.reached)
@@ -216,7 +217,7 @@ class PipelineHost:
             ]
 
     def process_id(self, run_id: str) -> int | None:
-        """The process, and the session, of a run. Raises :class:`UnknownRun`."""
+        """Return the process id of a run, which is also its session id. Raises :class:`UnknownRun`."""
         with self._lock:
             child = self._find(run_id).child
             return None if child is None else child.pid
@@ -277,17 +278,20 @@ class _Run:
     record: RunRecord
     work_folder: Path
     child: ChildProcess | None = None
-    #: What the job itself said at last; it counts when its process is gone.
+    #: The final state that the job itself reported; it counts once its process is gone.
     last_word: RunPhase | None = None
 
 
 def missing_package() -> str | None:
-    """The first of the packages that runs need and that is not installed."""
+    """Return the first package that runs need and that is not installed."""
     return next((name for name in _PACKAGES if importlib.util.find_spec(name) is None), None)
 
 
 def _environment(keys: Keys | None) -> dict[str, str]:
-    """Of a run's process. Keys travel in it: command lines are seen by all users of a machine."""
+    """Return the environment of a run's process.
+
+    Keys are passed in it: command lines are visible to all users of a machine.
+    """
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GLASSMQ_")}
     environment["PYTHONPATH"] = os.pathsep.join(filter(None, (str(_ROOT), os.environ.get("PYTHONPATH"))))
     if keys is not None:
@@ -297,7 +301,7 @@ def _environment(keys: Keys | None) -> dict[str, str]:
 
 def _parse(line: bytes) -> JsonObject | None:
     try:
-        # The standard library's NaN and infinities are no JSON; a page would choke on them.
+        # The standard library's NaN and infinities are not JSON; a page could not parse them.
         event = json.loads(line, parse_constant=lambda _: None)
     except (ValueError, RecursionError):
         return None

@@ -1,4 +1,4 @@
-"""A process that runs one job: where its output goes, what ends it, and what it leaves behind."""
+"""A process that runs one job: its output, its end, and its cleanup."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from engine.pipeline.errors import PipelineError
 from engine.pipeline.jobs.description import JobDescription
 from engine.pipeline.jobs.report import JsonLinesReport
 
-#: From the wish to stop to the end of the process.
+#: Seconds from the request to stop to the end of the process.
 STOP_LIMIT_S = 2.4
 
 
 class Outlet(io.TextIOWrapper):
-    """Where results go: a file descriptor. Nobody to read them any more is a reason to stop, and none to fail."""
+    """A file descriptor to which results are written. When its reader is gone the job stops, but does not fail."""
 
     def __init__(self, descriptor: int, stop: threading.Event) -> None:
         super().__init__(os.fdopen(descriptor, "wb"), encoding="utf-8", errors="replace")
         self._stop = stop
 
     def flush(self) -> None:
-        """What was written goes out."""
+        """Write what is buffered."""
         try:
             super().flush()
         except BrokenPipeError:
@@ -42,8 +42,8 @@ class Outlet(io.TextIOWrapper):
 class JobProcess:
     """This process while it runs one job.
 
-    Spark's Java process and its Python workers write to whatever stdout and stderr they inherit, so both lead to the
-    log before Spark starts; what the user shall see goes through duplicates of them that nobody inherits.
+    Spark's Java process and its Python workers write to the stdout and stderr that they inherit, so both lead to the
+    log before Spark starts; the user's output goes through duplicates that are not inherited.
     """
 
     def __init__(
@@ -77,8 +77,8 @@ class JobProcess:
 
     @staticmethod
     def give_way(niceness: int) -> None:
-        """Let everything else on the machine go first. Where sessions share the processor as groups, a nice value
-        counts only inside its session, so the session is told as well.
+        """Lower the priority of this process. Where sessions share the processor as groups, a nice value counts only
+        inside its session, so the session's value is set as well.
         """
         if niceness == 0:
             return
@@ -89,7 +89,7 @@ class JobProcess:
             pass
 
     def listen_to_signals(self, *, ends_with_stdin: bool) -> None:
-        """Ctrl-C and SIGTERM end the job; a second one ends the process at once."""
+        """Let Ctrl-C and SIGTERM end the job; a second one ends the process immediately."""
 
         def ask_to_stop(number: int, _frame: FrameType | None) -> None:
             if self._signal is not None:
@@ -105,7 +105,9 @@ class JobProcess:
             threading.Thread(target=self._wait_for_end_of_stdin, name="parent's end", daemon=True).start()
 
     def _wait_for_end_of_stdin(self) -> None:
-        """Whoever started this process holds the other end; it closes when that process is gone, however it went."""
+        """Wait for the end of stdin: the process that started this one has the other end, which closes when that
+        process is gone for whatever reason.
+        """
         while os.read(0, 4096):
             pass
         self._stop.set()
@@ -119,7 +121,7 @@ class JobProcess:
     ) -> NoReturn:
         """Run the job and end this process. Exit code 0: done; 1: it failed; 128 and the signal's number: stopped.
 
-        :param cluster: options of the source that say which cluster, and who asks.
+        :param cluster: options of the source that name the cluster and the credentials.
         """
         from engine.pipeline.jobs.runner import run_job
 
@@ -145,21 +147,21 @@ class JobProcess:
         self._leave(1 if failure is not None else 0 if self._signal is None else 128 + self._signal)
 
     def _watch_the_clock(self) -> None:
-        """Whatever may hang on the way out, a job that was stopped is gone in time."""
+        """End the process in time after a stop, whatever hangs on the way out."""
         self._stop.wait()
         time.sleep(STOP_LIMIT_S)
         self._leave(0 if self._signal is None else 128 + self._signal)
 
     @staticmethod
     def _leave(code: int) -> NoReturn:
-        # Whoever leads a session made it for this job alone: nothing in it shall outlive the job.
+        # A session leader was started for this job alone: nothing in its session may outlive the job.
         own = os.getpid()
         if os.getsid(0) == own:
             for process_id in session_members(own):
                 if process_id != own:
                     with contextlib.suppress(ProcessLookupError, PermissionError):
                         os.kill(process_id, signal.SIGKILL)
-        # PySpark's own way out would wait for a Java process that is gone already.
+        # PySpark's own exit would wait for a Java process that is gone already.
         os._exit(code)
 
     def _starting(self, master: str) -> None:

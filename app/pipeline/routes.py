@@ -3,7 +3,7 @@
     GET  /pipeline                     the page
     GET  /api/pipeline/jobs            the jobs, and whether they can run here
     GET  /api/pipeline/runs            every run, newest first
-    GET  /api/pipeline/runs/ID         one run with all that it told
+    GET  /api/pipeline/runs/ID         one run with everything that it reported
     POST /api/pipeline/runs            {"job", "arguments": {...}, "keys": {"access_key", "secret_key"}}: begins one
     POST /api/pipeline/runs/ID/stop    ends it, within 5 s
 
@@ -40,7 +40,7 @@ _KEY_MAX = 200
 
 
 def create_pipeline_page() -> Blueprint:
-    """The blueprint with the page ``/pipeline``."""
+    """Return the blueprint with the page ``/pipeline``."""
     pages = Blueprint("pipeline", __name__)
 
     @pages.get("/pipeline")
@@ -51,7 +51,9 @@ def create_pipeline_page() -> Blueprint:
 
 
 def add_pipeline_routes(api: Blueprint, host: PipelineHost | None) -> None:
-    """Add the routes to what :func:`app.web.api.create_api` made. ``host`` None: the pipeline is switched off."""
+    """Add the routes to the blueprint of :func:`app.web.api.create_api`. ``host`` None: the pipeline is switched
+    off.
+    """
 
     @api.get("/pipeline/jobs")
     def jobs() -> Response:
@@ -163,7 +165,7 @@ def _keys(value: object) -> Keys | None:
     if not isinstance(value, dict) or set(value) != {"access_key", "secret_key"}:
         raise BadParameter("keys", "they are no pair", '{"access_key": ..., "secret_key": ...}')
     for name, text in value.items():
-        # The text itself stays out of the answer.
+        # The key itself is not repeated in the answer.
         if not isinstance(text, str) or not 1 <= len(text) <= _KEY_MAX or not text.isprintable():
             raise BadParameter(name, "it is no key", f"a text of up to {_KEY_MAX} characters")
     return Keys(value["access_key"], value["secret_key"])

@@ -1,4 +1,4 @@
-"""The phases of a run and the ways between them."""
+"""The phases of a run and the transitions between them."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from enum import StrEnum
 
 
 class RunPhase(StrEnum):
-    """Where a run stands."""
+    """The phase of a run."""
 
-    STARTING = "starting"  # the process exists, Spark is on its way
+    STARTING = "starting"  # the process exists, Spark is starting
     RUNNING = "running"
     STOPPING = "stopping"  # it was asked to stop; within seconds nothing of it is left
-    ENDED = "ended"  # it did all that it had to do
+    ENDED = "ended"  # it completed its work
     FAILED = "failed"
     STOPPED = "stopped"
 
     @property
     def is_over(self) -> bool:
-        """Whether nothing of the run is left but what it told."""
+        """Return whether nothing of the run is left but its reports."""
         return not _WAYS[self]
 
 
-#: From each phase to those that may follow.
+#: Phase -> the phases that may follow.
 _WAYS: dict[RunPhase, frozenset[RunPhase]] = {
     RunPhase.STARTING: frozenset(
         {RunPhase.RUNNING, RunPhase.STOPPING, RunPhase.ENDED, RunPhase.FAILED, RunPhase.STOPPED}
@@ -35,11 +35,11 @@ _WAYS: dict[RunPhase, frozenset[RunPhase]] = {
 
 
 class IllegalPhase(Exception):
-    """No way leads from the one phase to the other: a mistake of the program."""
+    """There is no transition from the one phase to the other: a program error."""
 
 
 def follow(old: RunPhase, new: RunPhase) -> RunPhase:
-    """``new``, if it may follow ``old``. Raises :class:`IllegalPhase`."""
+    """Return ``new``, if it may follow ``old``. Raises :class:`IllegalPhase`."""
     if new not in _WAYS[old]:
         raise IllegalPhase(f"a run that is {old} cannot become {new}")
     return new

@@ -1,7 +1,7 @@
-"""What one run has told so far, within bounds.
+"""What one run has reported so far, within bounds.
 
-Events come from another process and are taken for what they are: data that may be wrong. What does not fit is left out
-and counted. Values are replaced, never changed, so that readers need no copies and the stream finds differences fast.
+Events come from another process and are treated as data that may be wrong. Unusable ones are left out and counted.
+Values are replaced, never changed, so that readers need no copies and the stream finds differences fast.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from engine.pipeline.jobs.description import ColumnKind, JobDescription, TableCo
 from engine.pipeline.jobs.report import ROWS_MAX
 from engine.texts import LANGUAGES
 
-#: Points that are kept of one line of a plot, lines of one plot.
+#: Points that are kept of one line of a plot, and lines of one plot.
 POINTS_MAX = 400
 SERIES_MAX = 12
-#: Micro-batches and notes that are kept; kinds of progress.
+#: Micro-batches and notes that are kept, and kinds of progress.
 BATCHES_MAX = 240
 NOTES_MAX = 50
 UNITS_MAX = 8
@@ -27,7 +27,7 @@ UNITS_MAX = 8
 QUEUES_MAX = 1_024
 #: Characters of one text.
 TEXT_MAX = 1_000
-#: Of what a run failed with.
+#: Characters of a run's error.
 ERROR_MAX = 2_000
 _NUMBER_MAX = 2**53
 
@@ -36,13 +36,13 @@ _BATCH_NUMBERS = ("batch", "rows", "input_rows_per_s", "processed_rows_per_s", "
 
 
 class Unusable(Exception):
-    """An event says nothing that one could show."""
+    """An event has nothing that could be shown."""
 
 
 class RunRecord:
     """One run. Not thread-safe: the host's lock guards it.
 
-    :param origin: path and fragment of the page that asked for it, where that is another one than ``/pipeline``.
+    :param origin: path and fragment of the page that started it, if not ``/pipeline``.
     :ivar dropped: events that were left out.
     """
 
@@ -87,7 +87,7 @@ class RunRecord:
     # ------------------------------------------------------------------------------------------------ what happens
 
     def move(self, phase: RunPhase, now_ms: int) -> None:
-        """The run comes into another phase. Raises :class:`~app.pipeline.run_phase.IllegalPhase`."""
+        """Change the phase of the run. Raises :class:`~app.pipeline.run_phase.IllegalPhase`."""
         self.phase = follow(self.phase, phase)
         if phase is RunPhase.RUNNING:
             self._running_ms = now_ms
@@ -95,8 +95,8 @@ class RunRecord:
             self._ended_ms = now_ms
 
     def fail(self, event: JsonObject) -> None:
-        """It cannot go on. ``error``: an English line that says it all; ``text``: a sentence in all languages, and
-        ``detail``: what English there is beside it.
+        """Note that it cannot continue. ``error``: one complete English line; ``text``: a sentence in all languages,
+        and ``detail``: the English detail that goes with it.
         """
         self.error = str(event.get("error"))[:ERROR_MAX]
         text, detail = event.get("text"), event.get("detail")
@@ -108,11 +108,11 @@ class RunRecord:
         }
 
     def forgive(self) -> None:
-        """What it could not do is of no interest any more: it was stopped."""
+        """Drop the error of a run that was stopped."""
         self.error = self._failure = None
 
     def apply(self, event: JsonObject) -> None:
-        """Take in one event of the job; what is unusable is counted."""
+        """Take in one event of the job; unusable ones are counted."""
         handler = _HANDLERS.get(str(event.get("event")))
         try:
             if handler is None:
@@ -183,7 +183,7 @@ class RunRecord:
     # -------------------------------------------------------------------------------------------------- what is shown
 
     def summary(self) -> JsonObject:
-        """What a list of runs shows."""
+        """Return what a list of runs shows."""
         return {
             **self._facts,
             "phase": self.phase.value,
@@ -198,7 +198,7 @@ class RunRecord:
         }
 
     def whole(self) -> JsonObject:
-        """Everything."""
+        """Return everything."""
         return {
             **self.summary(),
             "is_whole": True,
@@ -259,7 +259,7 @@ def _cell(kind: ColumnKind, cell: object) -> JsonValue:
 
 
 def _queue_offsets(value: object) -> JsonObject:
-    """topic -> "broker:queue id" -> offset."""
+    """Return topic -> "broker:queue id" -> offset."""
     if not isinstance(value, dict):
         raise Unusable("no offsets")
     room = QUEUES_MAX

@@ -1,4 +1,4 @@
-"""What a job tells, for a person at a terminal: progress on one line of stderr, tables on stdout."""
+"""The reports of a job at a terminal: progress on one line of stderr, tables on stdout."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from app.foundation.terminal_text import local_time, table_lines
 from engine.pipeline.jobs.description import ColumnKind, JobDescription, JobTable, TableColumn
 from engine.pipeline.jobs.report import AnyCell, JobReport
 
-#: Where stderr is no terminal, a line of progress at most so often.
+#: Seconds between two lines of progress where stderr is not a terminal.
 QUIET_INTERVAL_S = 5.0
-#: A stream's tables are printed anew at most so often.
+#: Seconds between two prints of a stream's tables.
 TABLE_INTERVAL_S = 10.0
 #: Rows of a table that are printed; the page and --json show more.
 ROWS_SHOWN = 40
@@ -22,7 +22,7 @@ _LINE_MAX = 100
 
 
 class TerminalReport(JobReport):
-    """``output`` takes the tables, ``words`` the rest; plots and offsets are for pages."""
+    """Writes a job's reports. ``output`` takes the tables, ``words`` the rest; plots and offsets are for pages."""
 
     def __init__(
         self,
@@ -42,19 +42,16 @@ class TerminalReport(JobReport):
         self._said = ""
 
     def progress(self, done: int, total: int | None, unit: str) -> None:
-        """See :class:`~engine.pipeline.jobs.report.JobReport`."""
         if total:
             self._say(f"{done:,} of {total:,} {unit} ({100 * done / total:.0f} %)")
         else:
             self._say(f"{done:,} {unit}")
 
     def table(self, name: str, rows: Sequence[Sequence[AnyCell]], *, left_out: int = 0) -> None:
-        """See :class:`~engine.pipeline.jobs.report.JobReport`."""
         with self._lock:
             self._unprinted[name] = (list(rows), left_out)
 
     def batch(self, progress: Mapping[str, Any]) -> None:
-        """See :class:`~engine.pipeline.jobs.report.JobReport`."""
         parts = [f"batch {progress.get('batch')}", f"{progress.get('rows') or 0:,} rows"]
         if (rate := progress.get("processed_rows_per_s")) is not None:
             parts.append(f"{rate:,.0f} rows/s")
@@ -67,11 +64,10 @@ class TerminalReport(JobReport):
             self.print_tables()
 
     def note(self, text: Mapping[str, str]) -> None:
-        """See :class:`~engine.pipeline.jobs.report.JobReport`."""
         self.line(text["en"])
 
     def line(self, text: str) -> None:
-        """A line of its own on stderr."""
+        """Print a line of its own on stderr."""
         with self._lock:
             self._clear()
             self._write(self._words, text + "\n")
@@ -106,7 +102,7 @@ class TerminalReport(JobReport):
         try:
             stream.write(text)
             stream.flush()
-        except BrokenPipeError:  # whoever read it (head, less) is gone; the job goes on
+        except BrokenPipeError:  # the reader (head, less) is gone; the job goes on
             pass
 
 
@@ -130,7 +126,7 @@ def _table_text(table: JobTable, rows: Sequence[Sequence[AnyCell]], left_out: in
 
 
 def is_bad(row: Sequence[AnyCell], bad: int) -> bool:
-    """Whether the row is a finding: its number in column ``bad`` is above 0."""
+    """Return whether the row is a finding: its number in column ``bad`` is above 0."""
     cell = row[bad] if bad < len(row) else None
     return isinstance(cell, int | float) and cell > 0
 
@@ -163,5 +159,5 @@ def _plain(text: str) -> str:
 
 
 def _printable(text: str) -> str:
-    """A terminal would take some characters as commands."""
+    """Return text without the characters that a terminal would execute as commands."""
     return "".join(character if character.isprintable() else "·" for character in text)

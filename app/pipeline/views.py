@@ -1,4 +1,4 @@
-"""What pages get of the pipeline: the jobs as they describe themselves, the runs, and Spark's marks on the lanes."""
+"""The pipeline's data for pages: the jobs as they describe themselves, the runs, and Spark's marks on the lanes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMESPACE = "/pipeline"
 
 
 def description_json(description: JobDescription) -> JsonObject:
-    """A job for a page: what it answers, and what a form must ask for."""
+    """Return a job for a page: what it answers, and the fields of its form."""
     return {
         "name": description.name,
         "title": dict(description.title),
@@ -70,7 +70,7 @@ def _texts(texts: Mapping[str, Texts]) -> JsonObject:
 
 
 def _choices(parameter: JobParameter) -> list[JsonValue]:
-    """What a page offers; where it is a scenario, those that it may name."""
+    """Return the choices that a page offers; of a scenario, those that it may name."""
     return [*(scenario_names() if parameter.kind is ParameterKind.SCENARIO else parameter.choices)]
 
 
@@ -81,34 +81,31 @@ class RunsSource:
         self._host = host
 
     def state(self) -> JsonObject:
-        """See :class:`app.web.stream.StreamSource`."""
         runs = self._host.runs()
         order: list[JsonValue] = [run["id"] for run in runs]
         return {"runs": {run["id"]: run for run in runs}, "order": order}
 
     def history(self) -> JsonObject:
-        """There is none: a run brings its own."""
+        """Return an empty history: a run has its own."""
         return {}
 
 
 class WithSparkOffsets:
-    """The live state, and under ``spark`` how far running jobs have read the broker's queues.
+    """The live state, with the offsets to which running jobs have read the broker's queues under ``spark``.
 
     ``{"jobs": {run id: job}, "offsets": {topic: {queue id: {run id: next offset}}}}``
     """
 
     def __init__(self, source: StreamSource, reached_offsets: Callable[[], list[tuple[str, str, JsonObject]]]) -> None:
-        """``reached_offsets``: :meth:`app.pipeline.host.PipelineHost.reached_offsets`."""
+        """Make the source. ``reached_offsets``: :meth:`app.pipeline.host.PipelineHost.reached_offsets`."""
         self._source = source
         self._reached_offsets = reached_offsets
 
     def state(self) -> JsonObject:
-        """See :class:`app.web.stream.StreamSource`."""
         state = self._source.state()
         return {**state, "spark": self._spark(str(state.get("cluster", {}).get("broker_name", "")))}
 
     def history(self) -> JsonObject:
-        """See :class:`app.web.stream.StreamSource`."""
         return self._source.history()
 
     def _spark(self, broker_name: str) -> JsonObject:

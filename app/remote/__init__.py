@@ -1,1 +1,1 @@
-"""A cluster asked over the wire, for the command line."""
+"""Access to a cluster over the wire, for the command line."""

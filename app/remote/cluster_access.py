@@ -1,7 +1,7 @@
-"""How the small commands reach a cluster that asks who they are, or speaks TLS: options, and what becomes of them.
+"""Options with which the small commands reach a cluster with access control or TLS.
 
-The options belong to every command that has ``--name-server``. Their values lie in click's context, where whoever makes
-a connection finds them: a command need not know of them.
+The options belong to every command that has ``--name-server``. Their values are stored in click's context, from which
+the code that connects reads them: a command does not see them.
 """
 
 from __future__ import annotations
@@ -24,29 +24,32 @@ _META = "glassmq.cluster_access."
 
 @dataclass(frozen=True, slots=True)
 class ClusterAccess:
-    """Who the command says it is, and how its connections are encrypted."""
+    """The credentials of a command, and the encryption of its connections."""
 
     access_key: str | None = None
     secret_key: str | None = None
     tls: ClientTls | None = None
 
     def credentials(self) -> dict[str, Any]:
-        """Keyword arguments of a client that is given a runtime."""
+        """Return keyword arguments of a client that is given a runtime."""
         return {"access_key": self.access_key, "secret_key": self.secret_key}
 
     def client_settings(self) -> dict[str, Any]:
-        """Keyword arguments of a client that makes its own runtime."""
+        """Return keyword arguments of a client that makes its own runtime."""
         return {**self.credentials(), "tls": self.tls}
 
     def request_hook(self) -> AclClientRPCHook | None:
-        """What signs requests; None without keys. Raises ``IllegalClientArgument`` for one key without the other."""
+        """Return the hook that signs requests; None without keys.
+
+        Raises ``IllegalClientArgument`` for one key without the other.
+        """
         from engine.client.callbacks.acl_client_rpc_hook import make_rpc_hook
 
         return make_rpc_hook(self.access_key, self.secret_key, None)
 
 
 def cluster_access() -> ClusterAccess:
-    """What the options of the running command say; nothing outside a command."""
+    """Return the options of the running command; the defaults outside a command."""
     context = click.get_current_context(silent=True)
     given = {} if context is None else {name: context.meta.get(_META + name) for name in _OPTIONS}
     return ClusterAccess(given.get("access_key"), given.get("secret_key"), _tls(given))

@@ -1,6 +1,6 @@
-"""Changes what a running cluster holds, over the wire as mqadmin does.
+"""Changes a running cluster over the wire, as mqadmin does.
 
-Works against GlassMQ and against a real RocketMQ 4.x.
+Works with GlassMQ and with a real RocketMQ 4.x.
 """
 
 from __future__ import annotations
@@ -32,20 +32,22 @@ from engine.protocol.permission import PERM_READ_WRITE
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 
-#: Instead of a time: the oldest and the newest message.
+#: Timestamps that stand for the oldest and the newest message.
 EARLIEST_MS = 0
 LATEST = -1
-#: How often the stored offsets are looked at after a reset, and the pause between: 15 s, as members take 10 s for it.
+#: How often the stored offsets are read after a reset, and the pause between: 15 s in total, as members take 10 s for
+#: it.
 _LOOKS_MAX = 150
 _LOOK_PAUSE_MS = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Reset:
-    """One queue: where its group stood and where it goes on. ``old`` is None where the broker did not tell.
+    """The reset of one queue: the old and the new offset of its group. ``old``: None where the broker did not report
+    it.
 
-    :ivar stored: what the broker had stored when it was asked last, after the reset; None before.
-    :ivar is_stored: whether it had ``new``, or where a group gets that began there.
+    :ivar stored: what the broker had stored at the last reading after the reset; None before.
+    :ivar is_stored: whether it had ``new``, or an offset that a group reaches from there.
     :ivar is_awaited: members are online and none has begun there yet.
     """
 
@@ -58,16 +60,16 @@ class Reset:
 
     @property
     def again(self) -> int:
-        """Messages that the group gets once more; negative: that it skips."""
+        """Return the number of messages that the group gets again; negative: that it skips."""
         return 0 if self.old is None else self.old - self.new
 
 
 @dataclass(frozen=True, slots=True)
 class ResetPlan:
-    """What a reset would mean.
+    """What a reset would do.
 
     :ivar is_online: members are online and carry it out themselves.
-    :ivar first_ms: when the oldest of the messages was stored that the group would get next; None: there is none.
+    :ivar first_ms: store time of the oldest of the messages that the group would get next; None without one.
     """
 
     resets: tuple[Reset, ...]
@@ -76,8 +78,9 @@ class ResetPlan:
 
 
 class ClusterAdmin:
-    """Deletes and resets through ``reader``'s connections. Every method raises an ``MQClientError`` when a server does
-    not answer or refuses.
+    """Deletes and resets through ``reader``'s connections.
+
+    Every method raises an ``MQClientError`` when a server does not answer or refuses.
     """
 
     def __init__(self, reader: ClusterReader, name_servers: Sequence[str]) -> None:
@@ -100,7 +103,7 @@ class ClusterAdmin:
         await self.delete_topic(retry_topic(group))
 
     async def create_topic(self, topic: str, queues: int) -> None:
-        """Make ``topic`` with so many queues on every broker, or give it so many."""
+        """Create ``topic`` with this number of queues on every broker, or change it to this number."""
         header = CreateTopicRequestHeader(
             topic, AUTO_CREATE_TOPIC_KEY_TOPIC, queues, queues, PERM_READ_WRITE, "SINGLE_TAG"
         )
@@ -108,7 +111,7 @@ class ClusterAdmin:
             await self._ask(address, RequestCode.UPDATE_AND_CREATE_TOPIC, header, f"create topic {topic}")
 
     async def plan_reset(self, wish: ResetWish) -> ResetPlan:
-        """What :meth:`reset_offset` would do. Raises :class:`WishRefused` too."""
+        """Return what :meth:`reset_offset` would do. Raises :class:`WishRefused` too."""
         old = await self._progress(wish)
         resets: list[Reset] = []
         is_online = False
@@ -124,10 +127,10 @@ class ClusterAdmin:
         return ResetPlan(tuple(resets), is_online, min(first_ms, default=None))
 
     async def reset_offset(self, wish: ResetWish, *, waits_for_members: bool = True) -> list[Reset]:
-        """Let a group go on elsewhere, queue by queue, and read back what is stored. Raises :class:`WishRefused` too.
+        """Reset the offsets of a group queue by queue, and read back what is stored. Raises :class:`WishRefused` too.
 
-        Members that are online begin there themselves, within 10 s; it is waited until they have, or for 15 s. Of a
-        group that is not, the stored offsets are changed here.
+        Online members begin there themselves, within 10 s; this waits until they have, or for 15 s. For a group without
+        online members, the stored offsets are changed here.
         """
         old = await self._progress(wish)
         brokers = await self._reader.broker_addresses()
@@ -154,7 +157,7 @@ class ClusterAdmin:
     async def _verified(
         self, wish: ResetWish, resets: list[Reset], brokers: Mapping[str, str], looks: int
     ) -> list[Reset]:
-        """``resets`` with what is stored, once that is as it should be, or after so many looks."""
+        """Return ``resets`` with what is stored, once it is as expected, or after this number of readings."""
         for left in reversed(range(looks)):
             progress = {one.queue: one for one in await self._reader.group_progress(wish.group)}
             resets = [
@@ -176,7 +179,7 @@ class ClusterAdmin:
         return asked.read(reply) if reply.code == ResponseCode.SUCCESS else None
 
     async def _progress(self, wish: ResetWish) -> dict[MessageQueue, int]:
-        """Where the group stands: nowhere, if its members have stored no offset yet. Raises :class:`WishRefused` where
+        """Return the offsets of the group: none, if its members have stored none yet. Raises :class:`WishRefused` when
         there is no such topic or group.
         """
         if not await self._reader.topic_queues(wish.topic):
@@ -189,7 +192,10 @@ class ClusterAdmin:
         return {one.queue: one.consumer_offset for one in progress}
 
     async def _has_members(self, address: str, group: str) -> bool:
-        """Whether members are online there. Raises :class:`WishRefused` for members that would not hear of a reset."""
+        """Return whether members are online there.
+
+        Raises :class:`WishRefused` for members that would not learn of a reset.
+        """
         header = GetConsumerConnectionListRequestHeader(group)
         command = RemotingCommand.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
         reply = await self._reader.exchange(address, command, f"ask for the members of group {group}")
@@ -201,7 +207,7 @@ class ClusterAdmin:
         return True
 
     async def _planned(self, wish: ResetWish, broker: str, address: str, old: dict[MessageQueue, int]) -> list[Reset]:
-        """The queues of one broker."""
+        """Return the resets of one broker's queues."""
         ends = [one for one in await self._reader.topic_queues(wish.topic) if one.queue.broker_name == broker]
         if wish.place is not Place.OFFSET:
             return [
@@ -216,7 +222,10 @@ class ClusterAdmin:
         raise WishRefused("no_queue", topic=wish.topic, id=wish.queue_id, most=len(ends) - 1)
 
     async def _stored_ms(self, address: str, queue: MessageQueue, offset: int) -> list[int]:
-        """When the message of that offset was stored, if there is one. Not pulled: nobody gets it."""
+        """Return when the message of that offset was stored, if there is one.
+
+        It is not pulled, so that no group gets it.
+        """
         asked = question.place_of(queue, offset)
         reply = await self._reader.exchange(address, asked.request(), asked.what)
         place = asked.read(reply) if reply.code == ResponseCode.SUCCESS else None
@@ -235,7 +244,7 @@ class ClusterAdmin:
 
 
 def _looked_at(reset: Reset, stored: int | None, *, is_awaited: bool) -> Reset:
-    """``reset`` with what is stored of its queue now. Once it was there, the group may have gone on."""
+    """Return ``reset`` with what is stored of its queue now. Once it was there, the group may have gone on."""
     old, new = reset.old, reset.new
     if stored is None:
         is_there = False
@@ -245,5 +254,5 @@ def _looked_at(reset: Reset, stored: int | None, *, is_awaited: bool) -> Reset:
 
 
 def _timestamp(wish: ResetWish) -> int:
-    """As the request has it."""
+    """Return the timestamp for the request."""
     return {Place.EARLIEST: EARLIEST_MS, Place.LATEST: LATEST}.get(wish.place, wish.time_ms)

@@ -1,6 +1,6 @@
-"""Asks a running cluster the questions of the small command-line tools, over the wire as any client would.
+"""Reads from a running cluster what the small command-line tools show, over the wire as any client would.
 
-Works against GlassMQ and against a real RocketMQ 4.x.
+Works with GlassMQ and with a real RocketMQ 4.x.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from engine.runtime.live.live_runtime import LiveRuntime
 _T = TypeVar("_T")
 
 TIMEOUT_MS = 5_000
-#: Messages that a search by unique id asks one broker for.
+#: Messages that a search by unique id requests from one broker.
 _QUERY_MAX = 32
 
 
@@ -51,10 +51,11 @@ class QueueEnds:
 
 @dataclass(frozen=True, slots=True)
 class GroupProgress:
-    """How far a group has come on one queue.
+    """The progress of a group on one queue.
 
-    :ivar is_reset_awaited: the queue was reset and no member has begun there yet. RocketMQ's brokers do not tell.
-    :ivar broadcasts: each member of the group keeps its own offsets. Nor do they tell this.
+    :ivar is_reset_awaited: the queue was reset and no member has begun there yet. RocketMQ's brokers do not report
+        this.
+    :ivar broadcasts: each member of the group keeps its own offsets. RocketMQ's brokers do not report this either.
     """
 
     queue: MessageQueue
@@ -65,12 +66,14 @@ class GroupProgress:
 
     @property
     def lag(self) -> int | None:
-        """Messages that are not confirmed yet; None where the broker knows that it is not told."""
+        """Return the number of messages that are not confirmed yet; None for a group whose members keep their own
+        offsets.
+        """
         return None if self.broadcasts else max(0, self.broker_offset - self.consumer_offset)
 
 
 class ClusterReader:
-    """Questions to all brokers behind ``name_servers`` (each ``"host:port"``).
+    """Reads from all brokers that ``name_servers`` (each ``"host:port"``) know.
 
     Every method raises an ``MQClientError`` when a server does not answer or refuses.
     """
@@ -79,24 +82,24 @@ class ClusterReader:
         self._api = MQClientApi(remoting_client, name_servers, TIMEOUT_MS)
 
     async def broker_addresses(self) -> dict[str, str]:
-        """Broker name -> address of its master."""
+        """Return broker name -> address of its master."""
         table = (await self._cluster_info()).broker_addr_table
         return {name: data.master_address for name, data in sorted(table.items()) if data.master_address}
 
     async def cluster_names(self) -> list[str]:
-        """The names of all clusters, sorted."""
+        """Return the names of all clusters, sorted."""
         return sorted((await self._cluster_info()).cluster_addr_table)
 
     async def _cluster_info(self) -> ClusterInfo:
         return await self._ask_name_server(question.cluster_info())
 
     async def topics(self) -> list[str]:
-        """All topics, sorted."""
+        """Return all topics, sorted."""
         names = await self._ask_name_server(question.topic_names())
         return sorted(names)
 
     async def has_topic(self, topic: str) -> bool:
-        """Whether clients can get a route of ``topic``."""
+        """Return whether clients can get a route of ``topic``."""
         try:
             await self._api.topic_route(topic)
         except MQBrokerError as error:
@@ -106,7 +109,7 @@ class ClusterReader:
         return True
 
     async def topic_queues(self, topic: str) -> list[QueueEnds]:
-        """The queues of ``topic`` on all brokers; none where a broker does not have the topic."""
+        """Return the queues of ``topic`` on all brokers; none where a broker does not have the topic."""
         found = []
         header = GetTopicStatsInfoRequestHeader(topic=topic)
         for _, body in await self._ask_brokers(RequestCode.GET_TOPIC_STATS_INFO, header, f"ask about topic {topic}"):
@@ -115,12 +118,12 @@ class ClusterReader:
         return sorted(found, key=lambda ends: ends.queue)
 
     async def groups(self) -> list[str]:
-        """Groups that have consumed: each has a retry topic."""
+        """Return the groups that have consumed: each has a retry topic."""
         prefix = RETRY_GROUP_TOPIC_PREFIX
         return [topic.removeprefix(prefix) for topic in await self.topics() if topic.startswith(prefix)]
 
     async def group_progress(self, group: str) -> list[GroupProgress]:
-        """Where ``group`` stands on every queue of which a broker has its offset."""
+        """Return the offsets of ``group`` on every queue of which a broker has its offset."""
         found = []
         header = GetConsumeStatsRequestHeader(consumer_group=group)
         for _, body in await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"ask about group {group}"):
@@ -131,7 +134,7 @@ class ClusterReader:
         return sorted(found, key=lambda progress: progress.queue)
 
     async def message(self, message_id: str, topic: str | None) -> MessageExt | None:
-        """The message with this offset message id or, if there is none, with this unique id."""
+        """Return the message with this offset message id or else with this unique id."""
         brokers = await self.broker_addresses()
         try:
             address, offset = decode_offset_message_id(message_id)
@@ -158,7 +161,7 @@ class ClusterReader:
         return next((message for message in found if message.unique_id == unique_id), None)
 
     async def messages_with_key(self, topic: str, key: str, count_per_broker: int) -> list[MessageExt]:
-        """Messages of ``topic`` that have ``key`` among their keys, of all brokers."""
+        """Return messages of ``topic`` that have ``key`` among their keys, from all brokers."""
         found = []
         asked = question.messages_called(topic, key, count_per_broker)
         for address in (await self.broker_addresses()).values():
@@ -167,16 +170,18 @@ class ClusterReader:
         return found
 
     async def look_for(self, address: str, asked: Question[bytes], what: str | None = None) -> bytes:
-        """Stored messages that a broker may have; none if it says anything but SUCCESS."""
+        """Return stored messages that a broker may have; none for any answer but SUCCESS."""
         reply = await self._api.exchange(address, asked.request(), what or asked.what)
         return asked.read(reply) if reply.code == ResponseCode.SUCCESS else b""
 
     async def exchange(self, address: str, command: RemotingCommand, what: str) -> RemotingCommand:
-        """The reply to any request, whatever its code; ``what`` is for the text of the error when there is none."""
+        """Return the reply to any request, whatever its code; ``what`` names the request in the error when no reply
+        arrives.
+        """
         return await self._api.exchange(address, command, what)
 
     async def _ask_name_server(self, asked: Question[_T]) -> _T:
-        """What the first name server says that answers: all know the same."""
+        """Return the answer of the first name server that answers: all know the same."""
         failures = []
         for address in self._api.name_server_addresses:
             try:
@@ -190,7 +195,7 @@ class ClusterReader:
     async def _ask_brokers(
         self, code: RequestCode, header: CommandHeader, what: str
     ) -> list[tuple[str, dict[str, Any]]]:
-        """``(broker name, statistics)`` of every broker that knows what is asked for."""
+        """Return ``(broker name, statistics)`` of every broker that knows the topic or group."""
         answers = []
         for name, address in (await self.broker_addresses()).items():
             try:
@@ -205,7 +210,7 @@ class ClusterReader:
 
 @asynccontextmanager
 async def open_cluster_reader(name_servers: Sequence[str]) -> AsyncIterator[ClusterReader]:
-    """A reader with a client of its own, closed at the end."""
+    """Yield a reader with a client of its own, closed at the end."""
     access = cluster_access()
     runtime = LiveRuntime("glassmq-tool", None, client_tls=access.tls)
     client = RemotingClient(runtime, "glassmq-tool", request_hook=access.request_hook())
@@ -217,7 +222,7 @@ async def open_cluster_reader(name_servers: Sequence[str]) -> AsyncIterator[Clus
 
 
 def _object_keys(body: dict[str, Any], field: str) -> list[tuple[MessageQueue, dict[str, object]]]:
-    """The pairs of a fastjson map whose keys are queues."""
+    """Return the pairs of a fastjson map whose keys are queues."""
     table = body.get(field)
     if isinstance(table, ObjectKeyMap):
         return [(MessageQueue.from_dict(key), as_object(value)) for key, value in table.pairs]

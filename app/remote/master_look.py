@@ -1,5 +1,5 @@
-"""What a slave has to know of its master before it starts: asked of the master itself, and remembered in the folder, so
-that the slave starts while the master is down, too.
+"""What a slave has to know of its master before it starts: requested from the master, and stored in the folder, so that
+the slave starts while the master is down, too.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ TIMEOUT_MS = 3_000
 
 
 class MasterUnknown(Exception):
-    """Nobody says what the slave has to know; the message is one line."""
+    """What the slave has to know is not available; the message is one line."""
 
 
 @dataclass(frozen=True, slots=True)
 class MasterLook:
-    """What both have in common."""
+    """Settings that master and slave share."""
 
     broker_name: str
     cluster_name: str
@@ -34,7 +34,7 @@ class MasterLook:
 
 
 async def look_at_master(runtime: Runtime, address: str) -> MasterLook:
-    """Ask the master at ``address``, RocketMQ's or ours (code 26), or remember what it said last.
+    """Ask the master at ``address``, RocketMQ's or ours (code 26), or read its stored last answer.
 
     Raises :class:`MasterUnknown`.
     """

@@ -1,6 +1,6 @@
-"""What tools ask one broker elsewhere about its messages, with the requests that any client may send.
+"""Reads the messages of one remote broker for tools, with the requests that any client may send.
 
-Works against GlassMQ and against a real RocketMQ 4.x.
+Works with GlassMQ and with a real RocketMQ 4.x.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NOTHING_THERE = (ResponseCode.PULL_NOT_FOUND, ResponseCode.PULL_RETRY_IMMEDIATE
 
 
 class RemoteBroker:
-    """The one at ``address``. Every method raises an ``MQClientError`` when it does not answer.
+    """The broker at ``address``. Every method raises an ``MQClientError`` when it does not answer.
 
     Bodies of messages are as they are stored (perhaps compressed).
     """
@@ -33,18 +33,18 @@ class RemoteBroker:
         self.address = address
 
     async def called(self, topic: str, name: str, limit: int) -> list[MessageExt]:
-        """Messages of ``topic`` with that unique id or key, at most ``limit``, oldest first."""
+        """Return messages of ``topic`` with that unique id or key, at most ``limit``, oldest first."""
         stored = await self._reader.look_for(self.address, question.messages_called(topic, name, limit))
         found = [one for one in decode_messages(stored, decompress=False) if name in (one.unique_id, *one.keys)]
         return sorted(found, key=lambda message: message.commit_log_offset)
 
     async def message_at(self, commit_log_offset: int) -> MessageExt | None:
-        """The message that begins there, or None."""
+        """Return the message that begins there, or None."""
         stored = await self._reader.look_for(self.address, question.message_at(commit_log_offset))
         return decode_stored_message(stored) if stored else None
 
     async def read(self, topic: str, queue_id: int, first: int, end: int) -> list[MessageExt]:
-        """Messages of one queue from ``first`` up to ``end``; some may be missing.
+        """Return messages of one queue from ``first`` up to ``end``; some may be missing.
 
         Raises ``MQBrokerError`` when the broker refuses.
         """
@@ -54,7 +54,7 @@ class RemoteBroker:
             asked = question.look(queue, first, min(PER_PULL, end - first))
             reply = await self.exchange(asked.request(), asked.what)
             if reply.code in _NOTHING_THERE:
-                # The oldest files may be gone, and with them the beginning: the broker says where it goes on.
+                # The oldest files may be gone, and with them the beginning: the broker reports the next offset.
                 following = PullMessageResponseHeader.decode(reply.ext_fields).next_begin_offset
                 if not first < following < end:
                     break
@@ -70,19 +70,19 @@ class RemoteBroker:
         return messages
 
     async def end_offset(self, topic: str, queue_id: int) -> int:
-        """Of the next message to come; 0 where the broker has no such topic."""
+        """Return the offset of the next message to come; 0 where the broker has no such topic."""
         asked = question.max_offset(MessageQueue(topic, "", queue_id))
         return await self.offset(asked, f"ask for the end of {topic}") or 0
 
     async def offset(self, asked: Question[int], what: str) -> int | None:
-        """An offset; None where the broker says anything but SUCCESS: it has no such topic or group."""
+        """Return an offset; None for any answer but SUCCESS: the broker has no such topic or group."""
         reply = await self.exchange(asked.request(), what)
         return asked.read(reply) if reply.code == ResponseCode.SUCCESS else None
 
     async def ask(self, code: RequestCode, header: CommandHeader | None, what: str) -> RemotingCommand:
-        """The reply, whatever its code."""
+        """Return the reply, whatever its code."""
         return await self.exchange(RemotingCommand.request(code, header), what)
 
     async def exchange(self, command: RemotingCommand, what: str) -> RemotingCommand:
-        """The same for a request that is made already."""
+        """Send a ready request, and return the reply, whatever its code."""
         return await self._reader.exchange(self.address, command, what)

@@ -1,5 +1,5 @@
-"""Dead letters of a broker elsewhere, over the wire with the requests that any tool may send: pull them as a topic's
-messages, find by the index whether they were resent, send them anew. Works against a real RocketMQ 4.x too.
+"""Dead letters of a remote broker, with the requests that any tool may send: pulls them as a topic's messages, finds by
+the index whether they were resent, and sends them again. Works with a real RocketMQ 4.x too.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ from engine.protocol.names import dlq_topic
 
 
 class RemoteDeadLetters:
-    """Those of the broker called ``broker_name`` at ``address``. Every method raises an ``MQClientError`` when it does
-    not answer, and :class:`~engine.broker.delivery.dead_letter.DeadLetterRefused` when it cannot be: then nothing has
-    happened.
+    """The dead letters of the broker called ``broker_name`` at ``address``. Every method raises an ``MQClientError``
+    when it does not answer, and :class:`~engine.broker.delivery.dead_letter.DeadLetterRefused` when it cannot be done:
+    then nothing has happened.
     """
 
     def __init__(self, reader: ClusterReader, broker_name: str, address: str) -> None:
@@ -39,7 +39,7 @@ class RemoteDeadLetters:
         self._broker = RemoteBroker(reader, address)
 
     async def queues(self, group: str) -> list[QueueEnds]:
-        """The queues that dead letters of the group lie in."""
+        """Return the queues that store dead letters of the group."""
         return [
             ends
             for ends in await self._reader.topic_queues(dlq_topic(group))
@@ -47,18 +47,18 @@ class RemoteDeadLetters:
         ]
 
     async def newest(self, group: str, limit: int) -> list[MessageExt]:
-        """At most ``limit`` dead letters, the newest ones of all queues, oldest first."""
+        """Return at most ``limit`` dead letters, the newest ones of all queues, oldest first."""
         found: list[MessageExt] = []
         for ends in await self.queues(group):
             found += await self.read(ends, max(ends.min_offset, ends.max_offset - limit), ends.max_offset)
         return sorted(found, key=lambda dead: dead.commit_log_offset)[-limit:]
 
     async def read(self, ends: QueueEnds, first: int, end: int) -> list[MessageExt]:
-        """Dead letters of one queue from offset ``first`` up to ``end``."""
+        """Return dead letters of one queue from offset ``first`` up to ``end``."""
         return await self._broker.read(ends.queue.topic, ends.queue.queue_id, first, end)
 
     async def find(self, group: str, name: str) -> MessageExt:
-        """The dead letter with that offset message id, unique id or key; of several copies the newest one."""
+        """Return the dead letter with that offset message id, unique id or key; of several copies the newest one."""
         topic = dlq_topic(group)
         address, offset = place_of(name)
         if address == self._broker.address:
@@ -68,7 +68,7 @@ class RemoteDeadLetters:
         return one_dead_letter(await self._broker.called(topic, name, COPIES_MAX), group, name)
 
     async def resent_as(self, group: str, dead: MessageExt) -> MessageExt | None:
-        """What it was resent as, the first time; None when it was not."""
+        """Return the message as which it was resent the first time; None when it was not."""
         return resent_as(dead, await self._copies(group, dead))
 
     async def check(self, group: str, dead: MessageExt, to: ResendTo, *, anyway: bool) -> None:
@@ -78,7 +78,7 @@ class RemoteDeadLetters:
             check_not_resent(dead, await self._copies(group, dead))
 
     async def resend(self, group: str, dead: MessageExt, to: ResendTo) -> Resent:
-        """Send it anew, whether or not that was done before."""
+        """Send it again, whether or not that was done before."""
         queue_id = await self._first_queue(dead) if to is ResendTo.TOPIC else -1
         request = resend_request(dead, group, to, time.time_ns() // 1_000_000, queue_id)
         return resent_at(dead, request, await self._broker.exchange(request, "resend a dead letter"))
@@ -90,7 +90,7 @@ class RemoteDeadLetters:
         return copies
 
     async def _first_queue(self, dead: MessageExt) -> int:
-        """The queue that its first copy lay in, if that is known and still there; else -1."""
+        """Return the queue in which its first copy was stored, if that is known and still exists; else -1."""
         topic, (address, offset) = original_topic(dead), place_of_first_copy(dead)
         if topic is None or address != self._broker.address:
             return -1

@@ -1,8 +1,8 @@
-"""Half messages of a broker elsewhere, over the wire with the requests that any tool may send.
+"""Half messages of a remote broker, with the requests that any tool may send.
 
 The half queue, the op queue and the messages that were given up are topics that can be pulled and searched like others;
-where the check service stands is the progress of its group. Works against a real RocketMQ 4.x too, but its op queue has
-no topic configuration and cannot be pulled: what is decided there is not known to tools.
+the position of the check service is the offset of its group. Works with a real RocketMQ 4.x too, but its op queue has
+no topic configuration and cannot be pulled: decisions there are not known to tools.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _PER_PULL = PER_PULL
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """Half messages of one broker from where its check service stands, oldest first.
+    """Half messages of one broker from the position of its check service, oldest first.
 
-    :ivar decided: half offset -> offset of the op message that names it; None: the op queue cannot be read.
+    :ivar decided: half offset -> offset of the op message that names it; None when the op queue cannot be read.
     """
 
     half_offset: int
@@ -53,7 +53,7 @@ class Undecided:
 
 @dataclass(slots=True)
 class _Fetched:
-    """The :class:`engine.broker.transactions.half_message_lookup.HalfMessageSource` of what was fetched before."""
+    """A :class:`engine.broker.transactions.half_message_lookup.HalfMessageSource` of data that was fetched before."""
 
     messages: dict[tuple[str, str], list[MessageExt]] = field(default_factory=dict)
     ops: list[tuple[int, MessageExt]] = field(default_factory=list)
@@ -70,7 +70,10 @@ class _Fetched:
 
 
 class RemoteHalfMessages:
-    """Those of the broker at ``address``. Every method raises an ``MQClientError`` when it does not answer."""
+    """The half messages of the broker at ``address``.
+
+    Every method raises an ``MQClientError`` when it does not answer.
+    """
 
     def __init__(self, reader: ClusterReader, address: str) -> None:
         self._broker = RemoteBroker(reader, address)
@@ -78,7 +81,7 @@ class RemoteHalfMessages:
     # ------------------------------------------------------------------------------ listing
 
     async def undecided(self, limit: int) -> Undecided:
-        """At most ``limit``, the newest ones."""
+        """Return at most ``limit``, the newest ones."""
         half_offset = await self._progress(TRANSACTION_HALF_TOPIC)
         end = await self._end(TRANSACTION_HALF_TOPIC)
         first_op = await self._progress(TRANSACTION_OP_HALF_TOPIC)
@@ -93,14 +96,14 @@ class RemoteHalfMessages:
         return Undecided(half_offset, end, messages, decided)
 
     async def given_up(self, limit: int) -> list[MessageExt]:
-        """At most ``limit`` messages of TRANS_CHECK_MAX_TIME_TOPIC, the newest ones, oldest first."""
+        """Return at most ``limit`` messages of TRANS_CHECK_MAX_TIME_TOPIC, the newest ones, oldest first."""
         end = await self._end(TRANSACTION_CHECK_MAX_TIME_TOPIC)
         return await self._read(TRANSACTION_CHECK_MAX_TIME_TOPIC, max(0, end - limit), end)
 
     # ------------------------------------------------------------------------------ deeds
 
     async def lookup(self, name: str) -> HalfMessageLookup:
-        """What a lookup of the message with that unique id, key or offset message id needs, fetched now."""
+        """Fetch what a lookup of the message with that unique id, key or offset message id needs."""
         fetched = _Fetched()
         both = (TRANSACTION_HALF_TOPIC, TRANSACTION_CHECK_MAX_TIME_TOPIC)
         for topic in both:
@@ -119,13 +122,13 @@ class RemoteHalfMessages:
         return HalfMessageLookup(fetched)
 
     async def act(self, deed: Deed, message: MessageExt) -> None:
-        """Do it. Raises :class:`HalfMessageRefused` when the broker refuses."""
+        """Carry out an action. Raises :class:`HalfMessageRefused` when the broker refuses."""
         reply = await self._broker.exchange(request_for(deed, message), f"{deed} a half message")
         if reply.code != ResponseCode.SUCCESS:
             raise HalfMessageRefused(Refusal.BY_BROKER, remark=reply.remark or f"code {reply.code}")
 
     async def _ops_since(self, commit_log_offset: int) -> tuple[list[tuple[int, MessageExt]], Refusal | None]:
-        """Op messages, newest first, as far back as one that lies before ``commit_log_offset``; why not that far."""
+        """Return op messages, newest first, back to one before ``commit_log_offset``; and why not that far."""
         found: list[tuple[int, MessageExt]] = []
         position = await self._end(TRANSACTION_OP_HALF_TOPIC)
         while position > 0:
@@ -142,7 +145,7 @@ class RemoteHalfMessages:
         return found, None
 
     async def _ops(self, first: int, end: int) -> list[MessageExt] | None:
-        """Op messages; None where the broker does not hand them out."""
+        """Return op messages; None where the broker refuses to return them."""
         try:
             return await self._read(TRANSACTION_OP_HALF_TOPIC, first, end)
         except MQBrokerError as error:
@@ -157,6 +160,6 @@ class RemoteHalfMessages:
         return await self._broker.end_offset(topic, HALF_QUEUE_ID)
 
     async def _progress(self, topic: str) -> int:
-        """Where the check service stands; 0 while it has not walked yet."""
+        """Return the position of the check service; 0 before its first round."""
         asked = group_offset(TRANSACTION_CHECK_GROUP, MessageQueue(topic, "", HALF_QUEUE_ID))
         return await self._broker.offset(asked, "ask where the checks stand") or 0

@@ -1,7 +1,7 @@
-"""Follows a message through the copies on the brokers of a cluster elsewhere: see app.observation.message_trail.
+"""Follows a message through the copies on the brokers of a remote cluster: see app.observation.message_trail.
 
-Every copy is found by the index, as mqadmin's queryMsgByUniqueKey would in one topic after the other; how far groups
-have come is what the brokers answer to QUERY_TOPIC_CONSUME_BY_WHO (300) and QUERY_CONSUMER_OFFSET (14).
+Every copy is found by the index, as mqadmin's queryMsgByUniqueKey would in one topic after the other; the progress of
+groups comes from the answers to QUERY_TOPIC_CONSUME_BY_WHO (300) and QUERY_CONSUMER_OFFSET (14).
 """
 
 from __future__ import annotations
@@ -27,12 +27,15 @@ from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.store.files.store_config import MessageStoreConfig
 
-#: Groups whose progress is asked for.
+#: Groups whose progress is requested.
 GROUPS_MAX = 100
 
 
 async def remote_trail(reader: ClusterReader, message: MessageExt) -> JsonObject:
-    """The trail of ``message``, a copy of which was found. Raises an ``MQClientError`` when nobody answers."""
+    """Return the trail of ``message``, one copy of which was found.
+
+    Raises an ``MQClientError`` when no server answers.
+    """
     brokers = {name: RemoteBroker(reader, address) for name, address in (await reader.broker_addresses()).items()}
     copies = await _copies(reader, brokers, message)
     committed: dict[tuple[str, str, str, int], int] = {}
@@ -50,7 +53,7 @@ async def remote_trail(reader: ClusterReader, message: MessageExt) -> JsonObject
 
 
 async def messages_with_key(reader: ClusterReader, key: str, topic: str | None) -> list[MessageExt]:
-    """The newest copy of each message with that key, at most :data:`TRAILS_MAX`, the newest last."""
+    """Return the newest copy of each message with that key, at most :data:`TRAILS_MAX`, the newest last."""
     topics = [topic] if topic is not None else [*await reader.topics()]
     newest: dict[str, MessageExt] = {}
     for address in (await reader.broker_addresses()).values():
@@ -84,7 +87,7 @@ async def _copies(reader: ClusterReader, brokers: dict[str, RemoteBroker], messa
 
 
 async def _groups(broker: RemoteBroker, copy: MessageExt) -> list[str]:
-    """Those that may read it there."""
+    """Return the groups that may read it there."""
     group = group_of_retry_or_dlq_topic(copy.topic)
     if group is not None:
         return [group]
@@ -97,7 +100,7 @@ async def _groups(broker: RemoteBroker, copy: MessageExt) -> list[str]:
 
 
 async def _delay_levels(brokers: dict[str, RemoteBroker]) -> tuple[int, ...]:
-    """As the first broker is configured; RocketMQ's own where that cannot be read."""
+    """Return the delay levels of the first broker; RocketMQ's default where that cannot be read."""
     for broker in brokers.values():
         reply = await broker.ask(RequestCode.GET_BROKER_CONFIG, None, "ask for the delay levels")
         lines = reply.body.decode("utf-8", "replace").splitlines() if reply.code == ResponseCode.SUCCESS else []

@@ -1,6 +1,6 @@
-"""Kinds of values that ``glassmq serve`` takes, each with a refusal that says what is allowed.
+"""Types of parameters of ``glassmq serve``, each with an error that names what is allowed.
 
-Each is a function that click calls with the text (or the default) and after which it names the kind in the help.
+Each is a function that click calls with the text (or the default), and whose name the help shows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ PORT_MAX = 65_535
 
 
 def port(value: str | int) -> int:
-    """A TCP port; 0 stands for any free one. Raises click.BadParameter."""
+    """Parse a TCP port; 0 means any free one. Raises click.BadParameter."""
     text = str(value).strip()
     if not text.isascii() or not text.isdigit() or len(text) > len(str(PORT_MAX)) or int(text) > PORT_MAX:
         raise click.BadParameter(f"{text!r} is not a port; allowed are 1 to {PORT_MAX}, and 0 for any free one")
@@ -24,7 +24,7 @@ def port(value: str | int) -> int:
 
 
 def address(value: str) -> str:
-    """A name server or broker elsewhere. Raises click.BadParameter."""
+    """Parse the address of another name server or broker. Raises click.BadParameter."""
     host, _, port_text = value.rpartition(":")
     if not host or not port_text.isascii() or not port_text.isdigit() or not 0 < int(port_text) <= PORT_MAX:
         raise click.BadParameter(f"{value!r} is no HOST:PORT, such as 127.0.0.1:9876")
@@ -32,12 +32,12 @@ def address(value: str) -> str:
 
 
 def addresses(text: str) -> tuple[str, ...]:
-    """Several of them, with ``;`` between. Raises click.BadParameter."""
+    """Parse several addresses, separated by ``;``. Raises click.BadParameter."""
     return tuple(address(part.strip()) for part in text.split(";") if part.strip())
 
 
 def folder(value: str | Path) -> Path:
-    """A folder that need not exist yet, as an absolute path. Raises click.BadParameter."""
+    """Parse a folder that need not exist yet, and return its absolute path. Raises click.BadParameter."""
     text = str(value)
     if not text.strip():
         raise click.BadParameter("the name is empty; give a folder, such as ./data")
@@ -48,7 +48,7 @@ def folder(value: str | Path) -> Path:
 
 
 def pem_file(value: str | Path) -> Path:
-    """A file that is there, as an absolute path. Raises click.BadParameter."""
+    """Parse an existing file, and return its absolute path. Raises click.BadParameter."""
     path = Path(str(value)).absolute()
     if not path.is_file():
         raise click.BadParameter(f"{path} is no file; give a PEM file")
@@ -56,7 +56,7 @@ def pem_file(value: str | Path) -> Path:
 
 
 def name(text: str) -> str:
-    """The name of a broker or cluster. RocketMQ makes a topic of each, so it must be allowed as one.
+    """Parse the name of a broker or cluster. RocketMQ creates a topic of the same name, so it must be allowed as one.
 
     Raises click.BadParameter.
     """

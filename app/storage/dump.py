@@ -1,7 +1,7 @@
-"""What stands in the files of a partition of Kafka, and what is wrong in it (Kafka: ``DumpLogSegments``).
+"""The content of the files of a Kafka partition, and its faults (Kafka: ``DumpLogSegments``).
 
-It reads, and changes nothing: neither a folder nor a file is made, so that it may look at a real Kafka's, or at a copy
-that nobody can write. Records are not unpacked; a batch's checksum covers them.
+It only reads: neither a folder nor a file is created, so that it may examine a real Kafka's files, or a read-only copy.
+Records are not decompressed; a batch's checksum covers them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SUFFIXES = (log_segment.LOG_SUFFIX, log_segment.INDEX_SUFFIX, log_segment.TIME_I
 class DumpLine(NamedTuple):
     """One batch, entry, or rest of a file.
 
-    :ivar fault: what is wrong with it; None: nothing.
+    :ivar fault: what is wrong with it; None when nothing is.
     """
 
     text: str
@@ -31,7 +31,10 @@ class DumpLine(NamedTuple):
 
 
 def files_of(path: Path) -> list[Path]:
-    """The files to read: itself, or those of a folder; sorted. Raises :class:`ValueError` where there are none."""
+    """Return the files to read: the path itself, or the files of a folder, sorted.
+
+    Raises :class:`ValueError` when no file is found.
+    """
     found = sorted(one for one in path.iterdir() if _is_known(one)) if path.is_dir() else [path]
     if not found or not all(map(_is_known, found)):
         raise ValueError(f"{path} holds no log of Kafka: 20 digits and {', '.join(SUFFIXES)} are allowed as names")
@@ -43,7 +46,7 @@ def _is_known(path: Path) -> bool:
 
 
 def dump(path: Path) -> Iterator[DumpLine]:
-    """What is in a file that :func:`files_of` names. Raises ``OSError``."""
+    """Yield what is in a file that :func:`files_of` names. Raises ``OSError``."""
     base_offset = int(path.stem)
     if path.suffix == log_segment.LOG_SUFFIX:
         return _log_lines(path, base_offset)
@@ -53,7 +56,7 @@ def dump(path: Path) -> Iterator[DumpLine]:
 
 
 def _batches(file: BinaryIO) -> Iterator[PlacedBatch]:
-    """One after the other, unchecked, up to the first that is not whole."""
+    """Yield batches one after the other, unchecked, up to the first that is not whole."""
     size_bytes, position = os.fstat(file.fileno()).st_size, 0
     while size_bytes - position >= HEADER_BYTES:
         file.seek(position)
@@ -87,7 +90,7 @@ def _log_lines(path: Path, next_offset: int) -> Iterator[DumpLine]:
 
 
 def _index_lines(path: Path, base_offset: int, entry: Struct, *, is_time: bool) -> Iterator[DumpLine]:
-    """Entries beside the batches that they lead to: both are in order, so that one walk is enough."""
+    """Yield the entries with the batches that they lead to: both are in order, so that one pass is enough."""
     with path.with_suffix(log_segment.LOG_SUFFIX).open("rb") as log, path.open("rb") as index:
         batches = _batches(log)
         batch = next(batches, None)

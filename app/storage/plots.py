@@ -8,7 +8,7 @@ from html import escape
 from typing import NamedTuple
 
 _INK, _PALE, _GRID = "#3b4252", "#6b7280", "#d8dee9"
-#: Okabe and Ito's: told apart by those who see fewer colours, too; a shape goes with each.
+#: The colours of Okabe and Ito, which people with colour blindness can tell apart; each also has a shape.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7")
 _DASHES = ("", "6 4", "2 3", "8 3 2 3")
 _WIDTH = 800
@@ -19,7 +19,7 @@ _STRIP_HEIGHT = 130
 
 
 class Bar(NamedTuple):
-    """``low`` to ``high`` is drawn as a thin line over its end."""
+    """One bar. ``low`` to ``high`` is drawn as a thin line over its end."""
 
     label: str
     value: float
@@ -29,7 +29,7 @@ class Bar(NamedTuple):
 
 
 def bars_svg(title: str, groups: Mapping[str, Sequence[Bar]]) -> str:
-    """Groups of bars below each other, all on one scale, with what each says at its end."""
+    """Return groups of bars one below the other, all on one scale, with a label at each bar's end."""
     largest = max(bar.high for bars in groups.values() for bar in bars)
     parts: list[str] = []
     top = _TOP
@@ -56,7 +56,7 @@ def _bar(bar: Bar, top: int, largest: float, colour: str) -> list[str]:
 
 
 class Curves(NamedTuple):
-    """``series``: name -> (x, y), both above 0: both axes go by powers of ten."""
+    """The curves of a chart. ``series``: name -> (x, y), both above 0: both axes are logarithmic."""
 
     title: str
     x_label: str
@@ -64,7 +64,7 @@ class Curves(NamedTuple):
 
 
 def curves_svg(title: str, panels: Sequence[Curves]) -> str:
-    """Small charts, two in a row."""
+    """Return small charts, two in a row."""
     parts: list[str] = []
     for number, panel in enumerate(panels):
         left, top = number % _COLUMNS * _PANEL_WIDTH, _TOP + number // _COLUMNS * _PANEL_HEIGHT
@@ -73,7 +73,7 @@ def curves_svg(title: str, panels: Sequence[Curves]) -> str:
 
 
 class _Axis(NamedTuple):
-    """Powers of ten from ``low`` to ``high``, between two places of the picture."""
+    """A logarithmic axis from ``low`` to ``high``, between two positions in the picture."""
 
     low: int
     high: int
@@ -115,7 +115,7 @@ def _panel(panel: Curves) -> list[str]:
 
 
 def strips_svg(title: str, strips: Mapping[str, Sequence[tuple[int, int]]]) -> str:
-    """Where each write went: time goes to the right, each file has its own height, a dot is a write."""
+    """Return where each write went: time goes to the right, each file has its own height, a dot is a write."""
     parts: list[str] = []
     for number, (name, places) in enumerate(strips.items()):
         top = _TOP + number * (_STRIP_HEIGHT + 30)

@@ -1,4 +1,4 @@
-"""Long work in small steps: it says how far it is, and can be ended between two of them."""
+"""Long work in small steps: it reports its progress, and can be ended between two steps."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """Before step number ``number`` of ``total``, from 0; ``doing`` is for people."""
+    """The progress before step number ``number`` of ``total``, from 0; ``doing`` is a text for display."""
 
     number: int
     total: int
     doing: str
 
 
-#: Gets each step; what it raises ends the work.
+#: Called with each step; an exception that it raises ends the work.
 Progress = Callable[[Step], None]
 
 

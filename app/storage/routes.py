@@ -1,14 +1,14 @@
 """The storage laboratory over HTTP::
 
     GET /storage              the page
-    GET /api/storage/stores   the files of both stores that hold a traffic
+    GET /api/storage/stores   the files of both stores with a traffic
     GET /api/storage/file     one file, unit by unit: ``store``, ``path``, and ``at``: from which byte on
     GET /api/storage/unit     one unit to the byte: ``store``, ``path``, ``at``
     GET /api/storage/scenarios  the lab's scenarios about storage, as its list shows them
     GET /api/storage/find     ``by`` (offset, key, time), ``topic``, ``queue`` and ``value``: finds a message in both
 
 Every request names its traffic by the fields of :class:`app.storage.laboratory.traffic.Traffic`; the same traffic has
-the same files at any time, so that a link into them stays good. Errors are ``{"error", "text": {"en", "zh"}}``.
+the same files at any time, so that links into them stay valid. Errors are ``{"error", "text": {"en", "zh"}}``.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _PLACE = ("store", "path", "at")
 _QUESTION = ("by", "topic", "queue", "value")
 _WAYS = ("offset", "key", "time")
 _KEY_MAX = 40
-#: What the page says of the files' sizes.
+#: Sizes of files that the page shows.
 _SIZES = {
     "commit_log_bytes": rocketmq_side.CONFIG.mapped_file_size_commit_log,
     "queue_entries": rocketmq_side.CONFIG.mapped_file_size_consume_queue_entries,
     "queue_entry_bytes": ENTRY_SIZE_BYTES,
-    # A text: it stands in the name of a file.
+    # A text: it is part of a file's name.
     "queue_file_bytes": str(rocketmq_side.CONFIG.mapped_file_size_consume_queue),
     "hash_slots": rocketmq_side.CONFIG.max_hash_slot_num,
     "segment_bytes": kafka_side.CONFIG.segment_bytes,
@@ -50,7 +50,7 @@ _POSITION_MAX = 2**31 - 1
 
 
 def create_storage_page() -> Blueprint:
-    """The blueprint with the page ``/storage``."""
+    """Return the blueprint with the page ``/storage``."""
     pages = Blueprint("storage", __name__)
 
     @pages.get("/storage")
@@ -61,7 +61,9 @@ def create_storage_page() -> Blueprint:
 
 
 def add_storage_routes(api: Blueprint, laboratory: Laboratory, scenarios: Callable[[], list[JsonObject]]) -> None:
-    """Add the routes to what :func:`app.web.api.create_api` made. ``scenarios``: those of the lab about storage."""
+    """Add the routes to the blueprint of :func:`app.web.api.create_api`. ``scenarios``: those of the lab about
+    storage.
+    """
 
     @api.get("/storage/scenarios")
     def storage_scenarios() -> Response:
@@ -123,7 +125,7 @@ def _add_refusals(api: Blueprint) -> None:
 
 
 def refusal(key: str, status: int, **values: object) -> Response:
-    """An error in both languages."""
+    """Return an error in both languages."""
     text = in_all_languages(key, **values)
     return json_answer({"error": text["en"], "text": text}, status)
 
@@ -152,5 +154,5 @@ def _question(traffic: Traffic) -> Question:
         return Question(by, topic, queue_id, short_text("value", text, _KEY_MAX))
     if by == "offset":
         return Question(by, topic, queue_id, whole_number("value", text, 0, traffic.messages))
-    # As the form asks for it: milliseconds since the first message.
+    # As the form sends it: milliseconds since the first message.
     return Question(by, topic, queue_id, FIRST_MS + whole_number("value", text, 0, traffic.messages * STEP_MS))

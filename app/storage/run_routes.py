@@ -1,8 +1,7 @@
 """The runs of the storage laboratory over HTTP::
 
-GET  /api/storage/runs/KIND          how far the last run of that kind is, and the last report
-POST /api/storage/runs/KIND          begins one
-POST /api/storage/runs/KIND/cancel   ends it
+GET /api/storage/runs/KIND the progress of the last run of that kind, and the last report POST /api/storage/runs/KIND
+begins one POST /api/storage/runs/KIND/cancel ends it
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from app.web.api_parameters import BadParameter, only_known, shown
 
 
 def add_run_routes(api: Blueprint, runs: StorageRuns) -> None:
-    """Add the routes to what :func:`app.web.api.create_api` made."""
+    """Add the routes to the blueprint of :func:`app.web.api.create_api`."""
 
     @api.get("/storage/runs/<kind>")
     def storage_run(kind: str) -> Response:

@@ -1,4 +1,4 @@
-"""Watches the live broker second by second: what it did over a day, and what is wrong with it now, in words.
+"""Watches the live broker second by second: its history of a day, and its current problems, in words.
 
-Everything here is a pure function of what was looked at: the state of ``app/observation``, and its seconds.
+Everything here is a pure function of its input: the state of ``app/observation``, and its seconds.
 """

@@ -1,7 +1,8 @@
-"""How the backlog of each group goes on, in a topic and in all of them: judged by the last half minute.
+"""The trend of each group's backlog, in a topic and in all of them, over the last half minute.
 
-A group commits every few seconds, so that its backlog is a saw: one look tells nothing, and neither does a straight
-line through a burst. It grows when each ten seconds had a higher lowest and a higher highest value than those before.
+A group commits every few seconds, so that its backlog is a sawtooth: one sample shows nothing, and neither does a
+straight line through a burst. It grows when each ten seconds had a higher minimum and a higher maximum than those
+before.
 """
 
 from __future__ import annotations
@@ -15,19 +16,19 @@ from typing import NamedTuple
 from app.foundation.json_types import JsonObject
 from app.watch.facts import Facts, GroupFacts
 
-#: How far back it is looked, and from how much of it on something is told: three parts with a commit in each.
+#: The period of a trend, and the length of the samples from which one is computed: three parts with a commit in each.
 WINDOW_MS = 30_000
 LEAST_MS = 15_000
-#: What a group reads in this time is on its way: it commits a few seconds late.
+#: What a group reads in this time is in progress: it commits a few seconds late.
 ON_ITS_WAY_MS = 10_000
-#: A backlog that moves by less than this share of itself in a minute stands still.
+#: A backlog that changes by less than this share of itself in a minute is standing.
 STILL_SHARE = 0.02
-#: Instead of a topic: all topics of the group.
+#: Stands for all topics of the group.
 ALL = ""
 
 
 class Kind(StrEnum):
-    """What becomes of it. ``UNREAD`` grows and ``STANDING`` does not, and nothing of either is read."""
+    """The kind of a trend. ``UNREAD`` grows and ``STANDING`` does not, and nothing of either is read."""
 
     UNKNOWN = "unknown"
     KEEPS_UP = "keeps_up"
@@ -40,9 +41,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trend:
-    """
-    :ivar per_s: messages by which it grows; negative: by which it shrinks.
-    :ivar left_ms: of ``GONE``: when nothing will be left.
+    """The trend of a backlog.
+
+    :ivar per_s: messages per second by which it grows; negative when it shrinks.
+    :ivar left_ms: for ``GONE``, the time until nothing is left.
     """
 
     kind: Kind
@@ -51,7 +53,7 @@ class Trend:
 
 
 class _Look(NamedTuple):
-    """Ends of the queues and the group's offsets in them, each summed up."""
+    """The sums over a group's queues at one moment: their ends, and the group's offsets."""
 
     at_ms: int
     stored: int
@@ -63,13 +65,13 @@ class _Look(NamedTuple):
 
 
 class Backlogs:
-    """Fed with one look after the other; of what was there at the last one, so many looks each."""
+    """The recent samples of each backlog. A bounded number is kept, of the backlogs in the last sample only."""
 
     def __init__(self) -> None:
         self._looks: dict[tuple[str, str], deque[_Look]] = {}
 
     def take(self, facts: Facts) -> None:
-        """Remember how things are now."""
+        """Add a sample."""
         before, self._looks = self._looks, {}
         for name, group in facts.groups.items():
             for topic, (stored, read) in _sums(group).items():
@@ -77,11 +79,13 @@ class Backlogs:
                 _add(looks, _Look(facts.now_ms, stored, read))
 
     def trend(self, group: str, topic: str = ALL) -> Trend:
-        """What becomes of what ``group`` has not read."""
+        """Return the trend of what ``group`` has not read."""
         return _trend(self._looks.get((group, topic)))
 
     def as_json(self) -> JsonObject:
-        """Group -> topic (:data:`ALL`: of all) -> ``kind`` and, for ``gone``, ``left_ms``; of what waits."""
+        """Return group -> topic (:data:`ALL` for all) -> ``kind`` and, for ``gone``, ``left_ms``, for backlogs that are
+        not empty.
+        """
         told: JsonObject = {}
         for (group, topic), looks in self._looks.items():
             if looks[-1].lag > 0:
@@ -103,7 +107,8 @@ def _sums(group: GroupFacts) -> Mapping[str, tuple[int, int]]:
 def _add(looks: deque[_Look], look: _Look) -> None:
     if looks:
         last = looks[-1]
-        # A clock or offsets that went back; or nothing waits and nothing comes: many groups are like that, for days.
+        # A clock or offsets that went back; or an empty backlog without new messages: many groups are like that for
+        # days.
         went_back = look.at_ms < last.at_ms or look.stored < last.stored or look.read < last.read
         if went_back or (look.lag == 0 and look.stored == last.stored):
             looks.clear()
@@ -132,14 +137,14 @@ def _trend(looks: deque[_Look] | None) -> Trend:
 
 
 def _parts(looks: deque[_Look]) -> Iterator[list[_Look]]:
-    """Three, of equal time. A look that came late may leave one empty."""
+    """Yield three parts of equal time. A late sample may leave one empty."""
     first_ms, passed_ms = looks[0].at_ms, looks[-1].at_ms - looks[0].at_ms
     for part in range(3):
         yield [look for look in looks if min(2, 3 * (look.at_ms - first_ms) // passed_ms) == part]
 
 
 def _growth(parts: list[list[_Look]]) -> float:
-    """Messages a second between the first part and the last; 0 when the parts do not all go one way."""
+    """Return messages a second between the first part and the last; 0 when the parts do not all go one way."""
     if not all(parts):
         return 0.0
     (low, high), *others = [(min(look.lag for look in part), max(look.lag for look in part)) for part in parts]
@@ -156,11 +161,11 @@ def _growth(parts: list[list[_Look]]) -> float:
 
 
 def _mean(numbers: list[int]) -> float:
-    """As ``statistics.fmean``, whose module brings fractions and decimals to every start of a broker."""
+    """Return the mean. ``statistics.fmean`` would import fractions and decimals at every start of a broker."""
     return sum(numbers) / len(numbers)
 
 
 def _coarse(milliseconds: int) -> int:
-    """In steps that do not change with every look."""
+    """Round to steps that do not change with every sample."""
     step = 1_000 if milliseconds < 20_000 else 5_000
     return max(step, round(milliseconds / step) * step)

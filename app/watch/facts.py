@@ -1,4 +1,4 @@
-"""What the rules look at: the little of a live state (``app/observation``) that can be well or not."""
+"""The input of the rules: the part of a live state (``app/observation``) whose health they judge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from app.foundation.json_types import JsonObject
 
 
 class QueueOf(NamedTuple):
-    """A queue as a group has it."""
+    """A queue as a group sees it."""
 
     topic: str
     queue_id: int
@@ -18,7 +18,7 @@ class QueueOf(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a group has come in a queue, and whether somebody pulls it."""
+    """The progress of a group in a queue, and whether a consumer pulls it."""
 
     committed: int
     behind: int
@@ -27,7 +27,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class GroupFacts:
-    """A group that has a lag: one that shares its queues out."""
+    """A group that has a lag: its members share the queues."""
 
     lag: int
     members: int
@@ -36,19 +36,19 @@ class GroupFacts:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """One look.
+    """One sample.
 
-    :ivar undecided: when each half message that nobody has decided yet was born.
-    :ivar given_up: when each half message was given up that nobody has taken up again.
+    :ivar undecided: birth time of each half message without a decision.
+    :ivar given_up: the time at which each half message was given up, unless it was resumed.
     :ivar dead_letters: group -> how many dead letters it ever had.
-    :ivar put_p99_us: of the last second; None when nothing is stored in it.
+    :ivar put_p99_us: the 99th percentile of the last second; None when nothing was stored in it.
     :ivar unsent: address -> bytes that this client has not read yet.
     :ivar idempotence: group -> what its idempotent listeners have counted since the broker began.
     :ivar missing_numbers: topic -> numbers of its producers that are missing, and not explained.
-    :ivar unknown_numbers: the same of those that are missing, and of which their producers do not know either.
+    :ivar unknown_numbers: the same for missing numbers of whose outcome the producers do not know either.
     :ivar disk_used: share of the disk, 0 to 1.
-    :ivar is_apart: it is a slave, and does not follow.
-    :ivar slaves: how many a master has; ``slaves_needed``: for how many of them an acknowledgement waits.
+    :ivar is_apart: whether it is a slave that does not follow.
+    :ivar slaves: number of a master's slaves; ``slaves_needed``: number of slaves for which an acknowledgement waits.
     """
 
     now_ms: int
@@ -71,7 +71,7 @@ class Facts:
 
 
 def facts_of(state: JsonObject) -> Facts:
-    """Those of a live state; parts that it lacks are well."""
+    """Return the facts of a live state; missing parts count as healthy."""
     topics, rates = state.get("topics", {}), state.get("rates", {})
     transactions = state.get("transactions") or {}
     # A check-back stores its half message again: the newest copy counts.

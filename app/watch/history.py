@@ -1,8 +1,8 @@
-"""What a broker did over the last 24 hours, in bounded memory: the older, the coarser.
+"""The history of a broker over the last 24 hours in bounded memory, coarser where it is older.
 
 Three tiers keep the same seconds in cells of 1 s, 10 s and 60 s. A cell has the lowest, the highest and the mean value
-of each measure; a measure that had nothing to measure (the latency of a second without messages) is left out of it.
-Nothing is written down: a broker that starts again begins anew.
+of each measure; a measure without a value (the latency of a second without messages) is left out of it. Nothing is
+stored on disk: a broker that restarts begins an empty history.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from app.foundation.json_types import JsonObject, JsonValue
 
-#: What is kept, and on which other measure a value depends: it counts only where that one is not 0.
+#: What is kept, and the measure on which a value depends: it counts only where that one is not 0.
 MEASURES: Mapping[str, str | None] = {
     "in_messages": None,
     "out_messages": None,
@@ -27,13 +27,13 @@ MEASURES: Mapping[str, str | None] = {
 }
 #: Seconds that a cell covers -> how many cells are kept: ten minutes, two hours, a day.
 TIERS: Mapping[int, int] = {1: 600, 10: 720, 60: 1_440}
-#: The longest time that can be asked for.
+#: The longest period that can be requested, in seconds.
 LONGEST_S = max(width * count for width, count in TIERS.items())
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One measure of a tier: rings of what its cells hold."""
+    """One measure of a tier: ring buffers of the cells' values."""
 
     lowest: array[float]
     highest: array[float]
@@ -42,12 +42,12 @@ class _Column:
 
 
 class _Tier:
-    """Cells of one width, in a ring."""
+    """Cells of one width, in a ring buffer."""
 
     def __init__(self, width_s: int, cells: int) -> None:
         self.width_s = width_s
         self.cells = cells
-        #: Number of the cell (seconds since 1970 by width) that a place of the ring holds; -1: none yet.
+        #: Number of the cell (seconds since 1970 by width) at a place of the ring; -1 when empty.
         self._numbers = array("q", [-1]) * cells
         room = bytes(8 * cells)
         self._columns = {
@@ -76,13 +76,13 @@ class _Tier:
                 self._numbers[place] = -1
 
     def between(self, first: int, last: int, names: Iterable[str]) -> JsonObject:
-        """All cells that have a second from ``first`` to ``last``; None stands where nothing was measured."""
+        """Return all cells that have a second from ``first`` to ``last``; None where nothing was measured."""
         numbers = range(first // self.width_s, last // self.width_s + 1)
         places = [number % self.cells if self._numbers[number % self.cells] == number else None for number in numbers]
         known = [index for index, place in enumerate(places) if place is not None]
         if not known:
             return {"resolution_s": self.width_s, "seconds": [], "measures": {}}
-        # Nothing before the first cell and behind the last one: only gaps between them are worth telling.
+        # Cut what is before the first cell and after the last one: only gaps between them are shown.
         places = places[known[0] : known[-1] + 1]
         start = numbers[known[0]]
         seconds: list[JsonValue] = [number * self.width_s for number in range(start, start + len(places))]
@@ -109,7 +109,7 @@ class History:
         self.last_second = -1
 
     def add(self, second: int, values: Mapping[str, float]) -> None:
-        """What happened in ``second`` (since 1970): a value for each of :data:`MEASURES` that was looked at."""
+        """Add what happened in ``second`` (since 1970): a value for each of :data:`MEASURES` that was sampled."""
         if second <= self.last_second:
             return
         self.last_second = second
@@ -122,16 +122,17 @@ class History:
             tier.add(second, measured)
 
     def forget_from(self, second: int) -> None:
-        """The clock was set back: what lies from ``second`` on has not been yet; what lies before stays."""
+        """Forget the cells from ``second`` on, because the clock was set back; earlier ones stay."""
         if second <= self.last_second:
             self.last_second = second - 1
             for tier in self._tiers:
                 tier.forget_from(second)
 
     def between(self, first: int, last: int, names: Iterable[str] = MEASURES) -> JsonObject:
-        """``resolution_s``, ``seconds`` (when each cell begins) and ``measures``: name -> ``min``, ``max``, ``mean``.
+        """Return ``resolution_s``, ``seconds`` (when each cell begins) and ``measures``: name -> ``min``, ``max``,
+        ``mean``.
 
-        From the finest tier that still has ``first``.
+        The finest tier that still has ``first`` is used.
         """
         last = min(last, self.last_second)
         for tier in self._tiers:

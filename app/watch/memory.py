@@ -1,4 +1,4 @@
-"""What the rules remember from one look to the next: how backlogs moved, and how long something has been as it is."""
+"""What the rules remember between samples: how counts changed, and how long values have been the same."""
 
 from __future__ import annotations
 
@@ -8,21 +8,24 @@ from collections.abc import Hashable
 from app.watch.backlogs import Backlogs
 from app.watch.facts import Facts
 
-#: How long a growing count is news: dead letters, failures of the store.
+#: Milliseconds for which the growth of a count is news: dead letters, failures of the store.
 NEWS_MS = 600_000
-#: How long the latency of a second counts.
+#: Milliseconds for which the latency of a second counts.
 LATENCY_MS = 30_000
 
 
 class Memory:
-    """Fed with one look after the other. Bounded: so many samples each, of what was there at the last look."""
+    """The memory of the rules.
+
+    Bounded: a fixed number of samples per subject, for the subjects of the last sample only.
+    """
 
     def __init__(self) -> None:
         self.backlogs = Backlogs()
-        #: Key -> (value, since when it has been that).
+        #: Key -> (value, since when it has this value).
         self._since: dict[Hashable, tuple[object, int]] = {}
         self._touched: dict[Hashable, None] = {}
-        #: Key -> (when a count changed, what it was from then on).
+        #: Key -> (when a count changed, its value from then on).
         self._counts: dict[Hashable, deque[tuple[int, int]]] = {}
         #: Second -> the 99th percentile of what was stored in it.
         self._latencies: dict[int, int] = {}
@@ -30,7 +33,7 @@ class Memory:
         self.now_ms = 0
 
     def begin(self, facts: Facts) -> None:
-        """A look begins."""
+        """Begin a sample."""
         self.now_ms = facts.now_ms
         self.backlogs.take(facts)
         known = self._latencies.items()
@@ -40,13 +43,13 @@ class Memory:
         self._touched = {}
 
     def end(self) -> None:
-        """All rules have looked: forget what none of them asked about."""
+        """End a sample: forget what no rule asked about."""
         self._since = {key: self._since[key] for key in self._touched if key in self._since}
         self._counts = {key: self._counts[key] for key in self._touched if key in self._counts}
         self._has_looked = True
 
     def stays_ms(self, key: Hashable, value: object) -> int:
-        """How long ``key`` has had ``value`` at every look, this one included."""
+        """Return how long ``key`` has had ``value`` at every sample, this one included."""
         before, since_ms = self._since.get(key, (None, self.now_ms))
         if before != value or since_ms > self.now_ms:
             since_ms = self.now_ms
@@ -55,12 +58,12 @@ class Memory:
         return self.now_ms - since_ms
 
     def news(self, key: Hashable, count: int, within_ms: int = NEWS_MS, *, is_stored: bool = False) -> int:
-        """By how much a count that only grows has grown lately.
+        """Return by how much a count that only grows has grown lately.
 
-        A count begins at 0, also one that is there at its first look: it has grown since the look before.
+        A count begins at 0, also one that first appears later: it has grown since the sample before.
 
-        :param is_stored: it outlives the process. What the first look of all finds is no news then, nor is what a log
-            that was cut off still has. Any other count that is lower than before began again at 0.
+        :param is_stored: it outlives the process. What the very first sample finds is then not news, nor is what
+        remains of a truncated log. Any other count that is lower than before began again at 0.
         """
         before = self._counts.get(key)
         if before is None:
@@ -77,6 +80,8 @@ class Memory:
 
     @property
     def usual_put_p99_us(self) -> int:
-        """The middle one of the last seconds' 99th percentiles: one slow second is no news. 0: too few are known."""
+        """Return the median of the last seconds' 99th percentiles: one slow second is not news. 0 when too few are
+        known.
+        """
         known = sorted(self._latencies.values())
         return known[len(known) // 2] if len(known) >= 3 else 0

@@ -1,7 +1,7 @@
-"""The rules of the verdict: what is not well, from which threshold on, and how it is said.
+"""The rules of the verdict: what they measure, from which threshold on it is a fault, and its text.
 
-A rule measures; whether that is enough to be said decides its threshold, which people can set. Its words stand in
-``app/translations`` under ``verdict.clause.<rule>``, what it means under ``verdict.rule.<rule>``.
+A rule measures; its threshold, which people can set, decides whether it is reported. Its texts are in
+``app/translations`` under ``verdict.clause.<rule>``, its meaning under ``verdict.rule.<rule>``.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from app.watch.words import Words, amount, listed, megabytes, milliseconds, perc
 #: Queues that one clause names.
 QUEUES_NAMED = 3
 FAILURES_MS = 60_000
-#: Whose messages have waited for longer is not missed by anybody; the groups' table still has it.
+#: Groups whose messages have waited longer are not reported any more; the groups' table still has them.
 ABANDONED_MS = 86_400_000
 
 
-#: How the lag's trend is said.
+#: The texts of the lag's trends.
 _FORMS = {
     Kind.UNKNOWN: "new",
     Kind.STEADY: "still",
@@ -34,7 +34,7 @@ _FORMS = {
 
 
 class Level(StrEnum):
-    """How bad it is; ``BROKEN``: data or the store itself."""
+    """The severity; ``BROKEN``: data or the store itself."""
 
     WELL = "well"
     WARNING = "warning"
@@ -43,7 +43,7 @@ class Level(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a rule found about one subject: how much, and the words for it: end of the text's key, its values.
+    """What a rule measured for one subject: the amount, and the text: end of the text's key, its values.
 
     ``n``: the number that chooses between the text's singular and plural, where it has both.
     """
@@ -57,9 +57,9 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """``panel``: where the page shows more about it; ``unit``: of the threshold, from ``least`` to ``most``.
+    """One rule. ``panel``: where the page shows more about it; ``unit``: of the threshold, from ``least`` to ``most``.
 
-    ``is_told_early``: below its threshold it is no fault yet, but the good news tells it.
+    ``is_told_early``: below its threshold it is not a fault yet, but the good news mentions it.
     """
 
     name: str
@@ -76,7 +76,7 @@ class Rule:
 def _behind(facts: Facts, memory: Memory) -> Iterator[Measured]:
     for name, group in facts.groups.items():
         if not group.members:
-            continue  # what to say of it is that nobody reads
+            continue  # the rule about unread queues reports it
         words: dict[str, Words] = {"group": name, "lag": amount(group.lag)}
         trend = memory.backlogs.trend(name)
         if trend.kind is Kind.KEEPS_UP:
@@ -92,7 +92,7 @@ def _behind(facts: Facts, memory: Memory) -> Iterator[Measured]:
 def _offline(facts: Facts, memory: Memory) -> Iterator[Measured]:
     for name, group in facts.groups.items():
         is_left = group.members == 0 and group.lag > 0
-        # Who reads without being a member (Spark, a pull client) still commits.
+        # Readers that are not members (Spark, a pull client) still commit.
         committed = sum(progress.committed for progress in group.queues.values())
         lasts_ms = memory.stays_ms(("offline", name), committed if is_left else None)
         if is_left and lasts_ms <= ABANDONED_MS:
@@ -119,7 +119,9 @@ def _stuck(facts: Facts, memory: Memory) -> Iterator[Measured]:
 def _queues(
     facts: Facts, memory: Memory, what: str, state_of: Callable[[GroupFacts, QueueOf], object]
 ) -> Iterator[Measured]:
-    """Of each topic of each group the queues that have long been in the same state; None: there is nothing wrong."""
+    """Yield the queues of each topic of each group that have long been in the same state; a state of None is
+    healthy.
+    """
     for name, group in facts.groups.items():
         of_topic: dict[str, list[tuple[int, int]]] = {}
         for queue in group.queues:
@@ -129,7 +131,7 @@ def _queues(
                 of_topic.setdefault(queue.topic, []).append((lasts_ms, queue.queue_id))
         for topic, found in of_topic.items():
             longest_ms, _ = max(found)
-            # Said of all that have lasted about as long; the others follow by themselves.
+            # Those that have lasted about as long are reported together; the others follow by themselves.
             ids = sorted(queue_id for lasts_ms, queue_id in found if 2 * lasts_ms >= longest_ms)
             named = listed(list(map(str, ids[:QUEUES_NAMED])) + ["…"] * (len(ids) > QUEUES_NAMED))
             words: dict[str, Words] = {"group": name, "topic": topic, "queues": named, "span": span(longest_ms)}
@@ -154,7 +156,7 @@ def _dead(facts: Facts, memory: Memory) -> Iterator[Measured]:
 
 
 def _idempotence(counter: str) -> Callable[[Facts, Memory], Iterator[Measured]]:
-    """By how much one counter of a group's idempotent listeners has grown lately."""
+    """Return a rule for the recent growth of one counter of a group's idempotent listeners."""
 
     def measure(facts: Facts, memory: Memory) -> Iterator[Measured]:
         for group, counters in (facts.idempotence or {}).items():
@@ -214,7 +216,7 @@ def _slaves_missing(facts: Facts, memory: Memory) -> Iterator[Measured]:
 
 
 _DAY_S = 86_400
-#: In the order in which they are said.
+#: The rules in the order in which they are reported.
 RULES: tuple[Rule, ...] = (
     Rule("damaged", "stage", 1, 1, 1_000_000, "messages", _damaged, Level.BROKEN),
     Rule("put_failed", "log", 1, 1, 1_000_000, "messages", _failed, Level.BROKEN),

@@ -1,8 +1,8 @@
-"""The thresholds of the rules as people set them: a file in the data folder. What it lacks has its default.
+"""The thresholds of the rules as people set them, in a file in the data folder. Missing ones have their defaults.
 
 ::
 
-    {"group_behind": 5000, "dead_letters": null}        null: the rule is off
+    {"group_behind": 5000, "dead_letters": null} null: the rule is off
 """
 
 from __future__ import annotations
@@ -37,24 +37,24 @@ class ThresholdRefused(ValueError):
 
 
 class Thresholds:
-    """By rule. ``file`` None: kept in memory only."""
+    """The thresholds by rule. ``file`` None: kept in memory only."""
 
     def __init__(self, file: Path | None = None) -> None:
         self._file = file
         self._set: dict[str, int | None] = {}
-        #: The file holds something that is not used: it is kept under another name before the next one is written.
+        #: The file has content that is not used: it is kept under another name before the next one is written.
         self._is_unreadable = False
         if file is not None:
             self._read(file)
 
     def of(self, rule: Rule) -> int | None:
-        """None: the rule is off."""
+        """Return the threshold; None when the rule is off."""
         return self._set.get(rule.name, rule.default)
 
     def change(self, wanted: Mapping[str, JsonValue]) -> None:
-        """Set some, or none at all: raises :class:`ThresholdRefused`, ``OSError`` where the file cannot be written."""
+        """Set all of these or none: raises :class:`ThresholdRefused`, ``OSError`` where the file cannot be written."""
         changed = {**self._set, **{name: checked(name, value) for name, value in wanted.items()}}
-        # What is as by default is not written down: it follows the default of later versions.
+        # Defaults are not stored: they follow the defaults of later versions.
         changed = {name: value for name, value in changed.items() if value != _BY_NAME[name].default}
         if self._file is not None:
             beside = self._file.with_suffix(".tmp")
@@ -66,7 +66,7 @@ class Thresholds:
         self._set = changed
 
     def _read(self, file: Path) -> None:
-        """What cannot be used is left out and logged: a broker starts all the same."""
+        """Read the file. Unusable values are left out and logged: a broker starts all the same."""
         try:
             found = json_library.loads(file.read_bytes())
             assert isinstance(found, dict)
@@ -85,7 +85,7 @@ class Thresholds:
 
 
 def checked(name: str, value: JsonValue) -> int | None:
-    """``value`` when rule ``name`` may have it. Raises :class:`ThresholdRefused`."""
+    """Return ``value`` when rule ``name`` may have it. Raises :class:`ThresholdRefused`."""
     rule = _BY_NAME.get(name)
     if rule is None:
         raise ThresholdRefused(name[:60], "there is no such rule", dict.fromkeys(LANGUAGES, ", ".join(_BY_NAME)))

@@ -1,10 +1,10 @@
-"""How the live broker is, in words: what :mod:`app.watch.rules` measured, judged by its thresholds.
+"""The health of the live broker in words: what :mod:`app.watch.rules` measured, compared with its thresholds.
 
-A clause that is said stays until its value has fallen well below the threshold, so that a lag that sways about it does
-not come and go with every second::
+A clause stays until its value has fallen well below the threshold, so that a lag that varies around it does not appear
+and disappear every second::
 
     level      "well", "warning" or "broken": the worst of the clauses
-    text       language -> the whole in one line
+    text       language -> all of it in one line
     clauses    rule, level, panel, subject, group (or null), since_ms, text (language -> words); the worst first
     omitted    how many more there are
 """
@@ -20,17 +20,17 @@ from app.watch.memory import Memory
 from app.watch.rules import RULES, Level, Measured, Rule
 from app.watch.thresholds import Thresholds
 
-#: What is said stays said down to this share of its threshold.
+#: A clause stays until its value falls below this share of its threshold.
 CLEAR_SHARE = 0.7
 CLAUSES_MAX = 8
-#: Of what is no fault yet.
+#: Early notices that are reported.
 EARLY_MAX = 3
 _RANK = {Level.BROKEN: 0, Level.WARNING: 1}
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """One thing that is not well, and since when it is said."""
+    """One fault, and since when it is reported."""
 
     rule: Rule
     measured: Measured
@@ -48,7 +48,7 @@ class Clause:
         }
 
     def text(self) -> dict[str, str]:
-        """Its words by language."""
+        """Return its text by language."""
         key = "verdict.clause." + self.rule.name
         if self.measured.form:
             key += f".{self.measured.form}"
@@ -58,18 +58,18 @@ class Clause:
 
 
 class Verdict:
-    """Judges one look after the other."""
+    """The verdict on the latest sample, given the earlier ones."""
 
     def __init__(self, thresholds: Thresholds) -> None:
         self.thresholds = thresholds
         self.memory = Memory()
         self._said: dict[tuple[str, str], Clause] = {}
-        #: What is no fault yet.
+        #: What is not a fault yet.
         self._early: list[Clause] = []
         self._facts: Facts | None = None
 
     def look(self, facts: Facts) -> None:
-        """Take in how things are now."""
+        """Judge a new sample."""
         self.memory.begin(facts)
         said: dict[tuple[str, str], Clause] = {}
         self._early = []
@@ -89,18 +89,18 @@ class Verdict:
         self._said, self._facts = said, facts
 
     def clauses(self) -> list[Clause]:
-        """All that is not well: the worst first, then in the order of the rules, then the larger."""
+        """Return all faults: the worst first, then in the order of the rules, then the larger."""
         return sorted(self._said.values(), key=_place)
 
     def rules_said(self) -> dict[str, int]:
-        """Rule -> how many subjects it finds fault with."""
+        """Return rule -> number of subjects with a fault."""
         found = dict.fromkeys((rule.name for rule in RULES), 0)
         for name, _ in self._said:
             found[name] += 1
         return found
 
     def as_json(self) -> JsonObject:
-        """See the module."""
+        """Return the verdict as JSON."""
         clauses = self.clauses()
         shown = clauses[:CLAUSES_MAX]
         level = shown[0].rule.level if shown else Level.WELL
@@ -136,7 +136,7 @@ class Verdict:
 
 
 def rules_as_json(thresholds: Thresholds) -> list[JsonObject]:
-    """Every rule with what it means, its threshold (null: off), its default and its bounds."""
+    """Return every rule with its meaning, its threshold (null: off), its default and its bounds."""
     return [
         {
             "rule": rule.name,

@@ -1,4 +1,4 @@
-"""Numbers and spans of time as people read them, by language: what the texts of the verdict are filled with."""
+"""Numbers and durations as people read them, by language: the values in the texts of the verdict."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ Words = str | Mapping[str, str]
 
 
 def amount(number: int) -> str:
-    """3000 -> "3,000"."""
+    """Return a number with separators: 3000 -> "3,000"."""
     return f"{number:,}"
 
 
 def listed(names: list[str]) -> Mapping[str, str]:
-    """ "0, 1, 2", each language with its own comma."""
+    """Return a list such as "0, 1, 2", in each language with its own comma."""
     return {language: separator.join(names) for language, separator in in_all_languages("verdict.comma").items()}
 
 
 def span(milliseconds: float) -> Mapping[str, str]:
-    """Coarse: "40 s", "3 min", "2 h 5 min", "3 d"."""
+    """Return a coarse duration: "40 s", "3 min", "2 h 5 min", "3 d"."""
     seconds = max(0, round(milliseconds / 1_000))
     if seconds < 100:
         return in_all_languages("verdict.span.seconds", n=seconds)
@@ -35,15 +35,15 @@ def span(milliseconds: float) -> Mapping[str, str]:
 
 
 def milliseconds(value: float) -> str:
-    """ "250 ms"."""
+    """Return a text such as "250 ms"."""
     return f"{value:,.0f} ms"
 
 
 def megabytes(value: int) -> str:
-    """ "8.1 MB"."""
+    """Return a text such as "8.1 MB"."""
     return f"{value / 1_000_000:,.1f} MB"
 
 
 def percent(share: float) -> str:
-    """0.913 -> "91 %"."""
+    """Return a percentage: 0.913 -> "91 %"."""
     return f"{100 * share:.0f} %"

@@ -1,1 +1,1 @@
-"""HTTP and Socket.IO: who may come in, how answers and streams go out."""
+"""HTTP and Socket.IO: access control, and how answers and streams are sent."""

@@ -1,12 +1,11 @@
-"""Who may talk to the page server: a WSGI gate in front of Flask and Socket.IO alike.
+"""Access control of the page server: a WSGI gate before both Flask and Socket.IO.
 
-It refuses, in this order: a Host header that is not this server's (a web site that rebinds its DNS name to
-127.0.0.1 would otherwise read the broker through the visitor's browser), a request that another web site makes, a
-request without the token where one is demanded, and one Socket.IO session or request too many. It never reads a
-request's body.
+It refuses, in this order: a Host header that is not this server's (a web site that rebinds its DNS name to 127.0.0.1
+would otherwise read the broker through the visitor's browser), a request that another web site makes, a request without
+the token where one is required, and one Socket.IO session or request too many. It never reads a request's body.
 
-An address that sends wrong tokens is slowed: then its tokens are not looked at. A browser that had the token once has
-a second cookie, which nobody can guess and which counts all the same: others behind its address do not lock it out.
+An address that sends wrong tokens is slowed: then its tokens are not checked. A browser that had the token once has a
+second cookie, which cannot be guessed and which still counts: others that share its address do not lock it out.
 """
 
 from __future__ import annotations
@@ -29,11 +28,12 @@ from engine.acl.guess_limit import GuessLimit
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-#: Socket.IO sessions that may be open at once; each costs threads, even before it watches anything.
+#: Socket.IO sessions that may be open at a time; each costs threads, even before it watches anything.
 SOCKET_SESSIONS_MAX = 64
-#: Requests of Socket.IO that may be served at once, WebSockets and waiting polls: the pages keep places of their own.
+#: Requests of Socket.IO that may be served at a time, WebSockets and waiting polls: the pages keep places of their own.
 SOCKET_REQUESTS_MAX = 160
-#: New sessions, in the long run and in one burst: engineio keeps a thread for 10 s for each, even if it ends at once.
+#: New sessions per second, in the long run and in one burst: engineio keeps a thread for 10 s for each, even if it ends
+#: immediately.
 SOCKET_SESSIONS_PER_SECOND = 10
 SOCKET_SESSION_BURST = 2 * SOCKET_SESSIONS_MAX
 
@@ -52,7 +52,9 @@ class AccessGate:
         has_room: Callable[[int], bool],
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """``has_room``: whether there are, or can be made, fewer Socket.IO sessions than so many."""
+        """Make the gate. ``has_room``: whether fewer Socket.IO sessions than the given number are open, or can be made
+        to be.
+        """
         self._inner = inner
         self._rules = rules
         self._has_room = has_room
@@ -112,7 +114,7 @@ class AccessGate:
         return give
 
     def _check_token(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes] | None:
-        """None when the request carries the token; else the answer that was given instead."""
+        """Return None when the request carries the token; else the answer that was given instead."""
         expected = self._rules.token
         assert expected is not None
         query = parse_qs(environ.get("QUERY_STRING", ""), keep_blank_values=True)
@@ -131,7 +133,7 @@ class AccessGate:
         if is_sent:
             return None
         if is_in_query:
-            # The token goes into a cookie and out of the address, where it would stay in histories and logs.
+            # Move the token from the address, which histories and logs would keep, to a cookie.
             rest = urlencode(query, doseq=True)
             # One leading slash only: "//host" would lead to another server.
             path = "/" + quote(environ.get("PATH_INFO", "/").lstrip("/").encode("latin-1"))
@@ -147,13 +149,13 @@ class AccessGate:
 
 def _refuse_token(start_response: StartResponse, status: str, text: str, *header: str) -> Iterable[bytes]:
     name, value = header
-    # Nobody has said yet which language they read.
+    # Their language is not known yet.
     why = "".join(f"{text}\n" for text in in_all_languages(text).values())
     return _answer(start_response, status, why, [(name, value)])
 
 
 def _network_of(address: str) -> str:
-    """Whom an address belongs to: who has one of IPv6 has the 2^64 beside it, too."""
+    """Return the network of an address: an IPv6 user owns all 2^64 addresses next to theirs."""
     try:
         ip = ipaddress.ip_address(address)
     except ValueError:
@@ -167,11 +169,12 @@ def _set_cookie(environ: WSGIEnvironment, name: str, value: str) -> tuple[str, s
 
 
 def _comes_from_another_site(environ: WSGIEnvironment) -> bool:
-    """Whether a page of another site makes this request; a link that leads here from it is fine.
+    """Return whether a page of another site makes this request; a link from it to here is fine.
 
-    Browsers name the origin with whatever may change something and with every WebSocket, but not when a page only
-    embeds an address. Then ``Sec-Fetch-Site`` tells (another port of this host is "same-site"), where the address is
-    loopback or https. Over plain HTTP browsers send neither: there the token's cookie, which is SameSite, is missing.
+    Browsers send the origin with every request that may change something and with every WebSocket, but not when a page
+    only embeds an address. Then ``Sec-Fetch-Site`` shows it (another port of this host is "same-site"), where the
+    address is loopback or https. Over plain HTTP browsers send neither: there the token's cookie, which is SameSite, is
+    missing.
     """
     origin = environ.get("HTTP_ORIGIN")
     if origin is not None:
@@ -180,7 +183,7 @@ def _comes_from_another_site(environ: WSGIEnvironment) -> bool:
         return False
     is_page = not environ.get("PATH_INFO", "/").startswith(("/api/", _SOCKET_PATH))
     wanted_for = environ.get("HTTP_SEC_FETCH_DEST")
-    # Whose frames may show it is said in the answer: browsers keep to that.
+    # The answer's headers name the sites that may frame it, and browsers obey.
     is_framed = wanted_for == "iframe" and environ.get("PATH_INFO", "/").startswith("/lab/")
     is_link = environ.get("HTTP_SEC_FETCH_MODE") == "navigate" and (wanted_for == "document" or is_framed)
     return not (environ["REQUEST_METHOD"] == "GET" and is_page and is_link)

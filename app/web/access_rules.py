@@ -1,4 +1,4 @@
-"""What :mod:`app.web.access_gate` demands of whoever talks to the page server."""
+"""What :mod:`app.web.access_gate` requires of clients of the page server."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from app.web.embedding_origins import LOOPBACK_ORIGINS
 
 @dataclass(frozen=True, slots=True)
 class AccessRules:
-    """What the gate demands.
+    """The requirements of the gate.
 
     ``listen_host`` is the address the page server listens on; ``token`` None means that none is needed (allowed on
-    loopback only; the command line sees to that); ``allowed_hosts`` are further names that a Host header may carry.
-    ``embedding_origins`` are those of other sites whose pages may hold a stage of the lab.
+    loopback only; the command line enforces that); ``allowed_hosts`` are further names that a Host header may carry.
+    ``embedding_origins`` are those of other sites whose pages may embed a stage of the lab.
     """
 
     listen_host: str = "127.0.0.1"
@@ -25,18 +25,20 @@ class AccessRules:
 
     @property
     def embedders(self) -> tuple[str, ...]:
-        """Whose pages may hold a stage of the lab, besides this server's own: on loopback those of this machine too."""
+        """Return the sites that may embed a stage of the lab, apart from this server: on loopback those of this machine
+        too.
+        """
         return (*(LOOPBACK_ORIGINS if is_loopback(self.listen_host) else ()), *self.embedding_origins)
 
     @property
     def cookie_name(self) -> str:
-        """Cookies are shared by all ports of a host, so the port is part of the name."""
+        """Return the cookie's name. Cookies are shared by all ports of a host, so the port is part of it."""
         return f"glassmq_token_{self.port}"
 
     def host_is_allowed(self, host_header: str) -> bool:
-        """True when a request with this Host header is meant for this server.
+        """Return True when a request with this Host header is meant for this server.
 
-        An address literal cannot be rebound by DNS, so any is fine where the server listens beyond loopback.
+        An address literal cannot be rebound by DNS, so any is fine where the server listens on more than loopback.
         """
         name = host_name(host_header)
         if name in ("localhost", *self.allowed_hosts):
@@ -49,7 +51,7 @@ class AccessRules:
 
 
 def host_name(host_header: str) -> str:
-    """The name in a Host header, lower case, without port and brackets."""
+    """Return the name in a Host header, lower case, without port and brackets."""
     text = host_header.strip().lower()
     if text.startswith("["):
         return text[1:].partition("]")[0]
@@ -57,7 +59,7 @@ def host_name(host_header: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """True for ``localhost`` and addresses of the loopback network."""
+    """Return True for ``localhost`` and addresses of the loopback network."""
     if host == "localhost":
         return True
     try:

@@ -1,5 +1,5 @@
-"""The HTTP API of the live page: JSON for the page and for scripts; the other modules ``app/live/*_routes.py`` add what
-changes something, all else only reads.
+"""The HTTP API of the live page: JSON for the page and for scripts. The modules ``app/live/*_routes.py`` add the
+requests that change something; all others only read.
 
 Every error is JSON too: ``{"error": ...}``, for bad parameters with ``parameter``, ``problem`` and ``allowed``.
 """
@@ -18,7 +18,7 @@ from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message_id import decode_offset_message_id
 from engine.protocol.message.message_properties import KEY_SEPARATOR
 
-#: Messages that one search returns at most, and when the caller says nothing.
+#: Messages that one search returns at most, and the default.
 SEARCH_LIMIT_MAX = 64
 SEARCH_LIMIT = 32
 #: Consume-queue entries that one request returns at most.
@@ -31,12 +31,12 @@ _KEY_MAX = 1024
 
 
 def json_answer(value: object, status: int = 200) -> Response:
-    """``value`` as a JSON response that nobody caches."""
+    """Return ``value`` as a JSON response that must not be cached."""
     return Response(dump_json(value), status=status, mimetype="application/json", headers={"Cache-Control": "no-store"})
 
 
 def create_api(source: LiveSource) -> Blueprint:
-    """The blueprint with all ``/api`` routes over ``source``."""
+    """Return the blueprint with all ``/api`` routes over ``source``."""
     api = Blueprint("api", __name__, url_prefix="/api")
 
     @api.get("/live/state")
@@ -94,12 +94,14 @@ def create_api(source: LiveSource) -> Blueprint:
 
 
 def http_error_answer(error: HTTPException) -> Response:
-    """The JSON answer for an unknown address or method below ``/api``."""
+    """Return the JSON answer for an unknown address or method below ``/api``."""
     return json_answer({"error": f"{error.code} {error.name}: {request.method} {request.path}"}, error.code or 500)
 
 
 def _history(source: LiveSource, parameters: dict[str, str]) -> JsonObject:
-    """Of the seconds ``from`` to ``to`` (by default: now); without ``from`` the last ten minutes, second by second."""
+    """Return the history of the seconds ``from`` to ``to`` (by default: now); without ``from`` the last ten minutes,
+    second by second.
+    """
     only_known(parameters, ("from", "to"))
     if "from" not in parameters:
         return source.history()

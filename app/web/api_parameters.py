@@ -1,4 +1,4 @@
-"""Parameters of the HTTP API: read strictly, refused by name and with what is allowed."""
+"""Parameters of the HTTP API: read strictly; an error names the parameter and what is allowed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _INT64_MAX = 2**63 - 1
 
 
 class BadParameter(ValueError):
-    """A parameter of a request cannot be used.
+    """A parameter of a request is invalid.
 
     :param text: what is allowed by language, where people type the parameter into a form.
     """
@@ -26,7 +26,7 @@ class BadParameter(ValueError):
         self.text = text
 
     def as_json(self) -> JsonObject:
-        """The body of the 400 answer."""
+        """Return the body of the 400 answer."""
         told: JsonObject = {
             "error": str(self),
             "parameter": self.name,
@@ -37,7 +37,7 @@ class BadParameter(ValueError):
 
 
 def whole_number(name: str, text: str, minimum: int, maximum: int = _INT64_MAX) -> int:
-    """``text`` as a whole number. Raises :class:`BadParameter`."""
+    """Return ``text`` as an integer. Raises :class:`BadParameter`."""
     allowed = f"a whole number from {minimum} to {maximum}"
     if not (text.isascii() and text.isdigit() and len(text) <= 19):
         raise BadParameter(name, f"{shown(text)} is no whole number", allowed)
@@ -48,16 +48,16 @@ def whole_number(name: str, text: str, minimum: int, maximum: int = _INT64_MAX) 
 
 
 def only_known(parameters: Mapping[str, str], known: tuple[str, ...]) -> None:
-    """Raise :class:`BadParameter` for the first parameter that is none of ``known``."""
+    """Raise :class:`BadParameter` for the first parameter that is not in ``known``."""
     for name in parameters:
         if name not in known:
             raise BadParameter(shown(name), "unknown parameter", ", ".join(known) or "no parameter")
 
 
 def read_json_object(known: tuple[str, ...], example: str) -> JsonObject:
-    """The body of the current request, with no other fields than ``known``. Raises :class:`BadParameter`.
+    """Return the body of the current request, with no other fields than ``known``. Raises :class:`BadParameter`.
 
-    :param example: what would have been allowed, for whoever sent something else.
+    :param example: an allowed body, which the error shows.
     """
     if request.mimetype != "application/json":
         raise BadParameter("Content-Type", f"{shown(request.mimetype)} is not read", "application/json")
@@ -72,12 +72,12 @@ def read_json_object(known: tuple[str, ...], example: str) -> JsonObject:
 
 
 def short_text(name: str, text: str, maximum: int) -> str:
-    """``text`` when it is neither empty nor too long. Raises :class:`BadParameter`."""
+    """Return ``text`` when it is neither empty nor too long. Raises :class:`BadParameter`."""
     if not 1 <= len(text) <= maximum:
         raise BadParameter(name, f"it has {len(text)} characters", f"1 to {maximum} characters")
     return text
 
 
 def shown(text: str) -> str:
-    """``text`` as an error message quotes it: never longer than a line."""
+    """Return ``text`` as an error message quotes it: never longer than a line."""
     return repr(text if len(text) <= 60 else text[:60] + "...")

@@ -1,4 +1,4 @@
-"""Which of the ports that ``glassmq serve`` wants are taken: all at once, before anything starts."""
+"""Finds which of the ports that ``glassmq serve`` needs are taken, all of them before anything starts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MAX_PORT = 65_535
 
 @dataclass(frozen=True, slots=True)
 class WantedPort:
-    """A port that shall be listened on, and the option that sets it. Port 0, any free one, is never taken."""
+    """A port to listen on, and the option that sets it. Port 0, any free one, is never taken."""
 
     option: str
     host: str
@@ -24,7 +24,7 @@ class WantedPort:
 
     @property
     def is_taken(self) -> bool:
-        """Whether somebody listens there. What else is wrong with an address, the start itself says."""
+        """Return whether another process listens there. Other errors of an address are left to the start itself."""
         if self.port == 0:
             return False
         try:
@@ -37,7 +37,9 @@ class WantedPort:
 
 
 def explain_taken_ports(wanted: Sequence[WantedPort]) -> str | None:
-    """One line that names every taken port, its option, and a command that would start; None when all are free."""
+    """Return one line that names every taken port, its option, and a command that would start; None when all are
+    free.
+    """
     taken = [one for one in wanted if one.is_taken]
     if not taken:
         return None
@@ -56,7 +58,7 @@ def explain_taken_ports(wanted: Sequence[WantedPort]) -> str | None:
 
 
 def _free_port_above(wanted: WantedPort, used: set[int]) -> int:
-    """A port that could be listened on now; 0, which takes a free one, when none is near."""
+    """Return a port that is free now; 0, which takes a free one, when none is near."""
     for port in range(wanted.port + 1, min(wanted.port + _TRIED_PORTS, _MAX_PORT) + 1):
         if port in used:
             continue

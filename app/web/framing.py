@@ -1,6 +1,6 @@
-"""Which pages may stand in a frame, and whose: nothing may, but a stage of the lab that was asked for with ``?embed``.
+"""Which pages may be framed, and by which sites: only a stage of the lab that was requested with ``?embed``.
 
-Such a page shows worlds of the lab only. Whoever could lure a visitor into clicking on it invisibly would reach no
+Such a page shows worlds of the lab only. An attacker who lures a visitor into clicking on it invisibly would reach no
 message and no setting of the live broker.
 """
 
@@ -10,24 +10,26 @@ from flask import g
 
 
 def let_frame(origins: tuple[str, ...]) -> None:
-    """The answer to the current request may stand in frames of this server's own pages and of ``origins``."""
+    """Allow frames with the answer to the current request in this server's own pages and those of ``origins``."""
     g.frame_ancestors = " ".join(("'self'", *origins))
 
 
 def let_hold_frames() -> None:
-    """The page that answers the current request may hold frames with pages of this server."""
+    """Allow the page that answers the current request to frame pages of this server."""
     g.frame_sources = "'self'"
 
 
 def framing_policy() -> str:
-    """The part of the Content-Security-Policy that is about frames."""
+    """Return the part of the Content-Security-Policy about frames."""
     policy = f"frame-ancestors {g.get('frame_ancestors', _NOBODY)}"
     sources = g.get("frame_sources")
     return policy if sources is None else f"{policy}; frame-src {sources}"
 
 
 def frame_options() -> str | None:
-    """``X-Frame-Options``, for browsers that know nothing else; None: it could not say who may."""
+    """Return ``X-Frame-Options``, for browsers that know nothing else; None when it cannot express the allowed
+    sites.
+    """
     return {_NOBODY: "DENY", "'self'": "SAMEORIGIN"}.get(g.get("frame_ancestors", _NOBODY))
 
 

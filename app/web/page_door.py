@@ -1,4 +1,4 @@
-"""Waits at the page's port for the first connection: only that imports the HTTP server."""
+"""Waits at the page's port for the first connection, and only then imports the HTTP server."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("glassmq.http")
 
-#: Until the next try when the HTTP server cannot be made: files may be free again then.
+#: Seconds until the next try when the HTTP server cannot be created: file descriptors may be free again by then.
 RETRY_AFTER_S = 1.0
-#: Between two looks of the HTTP server whether it shall end, and at connections that are overdue.
+#: Seconds between two checks whether the HTTP server must end, and of overdue connections.
 POLL_INTERVAL_S = 0.2
 
 
 class PageDoor:
     """Serves ``app`` at ``listening``, which it takes over, from a thread of its own until ``close``.
 
-    :ivar address: ``"host:port"`` that is really listened on.
+    :ivar address: the actual ``"host:port"``.
     """
 
     def __init__(self, listening: socket.socket, app: Any) -> None:
@@ -63,7 +63,7 @@ class PageDoor:
             return self._listener
 
     def close(self) -> None:
-        """Accept nothing any more."""
+        """Stop accepting connections."""
         with self._lock:
             self._is_closed = True
             self._to_end.close()

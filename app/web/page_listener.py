@@ -1,4 +1,4 @@
-"""The HTTP server under the page: werkzeug's threaded server with a bound on connections, and on those that only wait.
+"""The HTTP server of the page: werkzeug's threaded server with a bound on connections, and on those that only wait.
 
 ``disable_nagle_algorithm`` matters: without it every small Socket.IO message waits up to 40 ms.
 """
@@ -22,23 +22,24 @@ from app.web.page_socket import address_of
 
 log = logging.getLogger("glassmq.http")
 
-#: Connections served at the same time; each has a thread. More are closed at once.
+#: Connections served at the same time; each has a thread. More are closed immediately.
 CONNECTIONS_MAX = 256
-#: Refused connections are logged at most so often.
+#: Seconds between two log lines about refused connections.
 REFUSALS_LOG_INTERVAL_S = 10
-#: How long a new connection may wait for the place of a half-open one that was cut for it.
+#: Seconds that a new connection may wait for the place of a half-open one that was cut for it.
 CUT_TAKES_S = 1.0
-#: Seconds within which it must take each part of the answer. Not for WebSockets: a timeout would cut a frame.
+#: Seconds within which a client must take each part of the answer. Not for WebSockets: a timeout would cut a frame.
 ANSWER_TIMEOUT_S = 60
-#: One read of a body, whatever was asked for: what is sent after an answer is thrown away in parts of this size.
+#: Bytes of one read of a body, however many were requested: what is sent after an answer is discarded in parts of this
+#: size.
 READ_MAX_BYTES = 64 * 1024
 
 
 class _RequestBody:
-    """What a client sends after the head. While it is being waited for, the connection is half open again."""
+    """The request body. While the server waits for it, the connection is half open again."""
 
     def __init__(self, stream: BufferedIOBase, waiting: Callable[[float], AbstractContextManager[None]]) -> None:
-        """``waiting`` takes the monotonic second of the first read: the whole body has one deadline."""
+        """Make the body. ``waiting`` takes the monotonic second of the first read: the whole body has one deadline."""
         self._stream = stream
         self._waiting = waiting
         self._begun_s: float | None = None
@@ -65,7 +66,7 @@ class _RequestBody:
 
 
 class PageRequestHandler(WSGIRequestHandler):
-    """One connection. Quiet: requests are logged at DEBUG only, and the server's version is nobody's business."""
+    """One connection. Requests are logged at DEBUG only, and the server's version is not sent."""
 
     disable_nagle_algorithm = True
 
@@ -75,13 +76,13 @@ class PageRequestHandler(WSGIRequestHandler):
     server: PageListener
 
     def run_wsgi(self) -> None:
-        """The head is there."""
+        """Run the application once the request's head has arrived."""
         self.server.half_open.done(self.connection)
         is_socket = "upgrade" in self.headers.get("Connection", "").lower()
         self.connection.settimeout(None if is_socket else ANSWER_TIMEOUT_S)
         self.rfile = _RequestBody(self.rfile, self._waiting)  # type: ignore[assignment]  # all that is read of it
         super().run_wsgi()
-        if is_socket:  # the WebSocket's own thread, which still waits for the client, shall find the end
+        if is_socket:  # the WebSocket's own thread, which still waits for the client, must see the end
             with contextlib.suppress(OSError):
                 self.connection.shutdown(socket.SHUT_RDWR)
 
@@ -107,7 +108,7 @@ class PageListener(ThreadedWSGIServer):
     daemon_threads = True
 
     def __init__(self, listening: socket.socket, app: Any) -> None:
-        """``listening`` is bound and listens already; the server takes it over."""
+        """Make the server. ``listening`` is bound and listens already; the server takes it over."""
         self.half_open = HalfOpenConnections()
         self._free = threading.BoundedSemaphore(CONNECTIONS_MAX)
         self._refused = 0
@@ -125,13 +126,13 @@ class PageListener(ThreadedWSGIServer):
         super().process_request(request, client_address)
 
     def _take_place(self) -> bool:
-        """One that only waits for its client makes room for whoever comes; those that are served stay."""
+        """Take a place for a connection. A half-open one makes room for a new one; those that are served stay."""
         if self._free.acquire(blocking=False):
             return True
         return self.half_open.cut_oldest() and self._free.acquire(timeout=CUT_TAKES_S)
 
     def service_actions(self) -> None:
-        """Called a few times a second."""
+        """Do periodic work; called a few times a second."""
         self.half_open.cut_overdue(time.monotonic())
 
     def _count_refusal(self) -> None:
@@ -152,7 +153,7 @@ class PageListener(ThreadedWSGIServer):
             self._free.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A connection broke, or a request handler failed outside Flask: neither may end the server."""
+        """Log a connection that broke, or a request handler that failed outside Flask: neither may end the server."""
         log.debug("connection from %s failed", client_address, exc_info=True)
 
     def log(self, type: str, message: str, *args: Any) -> None:  # noqa: A002 -- the base class names it so
@@ -160,5 +161,5 @@ class PageListener(ThreadedWSGIServer):
 
     @property
     def bound_address(self) -> str:
-        """``"host:port"`` that is really listened on."""
+        """Return the actual ``"host:port"``."""
         return address_of(self.socket)

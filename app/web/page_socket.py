@@ -1,4 +1,4 @@
-"""The listening socket of the page server. Apart from the server itself, which takes a moment to import."""
+"""The listening socket of the page server, separate from the server itself, which takes a moment to import."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ BACKLOG = 128
 
 
 class AddressNotUsable(RuntimeFault):
-    """The address is not this machine's, or needs rights that the process has not."""
+    """The address is not this machine's, or needs rights that the process lacks."""
 
 
 def bind_page_socket(host: str, port: int) -> socket.socket:
-    """A socket that listens at ``host:port`` (0 = any free port).
+    """Return a socket that listens at ``host:port`` (0 = any free port).
 
     Raises AddressInUse, :class:`AddressNotUsable`.
     """
@@ -35,6 +35,6 @@ def bind_page_socket(host: str, port: int) -> socket.socket:
 
 
 def address_of(listening: socket.socket) -> str:
-    """Where it listens, as it stands in an URL."""
+    """Return the address in the form of a URL."""
     host, port = listening.getsockname()[:2]
     return f"[{host}]:{port}" if listening.family == socket.AF_INET6 else f"{host}:{port}"

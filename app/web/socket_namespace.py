@@ -1,4 +1,4 @@
-"""Socket.IO's side of the live stream: the namespace ``/live`` and the transport that the stream sends through."""
+"""The Socket.IO namespace ``/live`` and the transport of the stream."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ from app.web.stream import LiveStream, TooManyViewers
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-#: What the libraries would say about every frame that is no frame. Broken clients are not this server's errors.
+#: The libraries' log about every malformed frame: broken clients are not this server's errors.
 _library_log = logging.getLogger("glassmq.stream.library")
 _library_log.setLevel(logging.CRITICAL)
 
 NAMESPACE = "/live"
-#: The longest message that a browser may send; its acknowledgements have some 30 bytes.
+#: Bytes of the longest message that a browser may send; its acknowledgements have some 30 bytes.
 MESSAGE_MAX_BYTES = 4096
 PING_INTERVAL_S = 10
 PING_TIMEOUT_S = 15
@@ -39,8 +39,8 @@ _FRAME_TYPES = "0123456"
 
 
 class BoundedWebSocket(SimpleWebSocketWSGI):  # type: ignore[misc]  # the library has no types
-    """A WebSocket that refuses long messages while they arrive (engineio checks only when they are complete), takes
-    what is no frame of Engine.IO for the end, and bears a browser that is gone already when it is closed.
+    """A WebSocket that refuses long messages while they arrive (engineio checks only when they are complete), treats
+    anything but an Engine.IO frame as the end, and tolerates a browser that is gone already when it is closed.
     """
 
     def __init__(self, handler: Any, server: Any, **options: Any) -> None:
@@ -55,32 +55,32 @@ class BoundedWebSocket(SimpleWebSocketWSGI):  # type: ignore[misc]  # the librar
         return answer
 
     def wait(self) -> str | None:
-        """The next frame; None for the end of the connection, and where not even pings are answered any more.
+        """Return the next frame; None at the end of the connection, and where not even pings are answered any more.
 
-        engineio itself watches sessions only: a WebSocket that never becomes one would stay for good.
+        engineio itself watches sessions only: a WebSocket that never becomes one would stay forever.
         """
         try:
             frame = self.ws.receive(timeout=PING_INTERVAL_S + PING_TIMEOUT_S)
         except ConnectionClosed:
             return None
-        # A frame begins with the digit of its type; binary frames have no place in this protocol.
+        # A frame begins with the digit of its type; this protocol has no binary frames.
         return frame if isinstance(frame, str) and frame[:1] in _FRAME_TYPES and frame else None
 
     def close(self) -> None:
-        """Say goodbye if anybody still listens, and wake who waits for a frame: it is not waited for any more."""
-        with contextlib.suppress(OSError, LocalProtocolError):  # gone, or it has said goodbye already
+        """Send a close frame if the peer still listens, and wake the thread that waits for a frame."""
+        with contextlib.suppress(OSError, LocalProtocolError):  # the peer is gone, or has sent its close frame already
             super().close()
         self.ws.event.set()
 
 
 class TextPacket(Packet):  # type: ignore[misc]  # the library has no types
-    """A packet whose payload is JSON without bytes: nobody needs to search all of it for some."""
+    """A packet whose payload is JSON without bytes: searching it for bytes is not needed."""
 
     uses_binary_events = False
 
 
 def create_socketio(app: Flask) -> SocketIO:
-    """The Socket.IO server inside ``app``. Origins are checked by the access gate in front of it."""
+    """Return the Socket.IO server inside ``app``. Origins are checked by the access gate before it."""
     socketio = SocketIO(
         app,
         async_mode="threading",
@@ -96,13 +96,13 @@ def create_socketio(app: Flask) -> SocketIO:
         engineio_logger=_library_log,
     )
     engine = _server(socketio).eio
-    # engineio names its WebSocket class here and offers no option for the longest message.
+    # engineio names its WebSocket class here and has no option for the longest message.
     engine._async = {**engine._async, "websocket": BoundedWebSocket}
     return socketio
 
 
 def _server(socketio: SocketIO) -> Any:
-    """The python-socketio server inside; the type stubs of Flask-SocketIO do not know it."""
+    """Return the python-socketio server inside; the type stubs of Flask-SocketIO do not know it."""
     return cast(Any, socketio).server
 
 
@@ -118,7 +118,7 @@ class SocketTransport:
         _server(self._socketio).emit(event, payload, to=viewer_ids, namespace=self._namespace)
 
     def disconnect(self, viewer_id: str, reason: str) -> None:
-        """Say why, then close the connection. Nobody waits for a browser that may never read it."""
+        """Send the reason, then close the connection, without waiting for a browser that may never read it."""
         self._socketio.emit("goodbye", {"reason": reason}, to=viewer_id, namespace=self._namespace)
         server = _server(self._socketio)
         session = server.eio.sockets.get(server.manager.eio_sid_from_sid(viewer_id, self._namespace))
@@ -127,14 +127,17 @@ class SocketTransport:
 
 
 class LiveNamespace(Namespace):
-    """Hands every event of a browser, known or not, to the stream, which limits and judges them."""
+    """Hands every event of a browser, known or not, to the stream, which limits and checks them."""
 
     def __init__(self, stream: LiveStream, namespace: str = NAMESPACE) -> None:
         super().__init__(namespace)
         self._stream = stream
 
     def trigger_event(self, event: str, *arguments: Any) -> None:
-        """Called by Socket.IO with the session id first; then the connection's data or the event's arguments."""
+        """Handle an event.
+
+        Socket.IO passes the session id first, then the connection's data or the event's arguments.
+        """
         viewer_id = str(arguments[0])
         match event:
             case "connect":
@@ -149,14 +152,14 @@ class LiveNamespace(Namespace):
 
 
 def open_socket_sessions(socketio: SocketIO) -> int:
-    """How many Socket.IO sessions are open, watching or not."""
+    """Return how many Socket.IO sessions are open, watching or not."""
     return len(_open_sessions(socketio))
 
 
 def has_room(socketio: SocketIO, limit: int) -> bool:
-    """Whether fewer than ``limit`` sessions are open; the oldest one that watches nothing makes room.
+    """Return whether fewer than ``limit`` sessions are open; the oldest one that watches nothing makes room.
 
-    A browser's session joins a namespace at once. One that has not is a poll that nobody goes on with.
+    A browser's session joins a namespace immediately. One that has not is an abandoned poll.
     """
     server = _server(socketio)
     sessions = _open_sessions(socketio)
@@ -170,6 +173,6 @@ def has_room(socketio: SocketIO, limit: int) -> bool:
 
 
 def _open_sessions(socketio: SocketIO) -> list[Any]:
-    """The oldest first. Closed ones stay in engineio's table until its next round."""
+    """Return the open sessions, the oldest first. Closed ones stay in engineio's table until its next round."""
     # A copy, because other threads change it.
     return [session for session in list(_server(socketio).eio.sockets.values()) if not session.closed]

@@ -1,9 +1,9 @@
-"""The live stream: who watches, what they get, and the thread that sends it.
+"""The live stream: its viewers, their messages, and the thread that sends them.
 
-One publisher thread takes the state from the engine at most ten times a second, and only while somebody watches.
-It numbers the states, computes one patch for everybody and hands messages to the transport, so a viewer's messages
-are always in order. Browsers' events arrive in other threads and only change the viewers' records, under a lock.
-The engine's thread never waits for any of this.
+One publisher thread takes the state from the engine at most ten times a second, and only while there are viewers. It
+numbers the states, computes one patch for all and hands messages to the transport, so a viewer's messages are always in
+order. Browsers' events arrive in other threads and only change the viewers' records, under a lock. The engine's thread
+never waits for any of this.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ log = logging.getLogger("glassmq.stream")
 
 #: Shortest time between two states.
 INTERVAL_S = 0.1
-#: The stream may use at most one part in this many of the time: a state that took 10 ms is followed by 200 ms rest.
+#: The inverse of the share of time that the stream may use: a state that took 10 ms is followed by 200 ms rest.
 REST_FACTOR = 20
 #: Browsers that may watch at the same time.
 VIEWERS_MAX = 32
@@ -38,19 +38,19 @@ class Transport(Protocol):
 
 
 class StreamSource(Protocol):
-    """What a stream shows."""
+    """The source of a stream's states."""
 
     def state(self) -> JsonObject:
-        """A fresh tree; parts that did not change may be the same objects. Raises :class:`EngineUnavailable`."""
+        """Return a fresh tree; parts that did not change may be the same objects. Raises :class:`EngineUnavailable`."""
         ...
 
     def history(self) -> JsonObject:
-        """What a snapshot brings besides. Raises :class:`EngineUnavailable`."""
+        """Return what a snapshot has apart from the state. Raises :class:`EngineUnavailable`."""
         ...
 
 
 class TooManyViewers(Exception):
-    """No room for one more browser."""
+    """There is no room for another browser."""
 
 
 class LiveStream:
@@ -71,7 +71,7 @@ class LiveStream:
     # ------------------------------------------------------------------------------------- browsers' events
 
     def add_viewer(self, viewer_id: str) -> None:
-        """A browser connected. Raises :class:`TooManyViewers`."""
+        """Add a browser that connected. Raises :class:`TooManyViewers`."""
         with self._lock:
             if len(self._viewers) >= VIEWERS_MAX:
                 raise TooManyViewers(f"{VIEWERS_MAX} browsers are watching already")
@@ -79,12 +79,15 @@ class LiveStream:
         self._wake.set()
 
     def remove_viewer(self, viewer_id: str) -> None:
-        """A browser is gone."""
+        """Remove a browser that is gone."""
         with self._lock:
             self._viewers.pop(viewer_id, None)
 
     def event_received(self, viewer_id: str, event: str, arguments: tuple[object, ...]) -> None:
-        """Handle one event from a browser. Nonsense is ignored; floods and much nonsense end the connection."""
+        """Handle one event from a browser.
+
+        Unusable events are ignored; floods and too many of them end the connection.
+        """
         with self._lock:
             viewer = self._viewers.get(viewer_id)
             if viewer is None:
@@ -103,7 +106,7 @@ class LiveStream:
 
     @staticmethod
     def _handle(viewer: Viewer, event: str, arguments: tuple[object, ...]) -> bool:
-        """Carry out one event; False when it means nothing."""
+        """Carry out one event; return False when it means nothing."""
         match event, arguments:
             case "acknowledge", ({"sequence": int() as sequence},) if not isinstance(sequence, bool):
                 return viewer.acknowledge(sequence)
@@ -150,7 +153,7 @@ class LiveStream:
 
     @property
     def viewer_count(self) -> int:
-        """How many browsers watch."""
+        """Return how many browsers watch."""
         with self._lock:
             return len(self._viewers)
 

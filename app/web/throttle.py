@@ -1,4 +1,4 @@
-"""Keeps the page's callers, all together, from taking the engine's time away from the broker's clients."""
+"""Keeps the page's callers together from taking too much of the engine's time from the broker's clients."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from app.foundation.event_budget import EventBudget
 from app.foundation.translator import in_all_languages
 from app.web.api import json_answer
 
-#: Requests, from all callers together, in the long run and in one burst.
+#: Requests per second of all callers together, in the long run and in one burst.
 REQUESTS_PER_SECOND = 50
 REQUEST_BURST = 200
 
-#: Files cost next to nothing, and one page asks for a hundred of them. A health check must not be refused.
+#: Files cost next to nothing, and one page requests a hundred of them. A health check must not be refused.
 _FREE = ("/static/", "/healthz")
-#: Below these an error is a text in each language, elsewhere an English one with ``text`` beside it.
+#: Below these an error is a text in each language; elsewhere it is an English one, with ``text`` in both languages.
 _BILINGUAL = ("/api/lab/", "/api/lessons/", "/api/demonstration")
 
 
 class Throttle:
-    """One for pages and API alike; ``clock``: monotonic seconds."""
+    """One throttle for pages and API alike; ``clock``: monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._lock = threading.Lock()
@@ -30,7 +30,7 @@ class Throttle:
         self._budget = EventBudget(REQUESTS_PER_SECOND, REQUEST_BURST, clock())
 
     def check(self) -> Response | None:
-        """None when the current request may be served, else the refusal."""
+        """Return None when the current request may be served, else the refusal."""
         if request.path.startswith(_FREE):
             return None
         with self._lock:

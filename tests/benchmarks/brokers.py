@@ -31,7 +31,7 @@ class Start:
 
 @dataclass(frozen=True)
 class Memory:
-    """Resident behind all loads.
+    """Resident memory after all loads.
 
     :ivar own_mib: without the pages of files, which the kernel may take back at any time.
     """

@@ -1,4 +1,4 @@
-"""What a run beside the real broker has found, as text for a document."""
+"""The results of a run next to the real broker, as text for a document."""
 
 from __future__ import annotations
 

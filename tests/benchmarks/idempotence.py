@@ -1,4 +1,4 @@
-"""``make bench BENCH=idempotence``: what each strategy costs at each store, beside the bare listener.
+"""``make bench BENCH=idempotence``: the cost of each strategy at each store, compared with the bare listener.
 
 The work of a message is one INSERT. Bare, it is a transaction of its own; a strategy with a transaction does it in
 that. With Redis the work goes to SQLite. All strategies of a store take turns, in changing order, for several rounds:
@@ -119,7 +119,7 @@ async def measure(store: str, address: str, folder: Path, options: argparse.Name
 async def _take_through(
     listener: Callable[[MessageExt], Awaitable[bool]], batch: list[MessageExt], at_once: int
 ) -> float:
-    """Microseconds per message, with so many listener calls at once."""
+    """Return microseconds per message, with this number of concurrent listener calls."""
     waiting = iter(batch)
 
     async def worker() -> None:

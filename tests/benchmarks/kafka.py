@@ -1,6 +1,7 @@
-"""``make bench BENCH=kafka``: our partitions of Kafka beside our store of RocketMQ, and what batches save by packing.
+"""``make bench BENCH=kafka``: our partitions of Kafka compared with our store of RocketMQ, and what compressed batches
+save.
 
-Both stores lie on this machine's disk and take turns, round by round: 128-byte messages are appended in batches of 100,
+Both stores are on this machine's disk and take turns, round by round: 128-byte messages are appended in batches of 100,
 then read again in hundreds. Ratios are of the same round. Then a partition of a million messages is opened, and orders
 as text are packed in batches of several sizes. It is a measurement, not a test: it never fails because of a number.
 """

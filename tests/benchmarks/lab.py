@@ -25,7 +25,7 @@ from tests.interop.harness.installs import REPOSITORY
 _MARK = "make bench lab"
 _EVENTS_AGAIN = 10_000
 _FORMS = ("interpreted", "compiled")
-#: Name, and digits behind the point.
+#: Name, and decimal places.
 _FIGURES = (
     ("sweep of `big-stage`, events/s", 0),
     (f"{_EVENTS_AGAIN:,} events of `big-stage` again, s", 2),

@@ -1,9 +1,9 @@
 """``make bench BENCH=leadership``: how busy a machine may be before a group of three brokers loses its leader.
 
-Three members run on this machine, four senders send one message after the other, and beside them as many processes
-are busy as a row of the table says: three of four count, the fourth writes to the same disk and flushes. Each row
-lasts ``--seconds``; an election in it is one that nothing but the machine's business has caused. It is a measurement,
-not a test: it never fails because of a number.
+Three members run on this machine, four senders send one message after the other, and next to them as many processes are
+busy as a row of the table says: three of four count, the fourth writes to the same disk and flushes. Each row lasts
+``--seconds``; an election in it is one that nothing but the machine's business has caused. It is a measurement, not a
+test: it never fails because of a number.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ while True:
 
 @dataclass(frozen=True)
 class Row:
-    """:ivar busy: processes beside the group."""
+    """:ivar busy: busy processes in addition to the group."""
 
     busy: int
     load_average: float

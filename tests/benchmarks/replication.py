@@ -2,7 +2,7 @@
 
 Six clusters run at once and take turns under the same load: a broker alone, one with a slave that is not waited for
 (ASYNC_MASTER), and one with a slave that is (SYNC_MASTER), each of ours and of RocketMQ's. Ratios are of the same
-round. Behind each load the slave must have all that its master has. It is a measurement, not a test: it never fails
+round. After each load the slave must have all that its master has. It is a measurement, not a test: it never fails
 because of a number.
 """
 
@@ -25,8 +25,8 @@ from tests.interop.harness.installs import REPOSITORY
 from tests.interop.harness.ports import free_broker_port, free_port
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.real_rocketmq import start_real_broker, start_real_rocketmq
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import RequestRefused, max_offsets, send_message
+from tests.support.waiting import wait_until
 
 _MARK = "make bench replication"
 _COPIED_DEADLINE_S = 120
@@ -37,7 +37,7 @@ _ALONE, _ASYNC, _SYNC = "alone", "ASYNC_MASTER", "SYNC_MASTER"
 
 @dataclass
 class Pair:
-    """:ivar slave: address of the second broker; None: there is none."""
+    """:ivar slave: address of the second broker; None without one."""
 
     cluster: Cluster
     slave: str | None

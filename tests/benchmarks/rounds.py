@@ -12,8 +12,8 @@ from tests.benchmarks.loads import Lengths, Load, LoadProgram
 from tests.interop.harness.clients import Clients
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.waiting import DeadlinePassed, wait_until
 from tests.interop.harness.wire import max_offsets
+from tests.support.waiting import DeadlinePassed, wait_until
 
 QUEUES = 8
 #: Beyond warm-up and window: the program's start, a backlog sent and taken twice, the end of all that was begun.

@@ -1,11 +1,11 @@
-"""``make bench``: GlassMQ beside a real RocketMQ, and Spark's reading beside other ways, on this machine.
+"""``make bench``: GlassMQ compared with a real RocketMQ, and Spark's reading compared with other ways, on this machine.
 
-Without options both parts. Options are those of the first part, alone; those behind the word ``spark`` of the second,
-:mod:`tests.benchmarks.spark.spark_run`: ``make bench BENCH="spark --rounds 1"``. Behind the word ``idempotence``
-stand those of :mod:`tests.benchmarks.idempotence`, behind ``kafka`` those of :mod:`tests.benchmarks.kafka`, behind
-``replication`` those of :mod:`tests.benchmarks.replication`, behind ``leadership`` those of
-:mod:`tests.benchmarks.leadership`, behind ``lab`` those of :mod:`tests.benchmarks.lab`,
-behind ``scale`` those of :mod:`tests.benchmarks.scale.scale_run`; each runs alone.
+Without options both parts. Options are those of the first part, alone; those after the word ``spark`` of the second,
+:mod:`tests.benchmarks.spark.spark_run`: ``make bench BENCH="spark --rounds 1"``. After the word ``idempotence`` come
+those of :mod:`tests.benchmarks.idempotence`, after ``kafka`` those of :mod:`tests.benchmarks.kafka`, after
+``replication`` those of :mod:`tests.benchmarks.replication`, after ``leadership`` those of
+:mod:`tests.benchmarks.leadership`, after ``lab`` those of :mod:`tests.benchmarks.lab`, after ``scale`` those of
+:mod:`tests.benchmarks.scale.scale_run`; each runs alone.
 
 All brokers run at once and take turns under load, in changing order, for several rounds: what disturbs the machine
 disturbs all. Each measurement is one process of RocketMQ's Java client, which warms up first, and a new topic; a rate

@@ -13,7 +13,7 @@ class Figure:
 
     :ivar values: label of a broker -> what was measured, in the order of the rounds.
     :ivar goal: the ratio that is wanted, ours to the real broker's; None: any.
-    :ivar digits: behind the point.
+    :ivar digits: decimal places.
     """
 
     name: str

@@ -39,10 +39,10 @@ def findings(page: Page, within: str = "", **options: object) -> list[str]:
 
 
 def findings_in_every_theme(page: Page, within: str = "") -> list[str]:
-    """What axe finds in each theme, without loading the page anew; at the end the page has the first one.
+    """What axe finds in each theme, without loading the page again; at the end the page has the first one.
 
-    ``within`` is what has changed since the rest of the page was looked at: a whole page takes axe a second.
-    The one rule that needs the text of all style sheets ("preload") is about ``@media (orientation)``, the same in all.
+    ``within`` is what has changed since the rest of the page was looked at: a whole page takes axe a second. The one
+    rule that needs the text of all style sheets ("preload") is about ``@media (orientation)``, the same in all.
     """
     found = []
     for theme in THEMES:

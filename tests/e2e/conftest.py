@@ -18,7 +18,7 @@ from tests.e2e.scenes import Scene, serve_scene
 from tests.interop.harness.cluster import Cluster
 
 #: Playwright waits this long for what a test does or expects before it fails. It is for a machine on which many things
-#: run at once: where all is well nobody waits so long.
+#: run at once: where all is well no test waits this long.
 PATIENCE_MS = 60_000
 expect.set_options(timeout=PATIENCE_MS)
 
@@ -133,7 +133,7 @@ def wait_for_update(page: Page, after: int) -> None:
 
 
 def choose_language(page: Page, language: str) -> None:
-    """Choose the page's language, behind its button where the head has no room for it."""
+    """Choose the page's language, in the menu of its button where the head has no room for it."""
     if not page.locator("#language-choice").is_visible():
         page.locator(".settings-button").click()
     page.locator("#language-choice").select_option(language)

@@ -52,8 +52,8 @@ def predict(page: Page, question: dict) -> None:
 def do_it(page: Page) -> Locator:
     """Press the step's button and wait for the result.
 
-    ``wait_for`` where something takes its time: while an ``expect`` is not yet met, Playwright describes the page anew
-    at every look, which is a quarter of what the page's process then computes.
+    ``wait_for`` where something takes its time: while an ``expect`` is not yet met, Playwright describes the page again
+    at every poll, which is a quarter of what the page's process then computes.
     """
     page.locator("#do-it").click()
     page.locator("#result").wait_for()

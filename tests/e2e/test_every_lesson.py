@@ -20,7 +20,7 @@ from tests.e2e.lesson_page import (
     take_step,
 )
 from tests.e2e.scenes import empty_scene
-from tests.interop.harness.waiting import wait_until as until
+from tests.support.waiting import wait_until as until
 
 
 @pytest.mark.parametrize("name", lesson_names())

@@ -15,7 +15,6 @@ from tests.interop.harness.clients import Clients, messages
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import (
     GET_MAX_OFFSET,
     UPDATE_AND_CREATE_TOPIC,
@@ -24,6 +23,7 @@ from tests.interop.harness.wire import (
     signed,
     write_queues,
 )
+from tests.support.waiting import wait_until
 
 ADMIN, SHOP = ("admin-key", "admin-secret"), ("shop-key", "shop-secret")
 RULES = """\

@@ -6,8 +6,8 @@ from collections import Counter
 from functools import partial
 
 from tests.interop.harness.clients import Clients, messages, sent, wait_for_bodies
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import committed_offset, max_offsets, stored_message
+from tests.support.waiting import wait_until
 
 
 def test_a_thousand_messages_arrive_none_lost_none_twice(clients: Clients, unique: partial[str]) -> None:

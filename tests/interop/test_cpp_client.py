@@ -9,8 +9,8 @@ import pytest
 from tests.interop.harness.clients import Clients, messages, sent, wait_for_bodies
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import committed_offset, max_offsets, stored_message
+from tests.support.waiting import wait_until
 
 Unique = partial[str]
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.interop.harness import installs
 from tests.interop.harness.installs import REPOSITORY, ClientUnavailable, Steps, install_once, tool
-from tests.interop.harness.waiting import wait_until
+from tests.support.waiting import wait_until
 
 _TESTS_OF_A_MISSING_CLIENT = """
 import pytest

@@ -14,8 +14,8 @@ import pytest
 from tests.interop.harness.clients import Clients, messages, sent
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import write_queues
+from tests.support.waiting import wait_until
 
 Unique = partial[str]
 _EXAMPLE_TOPIC = "TopicTest"
@@ -25,7 +25,7 @@ _JAVA_S = 90.0
 QUEUES = 4
 #: Message n is about key n modulo this; the C++ driver selects queue n modulo QUEUES, so a key stays on its queue.
 KEYS = 100
-#: RocketMQ's lease of a lock whose owner is silent, plus what rebalances and pulls take behind it on a busy machine.
+#: RocketMQ's lease of a lock whose owner is silent, plus what rebalances and pulls take after it on a busy machine.
 _LEASE_S = 60.0
 _TAKEN_OVER_S = 150.0
 
@@ -91,7 +91,7 @@ def start_two_members(clients: Clients, unique: Unique, name: str) -> tuple[Mana
 
 
 def newest_queues(*consumers: ManagedProcess) -> list[set[int]]:
-    """Per consumer: the queues of the last 200 messages that it got; nothing before it got so many.
+    """Per consumer: the queues of the last 200 messages that it got; nothing before it got that many.
 
     Not of the last ones sent: on a busy machine those may be under way for a while.
     """

@@ -11,8 +11,8 @@ import pytest
 from tests.interop.harness.clients import Clients, messages, sent
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import max_offsets
+from tests.support.waiting import wait_until
 
 Unique = partial[str]
 HALF_TOPIC, OP_TOPIC = "RMQ_SYS_TRANS_HALF_TOPIC", "RMQ_SYS_TRANS_OP_HALF_TOPIC"

@@ -54,7 +54,7 @@ def _normalised_hash(run: LabRun) -> str:
 
 
 def _end(run: LabRun) -> dict[str, Any]:
-    """The state of the cluster when the story is told."""
+    """Return the state of the cluster at the end of the run."""
     brokers: dict[str, Any] = {}
     for role in run.world.brokers():
         broker = role.broker
@@ -87,7 +87,7 @@ def _end(run: LabRun) -> dict[str, Any]:
 
 
 def _story(run: LabRun) -> list[str]:
-    """One line for everything that a client was told or did, in order."""
+    """Return one line for everything that a client received or did, in order."""
     history = run.world.history
     lines: list[tuple[int, int, str]] = []
     for command in history.commands:

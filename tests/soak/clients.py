@@ -96,7 +96,7 @@ class SoakClients:
         )
 
     def ended_early(self) -> list[str]:
-        """Clients that ended by themselves, with their last words. A C++ sender is told to end before the others."""
+        """Return clients that ended by themselves, with their last words. A C++ sender is stopped before the others."""
         return [
             f"{client.process.name} ({client.process.exit_code}): {client.process.output_end(300)}"
             for client in self.everyone

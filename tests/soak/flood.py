@@ -84,7 +84,7 @@ async def _read_answers(reader: asyncio.StreamReader, count: int, acknowledged: 
 
 
 def runs_of(numbers: list[int]) -> list[list[int]]:
-    """``[first, behind the last]`` of each unbroken run."""
+    """Return ``[first, the number after the last]`` of each unbroken run."""
     runs: list[list[int]] = []
     for number in sorted(numbers):
         if runs and runs[-1][1] == number:

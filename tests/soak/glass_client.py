@@ -30,7 +30,7 @@ from engine.protocol.message.message import Message, MessageExt
 from tests.soak.reporting import report
 from tests.soak.streams import FLOOD, STREAMS, Stream
 
-#: Between two sends of a stream: what is sent shall be under way at every moment, not fill the machine.
+#: Seconds between two sends of a stream: a message must be under way at every moment, without filling the machine.
 _PACE_S = 0.02
 _BATCH_PACE_S = 0.2
 _BATCH_SIZE = 16
@@ -68,7 +68,7 @@ class LocalTransactions:
 
 
 class Senders:
-    """Sends numbered messages of some streams until it is told to end."""
+    """Sends numbered messages of some streams until it is stopped."""
 
     def __init__(self, name_server: str) -> None:
         self._name_server = name_server

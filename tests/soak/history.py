@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from tests.soak.streams import StreamLedger
 
-#: After the route is back, clients still need so long to find their way.
+#: After the route is back, clients still need this long to find their way.
 GRACE_S = 10.0
 
 
@@ -20,7 +20,7 @@ class Kill:
 
 @dataclass(frozen=True)
 class Sample:
-    """One look: about once a second. ``life`` counts the broker's processes; memory None while there is none."""
+    """One sample, about once a second. ``life`` counts the broker's processes; memory None while none runs."""
 
     at_s: float
     life: int
@@ -44,7 +44,7 @@ class SendWindow:
 
 @dataclass
 class History:
-    """See the module."""
+    """The history of a soak run."""
 
     warm_up_s: float
     ledgers: list[StreamLedger]

@@ -12,7 +12,7 @@ from tests.soak.history import History, percentile
 from tests.soak.slope import common_slope
 from tests.soak.streams import FLOOD, Fate, StreamLedger
 
-#: A leak is growth that is certainly more than this, after at least so many judged minutes.
+#: A leak is growth that is certainly more than this, after at least this many judged minutes.
 MEMORY_LIMIT_MIB_PER_HOUR = 60.0
 FDS_LIMIT_PER_HOUR = 20.0
 SLOPE_MINUTES_MIN = 8.0
@@ -23,7 +23,7 @@ PAGE_P50_LIMIT_MS = 100.0
 PAGE_P99_LIMIT_MS = 2_000.0
 #: The live page brings something at least every few seconds, outside restarts.
 PAGE_SILENCE_LIMIT_S = 15.0
-#: An interval that is wider than so many limits, and holds the limit, says nothing.
+#: An interval that is wider than this many limits, and contains the limit, shows nothing.
 _WIDTH_LIMITS = 4
 _EXAMPLES = 5
 
@@ -136,7 +136,9 @@ def _memory_peak(history: History) -> Judgement:
 
 
 def _slope(history: History, name: str, figure: str, limit: float) -> Judgement:
-    """A leak is told only where the whole interval lies above the limit: noise is none, much of it says nothing."""
+    """A leak is reported only where the whole interval is above the limit: noise is not a leak, and much noise shows
+    nothing.
+    """
     slope = common_slope(history.judged_lives(figure))
     if slope is None:
         return Judgement(name, Outcome.UNCERTAIN, {"minutes": 0.0, "least": SLOPE_MINUTES_MIN})
@@ -160,7 +162,7 @@ def _page(history: History) -> Judgement:
 
 
 def _in_time(history: History, is_in_time: bool) -> Outcome:
-    """What fails only because it took long cannot be told where times are not judged."""
+    """What fails only because it took long cannot be judged where times are not judged."""
     return _verdict(is_in_time) if history.judges_times or is_in_time else Outcome.UNCERTAIN
 
 

@@ -10,7 +10,6 @@ from engine.client.consumer.default_mq_pull_consumer import DefaultMQPullConsume
 from engine.client.consumer.pull_result import PullStatus
 from engine.protocol.body.message_queue import MessageQueue
 from tests.interop.harness.process import ProcessFailed
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import create_topic
 from tests.soak.clients import SoakClients
 from tests.soak.history import History, Kill, Sample, SendWindow, percentile
@@ -18,6 +17,7 @@ from tests.soak.plan import Plan
 from tests.soak.soaked_broker import SoakedBroker
 from tests.soak.streams import FLOOD, QUEUES, UNREAD_TOPIC, Fate, Stream, StreamLedger
 from tests.soak.watch import PageWatch, ProcessLook
+from tests.support.waiting import wait_until
 
 _LOOK_EVERY_S = 1.0
 _SEND_WINDOW_S = 5.0

@@ -1,4 +1,4 @@
-"""Lines over time as SVG, with what was done to the broker drawn behind them."""
+"""Lines over time as SVG, with the events of the broker drawn in the background."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Marks:
-    """What is drawn behind every plot."""
+    """What is drawn in the background of every plot."""
 
     until_s: float
     kills_s: Sequence[float] = ()

@@ -1,7 +1,7 @@
 """``make soak``: a real ``glassmq serve`` under everything at once, for an hour, and a judgement at the end.
 
 Three kinds of clients, order, transactions, retries, a flood, readers that never read, kill -9, a full disk, a page
-that is looked at. The report with its plots lies in a folder; exit code 1 says that a judgement failed.
+that is looked at. The report with its plots is in a folder; exit code 1 says that a judgement failed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How much a figure grows per hour, and how sure that is, when the process was started anew several times."""
+"""How much a figure grows per hour, and how sure that is, when the process was restarted several times."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-#: Neighbouring samples of memory tell nearly the same: they are averaged over so long before they are counted.
+#: Neighbouring samples of memory are nearly the same: they are averaged over this many seconds before they are counted.
 _BLOCK_S = 10.0
 #: 97.5 % of Student's t, by degrees of freedom; beyond the last the normal's.
 _T = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.78, 5: 2.57, 6: 2.45, 8: 2.31, 10: 2.23, 15: 2.13, 20: 2.09, 30: 2.04}
@@ -19,7 +19,7 @@ Points = Sequence[tuple[float, float]]
 
 @dataclass(frozen=True)
 class Slope:
-    """Growth per hour with its 95 % confidence interval, from so many minutes of samples."""
+    """Growth per hour with its 95 % confidence interval, from this many minutes of samples."""
 
     per_hour: float
     low: float
@@ -66,7 +66,7 @@ def _centred(life: Points) -> list[tuple[float, float]]:
 
 
 def _correlation(lives: Sequence[Sequence[float]]) -> float:
-    """Of neighbours, 0 to 0.9."""
+    """Return the correlation of neighbours, 0 to 0.9."""
     squares = sum(rest * rest for life in lives for rest in life)
     products = sum(a * b for life in lives for a, b in itertools.pairwise(life))
     return min(0.9, max(0.0, products / squares)) if squares else 0.0

@@ -29,7 +29,7 @@ _MESSAGES, _BODY_BYTES = 32, 8 * 1024
 #: Of pulls per connection: some two hundred, so that fifty mebibytes of answers wait for each.
 _ASKED_BYTES = 72 * 1024
 _AGAIN_S = 5.0
-#: Who takes nothing is not told either that the broker died: what it had sent stands before the farewell.
+#: A reader that takes nothing does not notice the broker's death either: what was sent comes before the close.
 _SECONDS_PER_CONNECTION = 30
 
 
@@ -63,7 +63,9 @@ async def put_something_there(name_server: str) -> None:
 
 
 async def ask_and_never_read(address: tuple[str, int], frames: bytes) -> None:
-    """For ever. What the operating system buffers for a reader is small: the rest is the broker's burden."""
+    """Send requests and never read, forever. What the operating system buffers for a reader is small: the rest is the
+    broker's burden.
+    """
     loop = asyncio.get_running_loop()
     while True:
         connection = socket.socket()

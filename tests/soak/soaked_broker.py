@@ -16,8 +16,8 @@ from tests.interop.harness.glassmq_cluster import glassmq_command
 from tests.interop.harness.installs import REPOSITORY
 from tests.interop.harness.ports import free_broker_port, free_port
 from tests.interop.harness.process import ManagedProcess, ProcessFailed
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import write_queues
+from tests.support.waiting import wait_until
 
 _START_DEADLINE_S = 120.0
 _TRACEBACK = "Traceback (most recent call last)"
@@ -36,7 +36,7 @@ class Disk:
         self._size_bytes = size_bytes
 
     def fill(self) -> None:
-        """No byte is left: the file system becomes as small as what lies in it."""
+        """Leave no byte: the file system becomes as small as its contents."""
         self._resize(self.used_bytes())
 
     def free(self) -> None:

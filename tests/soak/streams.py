@@ -86,7 +86,7 @@ class StreamLedger:
     consumed: int = 0
     consumed_again: int = 0
     refused: int = 0
-    #: (queue, number, greatest number before): first deliveries behind a later message of their queue.
+    #: (queue, number, greatest number before): first deliveries after a later message of their queue.
     swapped: list[tuple[int, int, int]] = field(default_factory=list)
     latencies_ms: array[float] = field(default_factory=lambda: array("f"))
     _greatest: dict[int, int] = field(default_factory=dict)

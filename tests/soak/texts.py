@@ -50,7 +50,7 @@ _SENTENCES: Mapping[str, tuple[str, str]] = {
         "实时页面：{updates:,} 次更新；最长静默 {silence:.1f} 秒（第 {at:.0f} 秒起，上限 {limit:.0f}）。",
     ),
 }
-#: Instead, where a run is too short; without figures where there are none at all.
+#: Shown instead where a run is too short; without figures where it has none at all.
 _TOO_SHORT = (
     "{minutes:.1f} minutes after the warm-ups say nothing of growth ({least:.0f} are needed).",
     "预热之后只有 {minutes:.1f} 分钟，看不出增长（至少需要 {least:.0f} 分钟）。",

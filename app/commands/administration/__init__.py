@@ -1,1 +1,1 @@
-"""Commands for those who run a cluster."""
+"""Commands for people who run a cluster."""

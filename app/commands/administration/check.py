@@ -1,4 +1,4 @@
-"""``glassmq check``: is a data folder whole? For a broker that is stopped."""
+"""``glassmq check``: checks whether the data folder of a stopped broker is whole."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     default="./data",
     show_default=True,
-    help="The broker's folder.",
+    help="The broker's data folder.",
 )
 @click.option("--quiet", is_flag=True, help="Show no progress.")
 def command(data: Path, quiet: bool) -> None:
-    """Look through the folder of a stopped broker and say what is whole and what is damaged.
+    """Check the folder of a stopped broker, and report what is whole and what is damaged.
 
     Every message of the commit log is compared with its CRC, every entry of the consume queues with the message that it
-    leads to. Of a member of a group it says whether it votes, or joins and why. Nothing is changed. The exit code is 0
-    when everything is whole, 1 when something is damaged or the folder is in use.
+    leads to. For a member of a group it reports whether it votes, or joins and why. Nothing is changed. The exit code
+    is 0 when everything is whole, 1 when something is damaged or the folder is in use.
 
     \b
     Examples:
@@ -73,7 +73,7 @@ def command(data: Path, quiet: bool) -> None:
 
 
 def _of_member(member: MemberFolder) -> Iterator[str]:
-    """What its files say of a member of a group."""
+    """Yield what the files of a group's member say about its state."""
     state = member.state
     if member.joins:
         said = f"will join when it is started, and not vote until it is admitted: {_why(member.joins)}"

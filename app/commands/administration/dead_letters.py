@@ -1,4 +1,4 @@
-"""``glassmq dead-letters``: what consumer groups have given up, and sending it again."""
+"""``glassmq dead-letters``: lists what consumer groups have given up, and sends it again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-#: Where to -> what the question before it says.
+#: Destination -> the consequences that the confirmation prompt names.
 _CONSEQUENCES = {
     "topic": "Every group that subscribes to {topic} gets it, also those that have consumed it already.",
     "group": "Only group {group} gets it.",
@@ -30,8 +30,8 @@ _CONSEQUENCES = {
 def command() -> None:
     """List dead letters, show one, and send them again.
 
-    A dead letter is named by its offset message id, its unique id or one of its keys. It stays where it is; the message
-    that it is resent as has the property RESENT_DEAD_LETTER, so that it is not resent twice by mistake.
+    A dead letter is named by its offset message id, its unique id or one of its keys. It stays where it is; the new
+    message has the property RESENT_DEAD_LETTER, so that it is not resent twice by mistake.
 
     \b
     Examples:
@@ -46,7 +46,11 @@ def command() -> None:
 @command.command("list")
 @click.argument("group", required=False)
 @click.option(
-    "--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="The newest of each broker."
+    "--limit",
+    type=click.IntRange(1, 1_000),
+    default=50,
+    show_default=True,
+    help="Number of messages per broker, the newest.",
 )
 @name_server_option
 def list_dead_letters(group: str | None, limit: int, name_servers: tuple[str, ...]) -> None:
@@ -87,11 +91,9 @@ def _to_option(function: _F) -> _F:
 @click.argument("group")
 @click.argument("messages", nargs=-1)
 @_to_option
-@click.option("--all", "everything", is_flag=True, help="All of the group's that were not resent yet.")
-@click.option(
-    "--anyway", is_flag=True, help="Also those MESSAGES that were resent already: consumers may get them twice."
-)
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@click.option("--all", "everything", is_flag=True, help="All dead letters of the group that were not resent yet.")
+@click.option("--anyway", is_flag=True, help="Also MESSAGES that were already resent: consumers may get them twice.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @name_server_option
 def resend(
     group: str,
@@ -216,7 +218,7 @@ async def _show(name_servers: tuple[str, ...], group: str, name: str) -> None:
 
 
 async def _find(brokers: dict[str, RemoteDeadLetters], group: str, name: str) -> tuple[RemoteDeadLetters, MessageExt]:
-    """The broker that has it, and the dead letter: on several brokers the newest one."""
+    """Return the dead letter and the broker that stores it: the newest one where several brokers do."""
     from engine.broker.delivery.dead_letter import DeadLetterRefusal, DeadLetterRefused
 
     found: list[tuple[RemoteDeadLetters, MessageExt]] = []
@@ -254,7 +256,7 @@ async def _resend(
             topics = ", ".join(dict.fromkeys(original_topic(dead) or "-" for _, dead in chosen))
             click.confirm(f"{_CONSEQUENCES[to].format(topic=topics, group=group)} Resend?", abort=True)
         for dead_letters, dead in chosen:
-            # Somebody may have thought for long.
+            # Time may have passed before the operator answered the prompt.
             await dead_letters.check(group, dead, to, anyway=anyway)
             click.echo(await _sent(dead_letters, group, dead, to))
 
@@ -265,7 +267,7 @@ async def _sent(dead_letters: RemoteDeadLetters, group: str, dead: MessageExt, t
 
 
 async def _resend_all(name_servers: tuple[str, ...], group: str, to_name: str, yes: bool) -> None:
-    """One after the other; those that cannot be resent are named at the end, and make the exit code 1."""
+    """Resend them one after the other. Those that cannot be resent are named at the end, and make the exit code 1."""
     from app.remote.cluster_reader import open_cluster_reader
     from app.remote.remote_broker import PER_PULL
     from engine.broker.delivery.dead_letter import DeadLetterRefusal, DeadLetterRefused, ResendTo

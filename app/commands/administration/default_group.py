@@ -1,4 +1,4 @@
-"""A command that lists and has further commands: ``glassmq topics``, ``glassmq topics orders``, ``glassmq topics delete
+"""A command that lists and has subcommands: ``glassmq topics``, ``glassmq topics orders``, ``glassmq topics delete
 orders``.
 """
 
@@ -12,9 +12,9 @@ _HELP = ("-h", "--help")
 
 
 class ListingGroup(click.Group):
-    """A group whose command ``list`` is meant where none is named.
+    """A group whose subcommand ``list`` is the default.
 
-    Who has a topic or a group called like one of the commands writes the ``list``.
+    A topic or a group that is named like a subcommand is listed by writing ``list`` in front of its name.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -22,7 +22,7 @@ class ListingGroup(click.Group):
         super().__init__(*arguments, context_settings=settings, **options)
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """As click's, with ``list`` put in front of what names no command."""
+        """Parse as click does, with ``list`` put before arguments that start with no subcommand."""
         if not args or (args[0] not in self.commands and args[0] not in _HELP):
             args = ["list", *args]
         return super().parse_args(ctx, args)

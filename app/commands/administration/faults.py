@@ -1,6 +1,7 @@
-"""``glassmq faults``: break a running broker on purpose, see what its rules did, mend it; over the page's HTTP API.
+"""``glassmq faults``: injects faults into a running broker, shows what its rules did, and removes them, through the
+page's HTTP API.
 
-What may be broken is told in docs/operating/faults.md; app/live/fault_routes.py is the other end.
+docs/operating/faults.md describes the faults; app/live/fault_routes.py answers the requests.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from app.foundation.terminal_text import body_text
 from engine.faults.fault_rule import Deed, Direction
 
 _ROUTE = "/api/faults"
-#: So many commands go in one request: see app/live/fault_routes.py.
+#: Commands in one request at most: see app/live/fault_routes.py.
 _AT_A_TIME = 50
 _FILE_MAX_BYTES = 1024 * 1024
-#: Fields of a rule that say which frames it means, beside their name.
+#: Fields of a rule, apart from the name, that select the frames.
 _WHICH = ("direction", "client", "topic", "group", "key")
 
 
 @click.group("faults", cls=ListingGroup)
 def command() -> None:
-    """Break a running broker on purpose, see what its rules did, mend it. Without a command: list.
+    """Inject faults into a running broker, show what its rules did, and remove them. Without a command: list.
 
     The broker must be started with serve --allow-faults.
 
@@ -47,9 +48,9 @@ def command() -> None:
 @command.command("list")
 @page_options
 def list_faults(page: Page) -> None:
-    """List the rules with what they did, the frames that are held, and what else is broken.
+    """List the rules with what they did, the frames that are held, and the other active faults.
 
-    Looking at held frames keeps them waiting for 30 s more.
+    Listing held frames keeps them waiting for 30 s more.
 
     \b
     Examples:
@@ -89,7 +90,7 @@ def _show(view: dict[str, Any]) -> None:
 
 
 def _plain(text: object) -> str:
-    """What clients made up, as a terminal may show it."""
+    """Return text that clients chose in a form that is safe on a terminal."""
     return body_text(str(text).encode("utf-8", "replace"))
 
 
@@ -161,22 +162,34 @@ def _broken_lines(view: dict[str, Any]) -> list[str]:
 @command.command("add")
 @click.argument("what", type=click.Choice([deed.value for deed in Deed]), required=False)
 @click.argument("frame", default="")
-@click.option("--topic", help="Only frames of this topic; * at the end stands for any end. So do the next three.")
+@click.option(
+    "--topic", help="Only frames of this topic: an exact name, or prefix*. The next three options take the same form."
+)
 @click.option("--group", help="Only frames of this group.")
 @click.option("--key", help="Only frames with a message of this key or unique id.")
-@click.option("--client", help="Only frames of this client's id, or of its ip:port while it has not said its id.")
-@click.option("--direction", type=click.Choice([one.value for one in Direction]), help="As the broker sees it.")
-@click.option("--ms", type=click.IntRange(1), help="How long delay and answer-late take.  [default: 1000]")
-@click.option("--code", help="What reject answers, such as SYSTEM_BUSY.  [default: SYSTEM_ERROR]")
-@click.option("--times", type=click.IntRange(0), help="Act on so many frames.  [default: no end]")
-@click.option("--every", type=click.IntRange(1), help="Act on every so-manieth frame.  [default: 1]")
-@click.option("--ratio", type=click.FloatRange(0, 1), help="Act on such a part of them.  [default: 1]")
-@click.option("--seed", type=click.IntRange(0), help="Draws which ones, and the byte that corrupt turns.  [default: 0]")
-@click.option("--for-ms", type=click.IntRange(0), help="Act for so long.  [default: no end]")
+@click.option(
+    "--client", help="Only frames of the client with this id, or with this ip:port before it has sent its id."
+)
+@click.option(
+    "--direction",
+    type=click.Choice([one.value for one in Direction]),
+    help="Direction of the frames, as seen from the broker.",
+)
+@click.option("--ms", type=click.IntRange(1), help="Duration of delay and answer-late, in ms.  [default: 1000]")
+@click.option("--code", help="Response code of reject, such as SYSTEM_BUSY.  [default: SYSTEM_ERROR]")
+@click.option("--times", type=click.IntRange(0), help="Act on this number of frames.  [default: unlimited]")
+@click.option("--every", type=click.IntRange(1), help="Act on every Nth frame.  [default: 1]")
+@click.option("--ratio", type=click.FloatRange(0, 1), help="Act on this share of the frames, 0 to 1.  [default: 1]")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    help="Seed for choosing the frames, and the byte that corrupt changes.  [default: 0]",
+)
+@click.option("--for-ms", type=click.IntRange(0), help="Act for this duration, in ms.  [default: unlimited]")
 @click.option(
     "--file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Commands of the lab in YAML, a list, instead of WHAT and FRAME.",
+    help="A YAML file with a list of lab commands, instead of WHAT and FRAME.",
 )
 @page_options
 def add(page: Page, what: str | None, frame: str, file: Path | None, **fields: object) -> None:
@@ -203,7 +216,7 @@ def add(page: Page, what: str | None, frame: str, file: Path | None, **fields: o
 
 
 def _broker(page: Page) -> str:
-    """The broker's name, which most commands have as their target."""
+    """Return the broker's name, which most commands have as their target."""
     return str(_view(page).get("broker", "broker"))
 
 
@@ -226,7 +239,7 @@ def _commands_in(file: Path) -> list[dict[str, object]]:
 @click.option("--target", help="name-server, or a link such as 'client->broker-a'.  [default: the broker]")
 @page_options
 def do(page: Page, kind: str, fields: tuple[str, ...], target: str | None) -> None:
-    """Give the running engine any command of KIND: crash, restart, pause, resume, advance, disk-full, and so on.
+    """Send the running engine a command of KIND: crash, restart, pause, resume, advance, disk-full, and so on.
 
     docs/operating/faults.md lists them with their fields.
 
@@ -247,7 +260,7 @@ def do(page: Page, kind: str, fields: tuple[str, ...], target: str | None) -> No
 
 
 def _field(text: str) -> tuple[str, object]:
-    """``ms=500`` is a number, ``on=true`` a switch, anything else a text."""
+    """Parse a field: ``ms=500`` is a number, ``on=true`` is true or false, anything else is a text."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise click.UsageError(f"{text!r} is no FIELD=VALUE, such as ms=5000")
@@ -262,7 +275,7 @@ def _field(text: str) -> tuple[str, object]:
 @click.argument("rule", type=click.IntRange(1), required=False)
 @page_options
 def clear(page: Page, rule: int | None) -> None:
-    """Mend all, or remove one RULE by its number. Held frames go on. What was killed is started with do restart.
+    """End all faults, or remove one RULE by its number. Held frames go on. A killed process is started with do restart.
 
     \b
     Examples:
@@ -284,7 +297,7 @@ def clear(page: Page, rule: int | None) -> None:
 def let_pass(
     page: Page, held: int | None, properties: tuple[str, ...], fields: tuple[str, ...], body: str | None
 ) -> None:
-    """Let a HELD frame go on, as it is or changed; without its number all, and nothing is held any more.
+    """Let a HELD frame go on, as it is or changed; without a number all of them, and nothing is held any more.
 
     \b
     Examples:
@@ -311,7 +324,7 @@ def _texts(given: tuple[str, ...]) -> dict[str, str]:
 @click.argument("held", type=click.IntRange(1))
 @page_options
 def drop(page: Page, held: int) -> None:
-    """Let a HELD frame be lost.
+    """Drop a HELD frame.
 
     \b
     Examples:

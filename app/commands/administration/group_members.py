@@ -29,9 +29,9 @@ _HEADINGS = ("MEMBER", "LANGUAGE", "TOPIC", "QUEUE", "HELD", "COMMITTED", "LOCKE
 @click.argument("group")
 @name_server_option
 def members(group: str, name_servers: tuple[str, ...]) -> None:
-    """List what each member of GROUP holds of its queues: messages, locks, when it pulled last.
+    """List what each member of GROUP reports of its queues: messages, locks, time of the last pull.
 
-    The members are asked, through a broker. What a client does not tell is "-".
+    The members are asked through a broker. What a client does not report is "-".
 
     \b
     Examples:
@@ -61,7 +61,7 @@ async def _list_members(name_servers: tuple[str, ...], group: str) -> None:
 
 
 async def _ask(reader: ClusterReader, address: str, group: str, client_id: str) -> dict[str, Any] | str:
-    """What the member tells, or why nothing."""
+    """Return what the member reports, or why it reports nothing."""
     from app.live.client_answers import running_info_view
 
     header = GetConsumerRunningInfoRequestHeader(group, client_id)

@@ -1,4 +1,4 @@
-"""``glassmq groups``: consumer groups and how far they lag behind."""
+"""``glassmq groups``: consumer groups and their lag."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _TIME_FORMATS = ("%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H
 
 @click.group("groups", cls=ListingGroup)
 def command() -> None:
-    """List consumer groups with their lag, ask members, let a group go on elsewhere, delete one. Without one: list.
+    """List consumer groups with their lag, list members, reset offsets, delete a group. Without a command: list.
 
     \b
     Examples:
@@ -57,17 +57,21 @@ def list_groups(group: str | None, name_servers: tuple[str, ...]) -> None:
 
 @command.command("reset-offset")
 @click.argument("group")
-@click.option("--topic", required=True, help="The topic on which the group shall go on elsewhere.")
-@click.option("--to", "place", type=click.Choice(["earliest", "latest"]), help="The oldest message, or the end.")
+@click.option("--topic", required=True, help="The topic whose offsets are reset.")
+@click.option(
+    "--to", "place", type=click.Choice(["earliest", "latest"]), help="Reset to the oldest message, or to the end."
+)
 @click.option(
     "--to-time",
     type=click.DateTime(_TIME_FORMATS),
-    help='The message stored nearest to this time, such as "2026-11-22 10:00" on this machine\'s clock.',
+    help='Reset to the message stored nearest to this local time, such as "2026-11-22 10:00".',
 )
-@click.option("--to-offset", type=click.IntRange(0), help="This offset of --queue, while no member is online.")
+@click.option(
+    "--to-offset", type=click.IntRange(0), help="Reset --queue to this offset; only while no member is online."
+)
 @click.option("--queue", type=click.IntRange(0), help="The queue of --to-offset.")
-@click.option("--preview", is_flag=True, help="Say what it means and change nothing.")
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@click.option("--preview", is_flag=True, help="Show the effect without changing anything.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @name_server_option
 def reset_offset(
     group: str,
@@ -80,11 +84,11 @@ def reset_offset(
     yes: bool,
     name_servers: tuple[str, ...],
 ) -> None:
-    """Let GROUP go on at another place of a topic: back to consume again, or forward to skip.
+    """Reset the offsets of GROUP in a topic: back to consume again, or forward to skip.
 
-    Members that are online drop what they hold and begin anew within 10 s; the command waits until they have taken the
-    new place up, and then prints what is stored. What they confirm until then is lost with the old place, so messages
-    around it may come twice. Members that pull for themselves keep their own offsets: stop them first.
+    Online members drop the messages that they hold and restart at the new offsets within 10 s; the command waits until
+    they have, and then prints the stored offsets. What they confirm until then is lost with the old offsets, so
+    messages around them may be delivered twice. Members that use a pull client keep their own offsets: stop them first.
 
     \b
     Examples:
@@ -136,7 +140,10 @@ def _or_dash(offset: int | None) -> int | str:
 
 
 def _tell_outcome(wish: ResetWish, resets: list[Reset]) -> None:
-    """One line. Raises ``ClickException`` where the group does not stand where it was asked to."""
+    """Print one line with the outcome.
+
+    Raises ``ClickException`` when the group did not reach the offset that was requested.
+    """
     others = [str(one.queue.queue_id) for one in resets if not one.is_stored]
     if others:
         raise click.ClickException(
@@ -163,12 +170,12 @@ def _tell_plan(wish: ResetWish, plan: ResetPlan) -> None:
 
 @command.command("delete")
 @click.argument("group")
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @name_server_option
 def delete(group: str, yes: bool, name_servers: tuple[str, ...]) -> None:
     """Delete GROUP with its offsets and its retry topic. Its dead letters stay.
 
-    A member that is still online makes the group again with its next heartbeat.
+    A member that is still online creates the group again with its next heartbeat.
 
     \b
     Examples:
@@ -204,7 +211,7 @@ async def _list_groups(name_servers: tuple[str, ...]) -> None:
 
 
 def _sum_of_lags(progress: Sequence[GroupProgress]) -> int | str:
-    """Of all queues; "-" of a group that broadcasts, whose members keep their own offsets."""
+    """Return the sum over all queues; "-" for a group that broadcasts, whose members keep their own offsets."""
     return "-" if any(one.broadcasts for one in progress) else sum(one.lag or 0 for one in progress)
 
 

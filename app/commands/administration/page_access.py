@@ -1,4 +1,4 @@
-"""Commands that ask a running broker's page, over its HTTP API: the options that say where, and one request."""
+"""The options that locate the page of a running broker, and one request to its HTTP API."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from engine.texts import LANGUAGES
 
 #: A killed broker that is started again checks its log before it answers.
 _TIMEOUT_S = 65.0
-#: It was understood and will not be done: a field that cannot be, something that is not allowed, or not now.
+#: The request was understood but is refused: a field is invalid, something is not allowed, or not at this moment.
 _REFUSED = (400, 403, 409)
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 class NotAsked(click.ClickException):
-    """The page cannot be asked. Told from its answers by the exit code."""
+    """The page cannot be reached. The exit code distinguishes this from an answer of the page."""
 
     exit_code = 2
 
@@ -31,7 +31,7 @@ class NotAsked(click.ClickException):
 class Page:
     """A page, as the options name it.
 
-    :ivar lang: the language of what is said.
+    :ivar lang: the language of the output.
     """
 
     def __init__(self, address: str, token: str | None, lang: str) -> None:
@@ -40,7 +40,10 @@ class Page:
         self._token = token
 
     def ask(self, method: str, path: str, body: object = None) -> Any:
-        """The JSON that it answers; what it refuses ends the command in its words. Raises :class:`NotAsked`."""
+        """Send a request and return the JSON of the answer.
+
+        A refusal ends the command with the page's own text. Raises :class:`NotAsked`.
+        """
         if urlsplit(self.address).scheme not in ("http", "https"):
             raise click.UsageError(f"{self.address!r} is no address of a page, such as http://127.0.0.1:8000")
         data = None if body is None else json.dumps(body).encode()
@@ -63,12 +66,12 @@ class Page:
         raise self.not_asked(problem)
 
     def not_asked(self, problem: str) -> NotAsked:
-        """To be raised."""
+        """Return the exception for a page that cannot be reached, to be raised."""
         return NotAsked(f"{self.address} cannot be asked: {problem}")
 
 
 def _said(error: urllib.error.HTTPError, lang: str) -> str | None:
-    """Why it does not do what it was asked for; None: it is no answer of a page of ours."""
+    """Return the reason of a refusal; None when the answer is not from a page of GlassMQ."""
     try:
         answer = json.load(error)
         return str(answer.get("text", {}).get(lang) or answer["error"])
@@ -77,7 +80,9 @@ def _said(error: urllib.error.HTTPError, lang: str) -> str | None:
 
 
 def page_options(function: _F) -> _F:
-    """``--page``, ``--token`` and ``--lang``, given to the command as ``page``: a :class:`Page`."""
+    """Add the options ``--page``, ``--token`` and ``--lang``, which the command receives as ``page``: a
+    :class:`Page`.
+    """
 
     @click.option(
         "--page",
@@ -87,7 +92,7 @@ def page_options(function: _F) -> _F:
         envvar="GLASSMQ_PAGE",
         help="Address of the broker's page. Also from GLASSMQ_PAGE.",
     )
-    @click.option("--token", envvar="GLASSMQ_TOKEN", help="What serve has as --token. Also from GLASSMQ_TOKEN.")
+    @click.option("--token", envvar="GLASSMQ_TOKEN", help="The --token of glassmq serve. Also from GLASSMQ_TOKEN.")
     @click.option("--lang", type=click.Choice(LANGUAGES), default=LANGUAGES[0], show_default=True, help="Language.")
     @wraps(function)
     def with_page(*arguments: Any, address: str, token: str | None, lang: str, **options: Any) -> Any:

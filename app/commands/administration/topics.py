@@ -30,7 +30,7 @@ def command() -> None:
 def list_topics(topic: str | None, show_all: bool, name_servers: tuple[str, ...]) -> None:
     """List all topics, or the queues of one TOPIC.
 
-    Dead-letter topics (%DLQ%group) are listed too: their messages wait for somebody to look at them.
+    Dead-letter topics (%DLQ%group) are listed too: their messages wait for an operator.
 
     \b
     Examples:
@@ -43,11 +43,15 @@ def list_topics(topic: str | None, show_all: bool, name_servers: tuple[str, ...]
 @command.command("create")
 @click.argument("topic")
 @click.option(
-    "--queues", type=click.IntRange(1, QUEUES_MAX), default=4, show_default=True, help="So many on every broker."
+    "--queues",
+    type=click.IntRange(1, QUEUES_MAX),
+    default=4,
+    show_default=True,
+    help="Number of queues on every broker.",
 )
 @name_server_option
 def create(topic: str, queues: int, name_servers: tuple[str, ...]) -> None:
-    """Create TOPIC on all brokers, to be read and written. One that is there gets so many queues.
+    """Create TOPIC on all brokers, readable and writable. An existing topic gets this number of queues.
 
     \b
     Examples:
@@ -68,12 +72,12 @@ async def _create(name_servers: tuple[str, ...], topic: str, queues: int) -> Non
 
 @command.command("delete")
 @click.argument("topic")
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @name_server_option
 def delete(topic: str, yes: bool, name_servers: tuple[str, ...]) -> None:
     """Delete TOPIC on all brokers: its queues, the offsets of all groups, its route.
 
-    Who still sends to it makes it again where topics are created on demand.
+    A client that still sends to it creates it again where topics are created on demand.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""``glassmq transactions``: half messages of a running cluster, and deciding them by hand."""
+"""``glassmq transactions``: lists the half messages of a running cluster, and decides them by hand."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
-#: Deed -> what the question before it says.
+#: Action -> the consequences that the confirmation prompt names.
 _CONSEQUENCES = {
     "commit": "Consumers of {place} get it, whatever the local transaction did.",
     "rollback": "No consumer ever gets it, whatever the local transaction did.",
@@ -28,7 +28,7 @@ _CONSEQUENCES = {
 
 @click.group("transactions", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """List half messages, and commit, roll back or take them up again by hand.
+    """List half messages, and commit, roll back or resume them by hand.
 
     A message is named by its unique id or by one of its keys: both stay the same when a check-back stores it again.
 
@@ -42,11 +42,15 @@ def command() -> None:
 
 @command.command("list")
 @click.option(
-    "--limit", type=click.IntRange(1, 1_000), default=50, show_default=True, help="The newest of each broker."
+    "--limit",
+    type=click.IntRange(1, 1_000),
+    default=50,
+    show_default=True,
+    help="Number of messages per broker, the newest.",
 )
 @name_server_option
 def list_half_messages(limit: int, name_servers: tuple[str, ...]) -> None:
-    """List the half messages that the brokers still look at, and those that were given up.
+    """List the half messages that the brokers still check, and those that were given up.
 
     \b
     Examples:
@@ -60,12 +64,12 @@ def _anyway(function: _F) -> _F:
     return click.option(
         "--anyway",
         is_flag=True,
-        help="Also when it is decided already (consumers may get it once more), or when that cannot be known.",
+        help="Also when it is already decided (consumers may get it again), or when that is not known.",
     )(function)
 
 
 def _deed_options(function: _F) -> _F:
-    yes = click.option("--yes", is_flag=True, help="Do not ask first.")
+    yes = click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
     return click.argument("message")(yes(name_server_option(function)))
 
 
@@ -73,7 +77,7 @@ def _deed_options(function: _F) -> _F:
 @_deed_options
 @_anyway
 def commit(message: str, yes: bool, anyway: bool, name_servers: tuple[str, ...]) -> None:
-    """Commit the half message MESSAGE: consumers get it, whatever the local transaction did.
+    """Commit the half message MESSAGE: consumers get it, whatever the outcome of the local transaction.
 
     \b
     Examples:
@@ -98,7 +102,7 @@ def rollback(message: str, yes: bool, anyway: bool, name_servers: tuple[str, ...
 @command.command("resume")
 @_deed_options
 def resume(message: str, yes: bool, name_servers: tuple[str, ...]) -> None:
-    """Have MESSAGE, which was given up, checked again, from 0 checks on.
+    """Resume the check-backs of MESSAGE, which was given up, with a check count of 0.
 
     \b
     Examples:
@@ -180,7 +184,7 @@ async def _act(deed_name: str, name: str, name_servers: tuple[str, ...], *, yes:
         if not yes:
             consequence = _CONSEQUENCES[deed].format(place=place, group=group)
             click.confirm(f"{consequence} {deed.capitalize()} it?", abort=True)
-            # Somebody may have thought for long.
+            # Time may have passed before the operator answered the prompt.
             half_messages, message = await _find([half_messages], deed, message.message_id, anyway=anyway)
         await half_messages.act(deed, message)
     done = {Deed.COMMIT: "committed", Deed.ROLLBACK: "rolled back", Deed.RESUME: "will be checked again"}
@@ -190,7 +194,7 @@ async def _act(deed_name: str, name: str, name_servers: tuple[str, ...], *, yes:
 async def _find(
     brokers: list[RemoteHalfMessages], deed: Deed, name: str, *, anyway: bool
 ) -> tuple[RemoteHalfMessages, MessageExt]:
-    """The one broker that has the message, and the message. Raises ``HalfMessageRefused``."""
+    """Return the message and the only broker that stores it. Raises ``HalfMessageRefused``."""
     from engine.broker.transactions.half_message_lookup import NOT_FOUND, HalfMessageRefused, Refusal
 
     found: list[tuple[RemoteHalfMessages, MessageExt]] = []

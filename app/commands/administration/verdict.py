@@ -1,4 +1,6 @@
-"""``glassmq verdict``: how a running broker is, in words; for people, for cron and for a pipeline's last step."""
+"""``glassmq verdict``: the health of a running broker in words, for people, for cron and for the last step of a
+pipeline.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +12,10 @@ from app.commands.administration.page_access import Page, page_options
 @click.command("verdict")
 @page_options
 def command(page: Page) -> None:
-    """Say what is not well at a running broker: who falls behind, which queue nobody pulls, what is undecided.
+    """Report the problems of a running broker: groups that lag, queues without consumers, undecided half messages.
 
     It is the first line of the live page, where the rules' thresholds are set. The exit code is 0 when all is well, 1
-    when something is not, and 2 when the broker cannot be asked.
+    when there is a problem, and 2 when the broker cannot be reached.
 
     \b
     Examples:

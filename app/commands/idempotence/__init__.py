@@ -1,1 +1,1 @@
-"""``glassmq idempotence`` and its parts."""
+"""``glassmq idempotence`` and its subcommands."""

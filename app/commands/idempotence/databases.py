@@ -15,15 +15,23 @@ if TYPE_CHECKING:
 
 
 @click.command("databases")
-@click.option("--postgresql", metavar="URL", help="A PostgreSQL of yours, in place of one that is started for it.")
-@click.option("--mariadb", metavar="URL", help="A MariaDB of yours, in place of one that is started for it.")
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
-@click.option("--write", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables there, as Markdown.")
+@click.option(
+    "--postgresql",
+    metavar="URL",
+    help="URL of an existing PostgreSQL, instead of one that is started for the command.",
+)
+@click.option(
+    "--mariadb", metavar="URL", help="URL of an existing MariaDB, instead of one that is started for the command."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+@click.option(
+    "--write", type=click.Path(dir_okay=False, path_type=Path), help="Write the tables to this file, as Markdown."
+)
 def databases(postgresql: str | None, mariadb: str | None, as_json: bool, write: Path | None) -> None:
     """Show with two sessions what SELECT ... FOR UPDATE locks, and what a primary key does.
 
-    Starts a PostgreSQL and a MariaDB of its own where they are installed, with empty data that is removed at the end.
-    In a database of yours it makes the table glassmq_demonstration, and drops it at the end.
+    Starts a PostgreSQL and a MariaDB where they are installed, with empty data that is removed at the end. In an
+    existing database it creates the table glassmq_demonstration, and drops it at the end.
 
     \b
     Examples:

@@ -23,7 +23,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 @click.group("idempotence", context_settings={"help_option_names": ["-h", "--help"]})
 def command() -> None:
-    """Look into the store of idempotent consumers, free a key, and see what real databases do.
+    """Inspect the store of idempotent consumers, free a key, and show what real databases do.
 
     STORE is the address that the consumers use: sqlite:FILE, redis://HOST:PORT/NUMBER,
     postgresql://USER:PASSWORD@HOST/DATABASE, mariadb://USER:PASSWORD@HOST/DATABASE, or a URL of SQLAlchemy. All but
@@ -49,10 +49,12 @@ def _group_option(function: _F) -> _F:
 
 @command.command("list")
 @click.argument("store")
-@click.option("--group", help="Those of one consumer group, or scope.")
-@click.option("--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="The newest so many.")
+@click.option("--group", help="Only records of this consumer group, or scope.")
+@click.option(
+    "--limit", type=click.IntRange(1, 100_000), default=50, show_default=True, help="Number of records, the newest."
+)
 def list_records(store: str, group: str | None, limit: int) -> None:
-    """List the newest records of STORE. Redis is asked for all its keys first.
+    """List the newest records of STORE. In Redis this scans all keys.
 
     \b
     Examples:
@@ -80,11 +82,11 @@ def show(store: str, key: str, group: str) -> None:
 @click.argument("store")
 @click.argument("key")
 @_group_option
-@click.option("--yes", is_flag=True, help="Do not ask first.")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def free(store: str, key: str, group: str, yes: bool) -> None:
     """Delete the record of KEY: the next delivery does the work, whether it was done before or not.
 
-    No message comes again by that: a dead letter is sent again by glassmq dead-letters.
+    This redelivers no message: glassmq dead-letters resends dead letters.
 
     \b
     Examples:
@@ -94,7 +96,7 @@ def free(store: str, key: str, group: str, yes: bool) -> None:
 
 
 def _run(address: str, use: Callable[[OpenStore], Awaitable[None]]) -> None:
-    """What the store does not answer, or what is wrong with it, becomes one line and exit code 1."""
+    """Run ``use`` on the store; an error of the store or of its address becomes one line and exit code 1."""
     from engine.idempotence.foundation.errors import IdempotenceError
     from engine.idempotence.stores.store_address import open_store
 
@@ -113,7 +115,7 @@ def _run(address: str, use: Callable[[OpenStore], Awaitable[None]]) -> None:
 
 
 async def _check(opened: OpenStore) -> None:
-    """Looking makes no table."""
+    """Check that the store has a table: inspecting it does not create one."""
     from engine.idempotence.stores.sql_record_store import SqlRecordStore
 
     if isinstance(opened.records, SqlRecordStore):
@@ -196,7 +198,7 @@ def _expiry(record: Record, remaining_ms: int) -> str:
 
 
 def _in_words(duration_ms: int) -> str:
-    """The two largest units."""
+    """Return a duration in words, in its two largest units."""
     seconds, parts = max(0, duration_ms) // 1_000, []
     for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1)):
         count, seconds = divmod(seconds, size)

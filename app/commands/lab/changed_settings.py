@@ -1,4 +1,4 @@
-"""``--set NODE.NAME=VALUE``: a setting that counts from the beginning, of one node or of all nodes of a role."""
+"""``--set NODE.NAME=VALUE``: a setting that applies from the beginning, to one node or to all nodes of a role."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def settings_of(scenario: Scenario, text: str) -> list[NodeSetting]:
-    """What ``C1.pull_interval_ms=100`` means; NODE may be ``producers``, ``consumers`` or ``raft_peers``.
+    """Parse ``C1.pull_interval_ms=100``; NODE may be ``producers``, ``consumers`` or ``raft_peers``.
 
     Raises ``click.UsageError``.
     """

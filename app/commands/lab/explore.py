@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from engine.lab.run.spread import Spread
     from engine.lab.scenario.scenario import Scenario
 
-#: How often the progress line changes, seconds.
+#: Interval in seconds at which the progress line changes.
 _PROGRESS_EVERY_S = 0.2
 
 
 class ForcedUnlock(click.ParamType[tuple[int, str, int]]):
-    """``C1:0@2500``: consumer, queue id, virtual milliseconds."""
+    """A forced unlock as an option: ``C1:0@2500`` is consumer, queue id and virtual milliseconds."""
 
     name = "NODE:QUEUE@MS"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, str, int]:
-        """Raises ``click.UsageError`` by ``fail``."""
+        """Parse the option. Raises ``click.UsageError`` by ``fail``."""
         node, _, rest = str(value).rpartition(":")
         queue, _, time_ms = rest.partition("@")
         if not (node and queue.isdecimal() and time_ms.isdecimal()):
@@ -40,10 +40,10 @@ class ForcedUnlock(click.ParamType[tuple[int, str, int]]):
 
 
 class TimeSpent:
-    """:ivar seconds: by the clock.
+    """The time that a search has taken.
 
-    :ivar search_cpu_s: processor time of this process while it searched, not counting what it did with a finding.
-    :param is_shared: others search; then rates are by the clock.
+    :ivar search_cpu_s: processor time of this process while it searched, without the handling of findings. :param
+    is_shared: other processes search; then rates use the wall clock.
     """
 
     def __init__(self, *, is_shared: bool = False) -> None:
@@ -55,7 +55,7 @@ class TimeSpent:
         self.search_cpu_s = 0.0
 
     def note(self, state: ExplorationState) -> None:
-        """A schedule was run."""
+        """Count a schedule that was run."""
         from engine.lab.explorer.exploration import Phase
 
         if state.phase is Phase.SEARCHING:
@@ -66,16 +66,16 @@ class TimeSpent:
 
     @property
     def seconds(self) -> float:
-        """So far."""
+        """Return the wall-clock time so far, in seconds."""
         return time.monotonic() - self._started
 
     @property
     def rate(self) -> float:
-        """Schedules per second by the clock, not counting what was done with a finding."""
+        """Return the schedules per second of wall-clock time, without the handling of findings."""
         return self._schedules / self._search_s if self._search_s else 0.0
 
     def to_dict(self) -> dict[str, float]:
-        """As JSON."""
+        """Return the times as JSON."""
         return {"seconds": round(self.seconds, 3), "search_cpu_seconds": round(self.search_cpu_s, 3)}
 
 
@@ -96,26 +96,31 @@ def _cpu_s() -> float:
 @click.option(
     "--max-stalls",
     type=int,
-    help="How many stalls one schedule has at most.  [default: 2; with banks and transactions: 1]",
+    help="Maximum number of stalls in one schedule.  [default: 2; with banks and transactions: 1]",
 )
 @click.option(
-    "--hold-ms", type=int, multiple=True, help="How long an actor stands still. May be repeated.  [default: 2000]"
+    "--hold-ms",
+    type=int,
+    multiple=True,
+    help="Duration of a stall of one actor, in ms. May be repeated.  [default: 2000]",
 )
 @click.option(
-    "--pause-ms", type=int, multiple=True, help="Let whole processes stand still for so long. May be repeated."
+    "--pause-ms", type=int, multiple=True, help="Also stall whole processes for this duration, in ms. May be repeated."
 )
 @click.option(
     "--crashes",
     "max_crashes",
     type=int,
-    help="How many crashes one schedule has at most, besides the stalls.  "
-    "[default: 1 with banks, transactions or --crash, else 0]",
+    help=(
+        "Maximum number of crashes in one schedule, in addition to stalls.  [default: 1 with banks, "
+        "transactions or --crash, else 0]"
+    ),
 )
 @click.option(
     "--crash",
     multiple=True,
     metavar="NODE|producers|consumers",
-    help="Who may crash. May be repeated.  [default: producers and consumers]",
+    help="Nodes that may crash. May be repeated.  [default: producers and consumers]",
 )
 @click.option(
     "--restart-ms",
@@ -127,14 +132,16 @@ def _cpu_s() -> float:
     "--losses",
     "max_losses",
     type=int,
-    help="How many frames one schedule loses at most, besides the stalls.  [default: 1 with --lose, else 0]",
+    help="Maximum number of lost frames in one schedule, in addition to stalls.  [default: 1 with --lose, else 0]",
 )
 @click.option(
     "--lose",
     multiple=True,
     metavar="FRAME",
-    help='Which frames may be lost: SEND_MESSAGE_V2, "reply to SEND_MESSAGE_V2" and so on. May be repeated.  '
-    "[default: those that send, pull, send back, commit offsets and end transactions, and their replies]",
+    help=(
+        'Frames that may be lost: SEND_MESSAGE_V2, "reply to SEND_MESSAGE_V2" and so on. May be repeated.  '
+        "[default: those that send, pull, send back, commit offsets and end transactions, and their replies]"
+    ),
 )
 @click.option("--forced-unlock", type=ForcedUnlock(), multiple=True, help="The consumer gives a queue up at that time.")
 @click.option(
@@ -151,7 +158,11 @@ def _cpu_s() -> float:
 )
 @click.option("--seed", type=click.IntRange(0, 2**53 - 1), help="The world's seed.  [default: the scenario's own]")
 @click.option(
-    "--random", "random_schedules", type=int, default=0, help="So many random schedules (PCT, d=3) if nothing is found."
+    "--random",
+    "random_schedules",
+    type=int,
+    default=0,
+    help="Number of random schedules (PCT, d=3) to try if nothing is found.",
 )
 @click.option(
     "--set",
@@ -160,11 +171,13 @@ def _cpu_s() -> float:
     multiple=True,
     help="Change a setting from the beginning; NODE may be producers, consumers or raft_peers. May be repeated.",
 )
-@click.option("--max-schedules", type=int, default=1_000_000, show_default=True, help="Stop after so many.")
+@click.option(
+    "--max-schedules", type=int, default=1_000_000, show_default=True, help="Stop after this number of schedules."
+)
 @click.option(
     "--processes",
     type=click.IntRange(1, 64),
-    help="How many processes share the work. What is found is the same.  [default: one per core]",
+    help="Number of processes that share the work. The findings are the same.  [default: one per core]",
 )
 @click.option(
     "--spark",
@@ -173,9 +186,12 @@ def _cpu_s() -> float:
     help="Share the work on Spark: local[4], spark://host:7077, yarn. It is started when the search has taken 20 s "
     "in this process; shorter ones would wait for it longer than they take.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print what was found as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 @click.option(
-    "--address", default="http://127.0.0.1:8000", show_default=True, help="Where the links lead: your glassmq serve."
+    "--address",
+    default="http://127.0.0.1:8000",
+    show_default=True,
+    help="Base address of the printed links: your glassmq serve.",
 )
 def command(
     scenario_name: str,
@@ -205,10 +221,10 @@ def command(
     With orderly consumers that is a duplicate or a message out of order; with banks, money that is lost or comes from
     nowhere; with transactions, a half message that is consumed or forgotten.
 
-    A schedule is one run of the world in which some actors stand still at some of their steps, some processes die
-    there, and some frames are lost. All schedules without a stall are run first, then all with one stall, crash or lost
-    frame, then all with two. What is found is made as short as possible, and printed with a link that replays it. Exit
-    code 1 when something was found.
+    A schedule is one run of the world in which some actors stall at some of their steps, some processes die there, and
+    some frames are lost. All schedules without a stall are run first, then all with one stall, crash or lost frame,
+    then all with two. A finding is made as short as possible, and printed with a link that replays it. Exit code 1 when
+    there is a finding.
 
     FILE|NAME is a scenario file (.yaml), or the name of one that "glassmq lab list" shows.
 
@@ -258,7 +274,7 @@ def command(
 
 
 def _explore(request: ExplorationRequest, processes: int | None, master: str | None) -> tuple[Exploration, TimeSpent]:
-    """Search to the end."""
+    """Run the search to its end."""
     from app.foundation.forked_processes import forked_processes, usable_cores
     from engine.lab.explorer.exploration import Exploration
     from engine.lab.explorer.plan import make_plan
@@ -266,7 +282,7 @@ def _explore(request: ExplorationRequest, processes: int | None, master: str | N
     from engine.lab.scenario.errors import LabError
 
     be_quiet()
-    # What is imported by now stays: the collector need not look at it after every world.
+    # What is imported by now stays: the collector need not examine it after every world.
     gc.collect()
     gc.freeze()
     try:
@@ -286,10 +302,10 @@ def _explore(request: ExplorationRequest, processes: int | None, master: str | N
 
 
 def _run(exploration: Exploration, scenario: Scenario, spent: TimeSpent) -> None:
-    """Go on to the end, or until Ctrl-C."""
+    """Continue to the end, or until Ctrl-C."""
     state = exploration.state
     shown_at = time.monotonic()
-    # A bar per number of stalls: how many schedules the next one has is only known when it begins.
+    # One bar per number of stalls: the number of schedules of the next level is known only when it begins.
     with click.progressbar(
         length=100, label=scenario.name, file=sys.stderr, show_eta=False, item_show_func=lambda item: item
     ) as bar:
@@ -308,7 +324,7 @@ def _run(exploration: Exploration, scenario: Scenario, spent: TimeSpent) -> None
 
 
 def progress_text(state: ExplorationState, spent: TimeSpent) -> str:
-    """One line: how many, how fast, how deep, what was found."""
+    """Return one line: the number of schedules, the rate, the depth, and what was found."""
     search = state.search
     kind = "random" if state.is_random else f"{search.depth} at a time"
     found = "found" if state.finding is not None else state.phase.value

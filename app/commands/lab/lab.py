@@ -77,20 +77,23 @@ def list_scenarios() -> None:
     type=click.IntRange(1, 3_600_000),
     default=3_000,
     show_default=True,
-    help="How long the killed node is away.",
+    help="Milliseconds until the killed node restarts.",
 )
 @click.option(
-    "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write the table there, too."
+    "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Also write the table to this file."
 )
 @click.option(
-    "--address", default="http://127.0.0.1:8000", show_default=True, help="Where the links lead: your glassmq serve."
+    "--address",
+    default="http://127.0.0.1:8000",
+    show_default=True,
+    help="Base address of the printed links: your glassmq serve.",
 )
 def crash_points(scenario_name: str, restart_after_ms: int, json_path: Path | None, address: str) -> None:
-    """Kill a node right after each step of a transfer, or of work, one run per step, and tell what came of it.
+    """Kill a node right after each step of a transfer, or of work, one run per step, and print the outcomes.
 
     For scenarios with a two-phase commit, a bank that sends in transactions, or listeners that work. The last transfer
-    of each kind is looked at, or the last order. LOCKED is how long an account was locked for it, WINDOW how long one
-    bank had done its part and the other not; TIMES how often something was done that is to be done once.
+    of each kind is used, or the last order. LOCKED is how long an account was locked for it, WINDOW how long one bank
+    had done its part and the other not; TIMES how often something was done that must be done once.
 
     \b
     Examples:

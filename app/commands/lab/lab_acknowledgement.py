@@ -1,4 +1,4 @@
-"""``glassmq lab acknowledgement``: what each way to acknowledge a message may lose."""
+"""``glassmq lab acknowledgement``: what each acknowledgement policy may lose."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
     from engine.lab.sweep.acknowledgement import PolicyFigures
 
-#: Its broker acknowledges forty orders, four a second, and flushes every 5 s or after each.
+#: A broker that acknowledges forty orders, four a second, and flushes every 5 s or after each.
 SCENARIO = "broker-crash-async-flush"
-#: As documents name it.
+#: The command as documents name it.
 _COMMAND = "glassmq lab acknowledgement"
 
 
@@ -25,14 +25,14 @@ _COMMAND = "glassmq lab acknowledgement"
     "path",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help='Put the table into this document, where a comment of this command\'s name and one of "end" mark its place.',
+    help='Write the table into this document, between a comment with the name of this command and a comment "end".',
 )
 def acknowledgement(path: Path | None) -> None:
-    """Tell what an acknowledgement is worth: in memory, on disk, by slaves, with the loss that each allows.
+    """Print what each acknowledgement guarantees: in memory, on disk, by slaves, with the loss that each allows.
 
-    The story of broker-crash-async-flush is run again for each of its acknowledgements, and right after it the broker
-    is killed, or its power is cut, or cut in the middle of a write, or its machine burns. What was acknowledged and is
-    neither there when the broker is back nor on a slave is lost. Everything is virtual: the figures are the same on
+    The scenario broker-crash-async-flush is run again for each of its acknowledgements, and right after it the broker
+    is killed, or its power is cut, or cut in the middle of a write, or its machine is lost. An acknowledged message
+    that is neither on the restarted broker nor on a slave is lost. Everything is virtual: the figures are the same on
     every machine.
 
     \b
@@ -58,7 +58,7 @@ def acknowledgement(path: Path | None) -> None:
 
 
 def table_of(figures: Iterable[PolicyFigures]) -> str:
-    """As Markdown, with a row for each way there is."""
+    """Return the figures as Markdown, with a row for each policy."""
     from engine.lab.sweep.acknowledgement import POLICIES, Blow
 
     lines = [

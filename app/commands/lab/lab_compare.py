@@ -23,13 +23,15 @@ if TYPE_CHECKING:
     "of a producer.",
 )
 @click.option(
-    "--watch", metavar="NODE", help="Whose figures to show.  [default: the node's own, or the first consumer's]"
+    "--watch",
+    metavar="NODE",
+    help="The node whose figures are shown.  [default: the node itself, or the first consumer]",
 )
 @click.option("--seed", type=click.IntRange(0, 2**53 - 1), help="The seed.  [default: the scenario's own]")
 @click.option(
-    "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write the figures there, too."
+    "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Also write the figures to this file."
 )
-@click.option("--svg", "svg_path", type=click.Path(dir_okay=False, path_type=Path), help="Draw them there, too.")
+@click.option("--svg", "svg_path", type=click.Path(dir_okay=False, path_type=Path), help="Also draw them to this file.")
 def compare(
     scenario_name: str,
     assignment: str,
@@ -38,11 +40,11 @@ def compare(
     json_path: Path | None,
     svg_path: Path | None,
 ) -> None:
-    """Run a scenario once per value of a setting, and put what a client did side by side.
+    """Run a scenario once per value of a setting, and print the figures of a client side by side.
 
-    Every run is the whole story in virtual time, with the same seed: the same values give the same figures on every
-    machine. AGAIN counts messages that were pulled or consumed before; NEEDLESS are those of the latter that the
-    listener had nothing against.
+    Every run is the whole scenario in virtual time, with the same seed: the same values give the same figures on every
+    machine. AGAIN counts messages that were pulled or consumed before; NEEDLESS counts those of the latter that the
+    listener had processed successfully.
 
     \b
     Examples:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from engine.lab.scenario.scenario import Scenario
     from engine.lab.sweep.duplicates import DuplicateFigures, Share
 
-#: As documents name it.
+#: The command as documents name it.
 _COMMAND = "glassmq lab duplicates"
 _HEADINGS = (
     "strategy",
@@ -36,7 +36,7 @@ _HEADINGS = (
     "dead letters",
     "open in the end",
 )
-#: Seeds of one portion.
+#: Seeds per chunk of work.
 _CHUNK = 10
 
 
@@ -48,7 +48,7 @@ _CHUNK = 10
 @click.option(
     "--processes",
     type=click.IntRange(1, PROCESSES_MAX),
-    help="How many processes share the work.  [default: one per core]",
+    help="Number of processes that share the work.  [default: one per core]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the figures as JSON.")
 @click.option(
@@ -56,13 +56,15 @@ _CHUNK = 10
     "path",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help='Put the table into this document, where a comment of this command\'s name and one of "end" mark its place.',
+    help='Write the table into this document, between a comment with the name of this command and a comment "end".',
 )
-@click.option("--svg", "svg_path", type=click.Path(dir_okay=False, path_type=Path), help="Draw the shares there, too.")
+@click.option(
+    "--svg", "svg_path", type=click.Path(dir_okay=False, path_type=Path), help=("Also draw the shares to this file.")
+)
 def duplicates(
     scenario_name: str, seeds: int, processes: int | None, as_json: bool, path: Path | None, svg_path: Path | None
 ) -> None:
-    """Tell which share of the duplicates each strategy of idempotence catches.
+    """Print the share of the duplicates that each strategy of idempotence catches.
 
     The scenario, one whose listeners work on something, is run with every strategy under the same seeds, each with
     random faults of its own within the scenario's fault model. Everything is virtual: the same seeds give the same
@@ -121,7 +123,7 @@ def _as_json(figures: DuplicateFigures) -> dict[str, object]:
 
 
 def table_of(figures: Mapping[str, DuplicateFigures]) -> str:
-    """As Markdown, with a row for each way, and before it how many runs it is from."""
+    """Return the figures as Markdown: the number of runs, then a row for each strategy."""
     runs = max(each.runs for each in figures.values())
     lines = [f"Runs under each strategy: {runs:,}.", ""]
     lines += [f"| {' | '.join(_HEADINGS)} |", "|---" * len(_HEADINGS) + "|"]
@@ -145,7 +147,7 @@ def table_of(figures: Mapping[str, DuplicateFigures]) -> str:
 
 
 def _share(share: Share) -> tuple[str, str]:
-    """It, and its interval."""
+    """Return the share and its interval."""
     if share.ratio is None:
         return "-", "-"
     low, high = share.interval

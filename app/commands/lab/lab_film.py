@@ -16,34 +16,45 @@ if TYPE_CHECKING:
 _SIZE = re.compile(r"(\d{3,4})x(\d{3,4})")
 _SIZE_LOW, _SIZE_HIGH = 320, 1_920
 _SPEED_LOW, _SPEED_HIGH = 0.0001, 1_000.0
-#: Without --from a film begins so long before its end.
+#: Without --from, a film begins this long before its end.
 _DEFAULT_LENGTH_S = 1.0
 _SECONDS_MAX = 86_400.0
 
 
 @click.command("film")
 @click.argument("scenario_name", metavar="SCENARIO")
-@click.option("--link", help="The run: the address of a page of the lab, or what stands behind its #.")
+@click.option("--link", help="The run: the address of a page of the lab, or the part after its #.")
 @click.option(
     "--from",
     "from_s",
     type=click.FloatRange(0, _SECONDS_MAX),
-    help="Virtual second it begins at.  [default: one before --to]",
+    help="Virtual second at which the film begins.  [default: one before --to]",
 )
 @click.option(
     "--to",
     "to_s",
     type=click.FloatRange(0, _SECONDS_MAX),
-    help="Virtual second it ends at.  [default: where the link leads, or the scenario's key moment]",
+    help="Virtual second at which the film ends.  [default: where the link leads, or the scenario's key moment]",
 )
 @click.option("--size", default="960x600", show_default=True, help="Width and height.")
-@click.option("--speed", default="auto", show_default=True, help="Virtual seconds per second; auto follows the eye.")
-@click.option("--pictures", "per_second", type=click.IntRange(1, 20), default=10, show_default=True, help="Per second.")
+@click.option(
+    "--speed",
+    default="auto",
+    show_default=True,
+    help="Virtual seconds per second; auto: a pace that viewers can follow.",
+)
+@click.option(
+    "--pictures", "per_second", type=click.IntRange(1, 20), default=10, show_default=True, help="Pictures per second."
+)
 @click.option("--theme", type=click.Choice(["light", "dark", "projector"]), default="light", show_default=True)
 @click.option("--lang", type=click.Choice(["en", "zh"]), default="en", show_default=True)
-@click.option("--address", help="A glassmq serve to film.  [default: one of its own, which ends with it]")
+@click.option("--address", help="A running glassmq serve to film.  [default: one that is started for the command]")
 @click.option(
-    "-o", "--out", type=click.Path(dir_okay=False, path_type=Path), required=True, help="run.gif or run.webm."
+    "-o",
+    "--out",
+    type=click.Path(dir_okay=False, path_type=Path),
+    required=True,
+    help="Output file, such as run.gif or run.webm.",
 )
 def film(
     scenario_name: str,
@@ -60,8 +71,8 @@ def film(
 ) -> None:
     """Film the stage of a run, with the captions of the page, as an animated GIF or a WebM.
 
-    A film has 600 pictures at most; of a longer one its last part is kept. Needs Chromium and Playwright, as the
-    developers' tests do; nothing else, since the browser itself encodes it.
+    A film has 600 pictures at most; only the last part of a longer one is kept. Needs Chromium and Playwright, as the
+    developers' tests do; the browser itself encodes the film.
 
     \b
     Examples:
@@ -116,7 +127,7 @@ def film(
 
 
 def _recording(scenario_name: str, link: str | None, to_s: float | None) -> Recording:
-    """The run as it stands at the end of the film."""
+    """Return the run as it is at the end of the film."""
     import dataclasses
 
     from app.commands.tool import load_scenario_argument

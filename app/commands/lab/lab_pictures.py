@@ -1,4 +1,4 @@
-"""``glassmq lab pictures``: the pictures of the list of scenarios, made from runs."""
+"""``glassmq lab pictures``: takes the pictures of the list of scenarios from runs."""
 
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ import click
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder for them.  [default: where the list of scenarios looks: static/lab/pictures]",
+    help="Folder of the pictures.  [default: the one that the list of scenarios uses: static/lab/pictures]",
 )
-@click.option("--address", help="A glassmq serve to take them from.  [default: one of its own, which ends with it]")
+@click.option(
+    "--address", help="A running glassmq serve to take them from.  [default: one that is started for the command]"
+)
 def pictures(names: tuple[str, ...], out: Path | None, address: str | None) -> None:
     """Take the picture of each scenario's stage at its key moment, for the list of scenarios.
 
@@ -44,7 +46,7 @@ def pictures(names: tuple[str, ...], out: Path | None, address: str | None) -> N
         raise click.ClickException(f"there is no scenario {unknown[0]}; glassmq lab list shows those there are")
     wanted = [name for name in shelf_of if not names or name in names]
     try:
-        # Before the browser is there: while Playwright works, no world may run in this thread.
+        # Before the browser exists: while Playwright works, no world may run in this thread.
         links = {name: key_moment_of(load_scenario(name)).link() for name in wanted}
         with contextlib.ExitStack() as stack:
             browser = stack.enter_context(open_browser())

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from engine.lab.sweep.replication_compare import Cell
     from engine.lab.sweep.shortest_loss import SearchedPolicy
 
-#: As documents name it.
+#: The command as documents name it.
 _COMMAND = "glassmq lab replication-compare"
 
 
@@ -23,17 +23,19 @@ _COMMAND = "glassmq lab replication-compare"
     "path",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help='Put the tables into this document, where a comment of this name and one of "end" mark their place.',
+    help='Write the tables into this document, between a comment with the name of this command and a comment "end".',
 )
-@click.option("--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help="Write them there, too.")
-@click.option("--svg", "svg_path", type=click.Path(dir_okay=False, path_type=Path), help="Draw them there, too.")
+@click.option(
+    "--json", "json_path", type=click.Path(dir_okay=False, path_type=Path), help=("Also write them to this file.")
+)
+@click.option("--svg", "svg_path", type=click.Path(dir_okay=False, path_type=Path), help="Also draw them to this file.")
 @click.option(
     "--search/--no-search",
     default=True,
-    help="Whether to look for the shortest loss, too: some minutes.  [default: yes]",
+    help="Also search for the shortest loss, which takes some minutes.  [default: yes]",
 )
 def replication_compare(path: Path | None, json_path: Path | None, svg_path: Path | None, search: bool) -> None:
-    """Tell what each policy of replication makes of the same fault: acknowledged, lost, unavailable, doubled.
+    """Print the effect of the same fault under each policy of replication: acknowledged, lost, unavailable, doubled.
 
     Three machines, one client; the master or leader dies 5 ms after an acknowledgement, the line to a follower becomes
     slow, a follower is cut off, the leader is cut off. Each cell is a run, and its link opens it. Then the shortest
@@ -76,7 +78,7 @@ def replication_compare(path: Path | None, json_path: Path | None, svg_path: Pat
 
 
 def report_of(cells: Sequence[Cell], searches: Sequence[SearchedPolicy]) -> dict[str, object]:
-    """As JSON, with the names of policies and faults in both languages."""
+    """Return the report as JSON, with the names of policies and faults in both languages."""
     from engine.lab.sweep.replication_policy import POLICIES, Fault
     from engine.texts import Text
 
@@ -89,7 +91,7 @@ def report_of(cells: Sequence[Cell], searches: Sequence[SearchedPolicy]) -> dict
 
 
 def tables_of(cells: Sequence[Cell], searches: Sequence[SearchedPolicy]) -> str:
-    """As Markdown: a table for each fault, with a row for each policy; then what the search found."""
+    """Return the report as Markdown: a table per fault with a row per policy, then what the search found."""
     from engine.lab.sweep.replication_policy import Fault
     from engine.texts import Text
 
@@ -125,7 +127,7 @@ def _row(cell: Cell) -> str:
 
 
 def unavailable_of(cell: Cell) -> str:
-    """For how long nobody could send."""
+    """Return for how long no client could send."""
     return f"{cell.unavailable_ms / 1_000:.2f} s" if cell.is_back else "to the end"
 
 

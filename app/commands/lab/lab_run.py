@@ -1,4 +1,4 @@
-"""``glassmq lab run``: one seed of a scenario or a million, in processes or on Spark."""
+"""``glassmq lab run``: one seed of a scenario or up to a million, in processes or on Spark."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ if TYPE_CHECKING:
     from engine.lab.sweep.sweep_summary import SweepSummary
     from engine.pipeline.jobs.simulation_fleet.fleet import FleetState
 
-#: Beyond it a sweep would take weeks.
+#: A sweep of more seeds would take weeks.
 _SEEDS_MAX = 1_000_000
-#: Seeds with violations that are named besides those told in full.
+#: Seeds with violations that are only named, after those that are reported in full.
 _NAMED_MAX = 100
 
 
 @click.command("run")
 @click.argument("scenario_name", metavar="FILE|NAME")
 @click.option("--seed", type=click.IntRange(0, 2**53 - 1), help="The first seed.  [default: the scenario's own]")
-@click.option("--seeds", type=click.IntRange(1, _SEEDS_MAX), default=1, show_default=True, help="How many seeds.")
+@click.option("--seeds", type=click.IntRange(1, _SEEDS_MAX), default=1, show_default=True, help="Number of seeds.")
 @click.option(
     "--faults",
     type=click.Choice(["none", "random"]),
     default="none",
     show_default=True,
-    help="Break things at random, within the scenario's fault model.",
+    help="Inject random faults, within the scenario's fault model.",
 )
 @click.option(
     "--set",
@@ -47,7 +47,7 @@ _NAMED_MAX = 100
 @click.option(
     "--processes",
     type=click.IntRange(1, PROCESSES_MAX),
-    help="How many processes share the work.  [default: one per core]",
+    help="Number of processes that share the work.  [default: one per core]",
 )
 @click.option(
     "--spark",
@@ -59,17 +59,23 @@ _NAMED_MAX = 100
     "--results",
     "results_folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Keep what is finished there; the same command goes on from it.",
+    help="Keep finished seeds in this folder; the same command continues from there.",
 )
-@click.option("--chunk", type=click.IntRange(1, 10_000), help="Seeds per portion.  [default: by seeds and cores]")
+@click.option("--chunk", type=click.IntRange(1, 10_000), help="Seeds per chunk of work.  [default: by seeds and cores]")
 @click.option(
     "--export-messages",
     "export_folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Write what the brokers hold in the end there, as Parquet for jobs with --input-folder. One seed only.",
+    help=(
+        "Write the messages that the brokers hold at the end to this folder, as Parquet for jobs with "
+        "--input-folder. One seed only."
+    ),
 )
 @click.option(
-    "--address", default="http://127.0.0.1:8000", show_default=True, help="Where the links lead: your glassmq serve."
+    "--address",
+    default="http://127.0.0.1:8000",
+    show_default=True,
+    help="Base address of the printed links: your glassmq serve.",
 )
 def run(
     scenario_name: str,
@@ -87,7 +93,7 @@ def run(
     """Run a scenario to its end, once or with many seeds. Exit code 1 when an invariant was violated.
 
     FILE|NAME is a scenario file (.yaml), or the name of one that "glassmq lab list" shows. With --results a run that
-    was stopped (Ctrl-C, kill -9, a power cut) goes on where it was, and another range of seeds adds to it; then the
+    was stopped (Ctrl-C, kill -9, a power cut) continues where it was, and another range of seeds adds to it; then the
     exit code and the figures are those of everything in the folder.
 
     \b
@@ -155,7 +161,7 @@ def _chunk_size(seeds: int, workers: int) -> int:
 
 
 def _run_all(task: SeedTask, seeds: SeedRange, spread: Spread, chunk: int, results_folder: Path | None) -> FleetState:
-    """To the end, or until Ctrl-C."""
+    """Run all seeds to the end, or until Ctrl-C."""
     from engine.lab.run.recording import python_version
     from engine.pipeline.errors import PipelineError
     from engine.pipeline.jobs.simulation_fleet.fleet import FleetState, run_fleet

@@ -1,4 +1,4 @@
-"""``glassmq lab study``: what one decision saves and costs, computed by runs, as a table."""
+"""``glassmq lab study``: a table of what one decision saves and costs, computed by runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-#: Seeds of ``inconsistency-window``.
+#: Seeds of the study ``inconsistency-window``.
 _SEEDS = range(1, 51)
 
 
@@ -22,10 +22,10 @@ _SEEDS = range(1, 51)
     "path",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
-    help='Put the table into this document, where a comment of this command\'s name and one of "end" mark its place.',
+    help='Write the table into this document, between a comment with the name of this command and a comment "end".',
 )
 def study(name: str, path: Path | None) -> None:
-    """Tell what one decision saves and costs, by runs of the lab or of parts of the engine.
+    """Print what one decision saves and costs, by runs of the lab or of parts of the engine.
 
     Times are virtual, the same on every machine.
 
@@ -150,7 +150,7 @@ def _ms(us: float) -> str:
     return f"{us / 1_000:,.0f} ms"
 
 
-#: By name: the heading and the rows of the table.
+#: Name of a study -> the heading and the rows of its table.
 STUDIES: Mapping[str, Callable[[], Iterator[Sequence[str]]]] = {
     "more-queues": _more_queues,
     "asynchronous-steps": _asynchronous_steps,

@@ -1,4 +1,4 @@
-"""``glassmq lab why``: why that happened to a message, without a page."""
+"""``glassmq lab why``: why something happened to a message, without a page."""
 
 from __future__ import annotations
 
@@ -12,19 +12,21 @@ if TYPE_CHECKING:
     from engine.lab.scenario.scenario import Scenario
     from engine.lab.why.answer import Why, WhyAnswer
 
-#: What each question is called here.
+#: Each question, and its title here.
 _QUESTIONS = {"lost": "Why never?", "twice": "Why twice?", "not-yet": "Why not yet?", "late": "Where did the time go?"}
 
 
 class TimedDeed(click.ParamType[tuple[int, dict[str, Any]]]):
-    """``5650 lock-switch lock=broker-lock on=false``: virtual milliseconds, kind, target, fields."""
+    """A command at a time: ``5650 lock-switch lock=broker-lock on=false`` is virtual milliseconds, kind, target,
+    fields.
+    """
 
     name = "MS KIND [TARGET] [FIELD=VALUE ...]"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> tuple[int, dict[str, Any]]:
-        """Raises ``click.UsageError`` by ``fail``."""
+        """Parse the option. Raises ``click.UsageError`` by ``fail``."""
         words = str(value).split()
         if len(words) < 2 or not (words[0].isascii() and words[0].isdigit()) or len(words[0]) > 12:
             self.fail(f"{value!r} is not {self.name}, for example '9000 crash B1'", param, ctx)
@@ -41,7 +43,7 @@ class TimedDeed(click.ParamType[tuple[int, dict[str, Any]]]):
 
 
 def _value(text: str) -> object:
-    """A number, true, false or a list as in JSON; else the text itself."""
+    """Return a number, true, false or a list parsed as JSON; any other text unchanged."""
     try:
         return json.loads(text)
     except json.JSONDecodeError:
@@ -58,16 +60,16 @@ def _value(text: str) -> object:
     "assignments",
     multiple=True,
     metavar="NODE.SETTING=VALUE",
-    help="A setting of a node from the beginning on, under our name or RocketMQ's. May be repeated.",
+    help="Change a setting of a node from the beginning, under our name or RocketMQ's. May be repeated.",
 )
 @click.option(
     "--command",
     "deeds",
     type=TimedDeed(),
     multiple=True,
-    help="Do that at that virtual time, besides what the scenario does. May be repeated.",
+    help="Carry out this command at this virtual time, in addition to those of the scenario. May be repeated.",
 )
-@click.option("--link", help="Ask about the run that a link of the page leads to: the link, or what stands behind #.")
+@click.option("--link", help="Ask about the run of a link of the page: the link, or the part after its #.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answers as JSON, in both languages.")
 def why(
     scenario_name: str,
@@ -79,10 +81,10 @@ def why(
     link: str | None,
     as_json: bool,
 ) -> None:
-    """Tell why a message came twice, late, not yet or never: the chain of events that made it so.
+    """Explain why a message came twice, late, not yet or never: the chain of events that caused it.
 
-    KEY is the message's key. The scenario runs to its end, or to --at-ms. What has not come by then is looked for a
-    little further on: it comes so when nobody interferes. Exit code 1 when nobody has sent such a message.
+    KEY is the message's key. The scenario runs to its end, or to --at-ms. A message that has not come by then is
+    searched in the next part of the run, without further commands. Exit code 1 when no such message was sent.
 
     \b
     Examples:

@@ -1,4 +1,4 @@
-"""Who does the work of a sweep or a search: processes of this machine, or Spark."""
+"""The workers of a sweep or a search: processes of this machine, or Spark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _Result = TypeVar("_Result")
 
 
 def spark_is_missing(package: str | None) -> click.ClickException:
-    """The error for a machine that lacks a package of the extra ``spark``."""
+    """Return the error for a machine that lacks a package of the extra ``spark``."""
     from engine.pipeline.errors import PackageMissing
 
     return click.ClickException(str(PackageMissing(package)))
@@ -36,7 +36,9 @@ def spark_is_missing(package: str | None) -> click.ClickException:
 
 @contextlib.contextmanager
 def shared_work(master: str | None, processes: int | None) -> Iterator[tuple[Spread, int]]:
-    """Who does the work, and how many pieces of it at a time: Spark, or processes (None: one per core)."""
+    """Yield the workers and the number of work items that they take at a time: Spark, or processes (None: one per
+    core).
+    """
     if master is None:
         from app.sweep_processes import ProcessSpread
 
@@ -49,7 +51,7 @@ def shared_work(master: str | None, processes: int | None) -> Iterator[tuple[Spr
 
 
 def start_spread(master: str, stack: contextlib.ExitStack) -> SparkSpread:
-    """Spark as a :class:`~engine.lab.run.spread.Spread`; it ends with ``stack``."""
+    """Return Spark as a :class:`~engine.lab.run.spread.Spread`; it ends with ``stack``."""
     session = stack.enter_context(spark_session(master))
     from engine.pipeline.jobs.simulation_fleet.spark_spread import SparkSpread
 
@@ -58,7 +60,10 @@ def start_spread(master: str, stack: contextlib.ExitStack) -> SparkSpread:
 
 @contextlib.contextmanager
 def spark_session(master: str) -> Iterator[SparkSession]:
-    """Spark for work that needs no broker. What its Java process says goes to a file that is shown only if it fails."""
+    """Yield a Spark session for work that needs no broker.
+
+    The output of its Java process goes to a file that is shown only when Spark fails.
+    """
     from engine.pipeline.errors import PipelineError
 
     click.echo(f"starting Spark on {master} ...", err=True)
@@ -85,7 +90,7 @@ def spark_session(master: str) -> Iterator[SparkSession]:
 
 @contextlib.contextmanager
 def _child_output_to(path: Path) -> Iterator[None]:
-    """A process that is started meanwhile writes there whatever it says, and so do its children."""
+    """Redirect the output of processes that are started in this context, and of their children, to the file."""
     sys.stdout.flush()
     sys.stderr.flush()
     saved = os.dup(1), os.dup(2)
@@ -101,8 +106,8 @@ def _child_output_to(path: Path) -> Iterator[None]:
 
 
 class LateSpark:
-    """A :class:`~engine.lab.run.spread.Spread` that does the work here at first. Spark is started, within ``stack``,
-    when that has taken :data:`SPARK_AFTER_S`, and does the rest.
+    """A :class:`~engine.lab.run.spread.Spread` that works in this process at first. After :data:`SPARK_AFTER_S` it
+    starts Spark, within ``stack``, which does the rest.
     """
 
     def __init__(self, master: str, stack: contextlib.ExitStack) -> None:
@@ -118,7 +123,6 @@ class LateSpark:
     def __call__(
         self, function: Callable[[_Item], _Result], items: Sequence[_Item]
     ) -> Generator[tuple[int, _Result], None, None]:
-        """See :class:`~engine.lab.run.spread.Spread`."""
         done = 0
         while done < len(items) and time.monotonic() < self._alone_until_s:
             yield done, function(items[done])

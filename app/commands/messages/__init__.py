@@ -1,1 +1,1 @@
-"""Commands that send, receive and look at messages."""
+"""Commands that send, receive and show messages."""

@@ -23,18 +23,18 @@ _AMOUNT_MAX = 1_000_000_000
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("bank"),
     show_default=True,
-    help="Where the two databases lie; made where needed.",
+    help="Folder of the two databases; created when missing.",
 )
-@click.option("--transfers", type=click.IntRange(0, 10_000), default=5, show_default=True, help="How many.")
+@click.option("--transfers", type=click.IntRange(0, 10_000), default=5, show_default=True, help="Number of transfers.")
 @click.option(
-    "--amount", type=click.IntRange(1, _AMOUNT_MAX), default=10_000, show_default=True, help="Of each transfer."
+    "--amount", type=click.IntRange(1, _AMOUNT_MAX), default=10_000, show_default=True, help="Amount of each transfer."
 )
 @click.option(
     "--opening",
     type=click.IntRange(0, _AMOUNT_MAX),
     default=100_000,
     show_default=True,
-    help="What A has in a new folder.",
+    help="A's opening balance in a new folder.",
 )
 @click.option("--way", type=click.Choice(WAYS), default="transaction", show_default=True, help="How A pays.")
 @click.option(
@@ -64,10 +64,10 @@ def command(
 ) -> None:
     """Let A at ICBC send money to B at CCB by transactional message. Exit code 1 when the banks disagree in the end.
 
-    The databases are SQLite files in the folder, icbc.db and ccb.db: look at them with any SQLite program. Kill the
-    command at any moment and run it again: it brings every debit that was made to its end first. With the ways that
-    are not transactions it may not. A half message without a debit moves no money: it stays undecided until the broker
-    asks while the command runs.
+    The databases are SQLite files in the folder, icbc.db and ccb.db: open them with any SQLite program. Kill the
+    command at any moment and run it again: it first completes every debit that was made. The ways without transactions
+    may fail to do so. A half message without a debit moves no money: it stays undecided until the broker checks back
+    while the command runs.
 
     \b
     Examples:

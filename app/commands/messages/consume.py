@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from engine.idempotence.loss_detection.number_book import Sighting
     from engine.protocol.message.message import MessageExt
 
-#: How long the end waits for the listener, which prints at once.
+#: How long the shutdown waits for the listener, which prints immediately.
 SHUTDOWN_WAIT_MS = 100
 
 
@@ -41,24 +41,24 @@ SHUTDOWN_WAIT_MS = 100
     help="Tags, such as 'new || paid'.",
 )
 @click.option("--sql", metavar="CONDITION", help="An SQL92 condition on properties instead, such as 'age > 5'.")
-@click.option("--count", type=click.IntRange(1), help="Leave after so many messages; the others stay unconsumed.")
+@click.option("--count", type=click.IntRange(1), help="Exit after this number of messages; the others stay unconsumed.")
 @click.option(
     "--from",
     "start",
     type=click.Choice(["first", "last"]),
     default="first",
     show_default=True,
-    help="Where a group without stored offsets begins.",
+    help="The position at which a group without stored offsets begins.",
 )
 @click.option("--broadcast", is_flag=True, help="Every member gets every message.")
 @click.option("--orderly", is_flag=True, help="Each queue in order: its queues are locked for this member.")
-@click.option("--trace", is_flag=True, help="Note in the trace topic what was consumed: see glassmq trace.")
-@click.option("--detect-loss", is_flag=True, help="Say which numbers of producers are missing: send --number.")
+@click.option("--trace", is_flag=True, help="Record consumed messages in the trace topic: see glassmq trace.")
+@click.option("--detect-loss", is_flag=True, help="Report missing numbers of producers that use send --number.")
 @click.option(
     "--loss-report",
     type=click.Path(dir_okay=False, path_type=Path),
     metavar="FILE",
-    help="The same; go on with what FILE says was met before, and keep it there: see glassmq loss.",
+    help="Like --detect-loss, but continue from the report in FILE and update it: see glassmq loss.",
 )
 @name_server_option
 def command(
@@ -77,10 +77,10 @@ def command(
 ) -> None:
     """Print messages of TOPIC as they come, until Ctrl-C or --count. Printed messages count as consumed.
 
-    A TOPIC that does not exist is waited for. A body that is not UTF-8 text is printed as 0x and its bytes.
+    If TOPIC does not exist, the command waits for it. A body that is not UTF-8 text is printed as 0x and its bytes.
     --detect-loss prints the table of glassmq loss at the end. Exit code 1: numbers are missing, unknown, stored twice
-    or out of order, or open for good, unless messages that this member has not read may hold them.
-    --sql needs a broker that filters by properties: serve --broker-setting enablePropertyFilter=true.
+    or out of order, or open for good, unless they may be in messages that this member has not read. --sql needs a
+    broker that filters by properties: serve --broker-setting enablePropertyFilter=true.
 
     \b
     Examples:
@@ -132,7 +132,7 @@ async def _consume(
             if start == "first"
             else ConsumeFromWhere.CONSUME_FROM_LAST_OFFSET
         ),
-        # One call with one message at a time: what lies behind the last printed message is never begun.
+        # One call with one message at a time: no message after the last printed one is ever started.
         consume_thread_min=1,
         consume_thread_max=1,
         consume_message_batch_max_size=1,
@@ -164,7 +164,9 @@ async def _consume(
 
 @contextmanager
 def _warnings_shown() -> Iterator[None]:
-    """To stderr: what the client warns of, such as a broker that refuses it. It goes on asking, silently otherwise."""
+    """Show the warnings of the client on stderr, such as a broker that refuses it: the client retries silently
+    otherwise.
+    """
     handler = logging.StreamHandler()
     handler.setLevel(logging.WARNING)
     handler.setFormatter(logging.Formatter("%(message)s"))
@@ -177,10 +179,11 @@ def _warnings_shown() -> Iterator[None]:
 
 
 class _Losses:
-    """Looks at the numbers of what was printed: :mod:`engine.idempotence.loss_detection`. A ``ConsumeMessageHook``.
+    """Checks the numbers of the messages that were printed (:mod:`engine.idempotence.loss_detection`). A
+    ``ConsumeMessageHook``.
 
     :ivar found: whether something is wrong that messages of other members cannot explain.
-    :ivar enough: what comes when it is set is not printed, and stays unseen.
+    :ivar enough: once it is set, further messages are neither printed nor counted.
     """
 
     hook_name = "loss detection"
@@ -195,16 +198,16 @@ class _Losses:
         self._detector = LossDetector(report, NotedWhen.CONSUMED, _say_at_once)
 
     def consume_message_before(self, context: ConsumeMessageContext) -> None:
-        """A message is about to be printed, if there is not enough."""
+        """Note that a message is about to be printed, unless enough were."""
         if not self.enough.is_set():
             self._detector.consume_message_before(context)
 
     def consume_message_after(self, context: ConsumeMessageContext) -> None:
-        """A message was printed."""
+        """Note that a message was printed."""
         self._detector.consume_message_after(context)
 
     async def tell(self, name_servers: tuple[str, ...], topic: str) -> None:
-        """At the end: what was found, and into the file what was met."""
+        """Print what was found, and write what was seen to the report file, at the end."""
         from app.remote.cluster_reader import open_cluster_reader
 
         report = self._detector.report
@@ -224,12 +227,14 @@ class _Losses:
 
 
 def _is_certain(verdict: TopicVerdict) -> bool:
-    """What is missing, or open for good, may be in places that this member has not read; what it met twice is not."""
+    """Whether a fault is certain: missing or open numbers may be in queues that this member has not read, numbers seen
+    twice may not.
+    """
     return verdict.findings + open_of_ended(verdict) > min(verdict.unseen, verdict.missing + open_of_ended(verdict))
 
 
 def _say_at_once(message: MessageExt, sighting: Sighting) -> None:
-    """To stderr: what one message tells; gaps need the end."""
+    """Print to stderr what one message shows; gaps are known only at the end."""
     from engine.idempotence.loss_detection.number_book import Sighting
     from engine.protocol.message.numbering_ledger import PRODUCER_ID_PROPERTY, SEQUENCE_NUMBER_PROPERTY
 
@@ -241,7 +246,7 @@ def _say_at_once(message: MessageExt, sighting: Sighting) -> None:
 
 
 class _Printer:
-    """Prints messages, one at a time, until ``count`` are printed or nobody reads the output any more."""
+    """Prints messages, one at a time, until ``count`` are printed or the reader of the output is gone."""
 
     def __init__(self, count: int | None) -> None:
         self.enough = asyncio.Event()
@@ -249,23 +254,24 @@ class _Printer:
         self._printed = 0
 
     async def print_message(self, messages: Sequence[MessageExt], _context: object) -> ConsumeConcurrentlyStatus:
-        """The listener."""
+        """Print messages: the concurrent listener."""
         from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
 
         await self._print_or_end(messages)
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
     async def print_in_order(self, messages: Sequence[MessageExt], _context: object) -> ConsumeOrderlyStatus:
-        """The orderly listener."""
+        """Print messages: the orderly listener."""
         from engine.client.callbacks.consume_orderly import ConsumeOrderlyStatus
 
         await self._print_or_end(messages)
         return ConsumeOrderlyStatus.SUCCESS
 
     async def _print_or_end(self, messages: Sequence[MessageExt]) -> None:
-        """What comes after the end ends the consumer's only worker, as the shutdown would that is on its way.
+        """Print a message, or end the consumer's only worker when it came after the end; a shutdown under way would do
+        the same.
 
-        So the message is neither confirmed nor given back to the broker, and stays what it was: not consumed.
+        So the message is neither confirmed nor sent back to the broker, and stays unconsumed.
         """
         (message,) = messages
         if self.enough.is_set() or not self._print(message):
@@ -275,10 +281,10 @@ class _Printer:
             await asyncio.sleep(0)
 
     def _print(self, message: MessageExt) -> bool:
-        """Whether the line was taken."""
+        """Print a message, and return whether the output accepted the line."""
         try:
             click.echo(_line(message))
-        except BrokenPipeError:  # whoever read the output (head, less) is gone
+        except BrokenPipeError:  # the reader of the output (head, less) is gone
             self.enough.set()
             return False
         self._printed += 1
@@ -288,7 +294,10 @@ class _Printer:
 
 
 async def _say_what_is_awaited(name_servers: tuple[str, ...], topic: str, group: str) -> None:
-    """One line to stderr. Raises NameServerUnreachable: the consumer itself would ask again for ever."""
+    """Print one line to stderr about what the consumer waits for.
+
+    Raises NameServerUnreachable, where the consumer itself would retry forever.
+    """
     from app.remote.cluster_reader import open_cluster_reader
 
     async with open_cluster_reader(name_servers) as reader:
@@ -299,7 +308,7 @@ async def _say_what_is_awaited(name_servers: tuple[str, ...], topic: str, group:
 
 
 def _check_expression(text: str) -> str:
-    """RocketMQ's clients drop empty tags silently; whoever types one by hand has made a slip."""
+    """Refuse empty tags: RocketMQ's clients drop them silently, but in a typed expression they are a mistake."""
     if not all(java_trim(tag) for tag in text.split("||")):
         raise click.BadParameter(f"{text!r} has an empty tag; allowed are * and tags joined by ||, as 'new || paid'")
     return text

@@ -1,6 +1,6 @@
-"""``glassmq loss``: what consumers that looked at the numbers of their messages found, all together.
+"""``glassmq loss``: combines the loss reports of the members of a group.
 
-``glassmq consume --detect-loss`` uses the same words for one of them.
+``glassmq consume --detect-loss`` uses the same words for one member.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.idempotence.loss_detection.judge import ProducerVerdict, TopicVerdict
     from engine.idempotence.loss_detection.reader_report import ReaderReport
 
-#: Of one producer: one per topic, and it may have been sent twice.
+#: Ledgers of one producer: one per topic, each of which may have been sent twice.
 LEDGERS_MAX = 32
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _HEAD = (
@@ -44,15 +44,15 @@ _HEAD = (
 @click.command("loss")
 @click.argument("reports", nargs=-1, required=True, type=_FILE)
 def command(reports: tuple[Path, ...]) -> None:
-    """Put the REPORTS of the members of a group together: which numbers nobody of them has met.
+    """Combine the REPORTS of the members of a group: which numbers none of them has seen.
 
     Each is a file that `glassmq consume --loss-report FILE` wrote, with the ledgers of the producers that had ended.
 
     \b
-    missing      never met, although the producer was told that it is stored, or told nothing yet
-    unknown      never met, and the producer had no answer to it (oneway, silence, an open transaction)
-    refused      never stored, and the producer was told so
-    open         not met yet: a higher number was stored less than 30 s ago
+    missing      never seen, although the broker confirmed it, or the producer has not reported yet
+    unknown      never seen, and the producer got no answer (oneway, a timeout, an open transaction)
+    refused      never stored, and the producer knows it
+    open         not seen yet: a higher number was stored less than 30 s ago
     again        delivered again, as at least once allows
 
     Exit code 1: numbers are missing, unknown, stored twice or out of order, or open although their producer has ended.
@@ -69,7 +69,7 @@ def command(reports: tuple[Path, ...]) -> None:
 
 
 def read_report(file: Path) -> ReaderReport:
-    """Raises ``ClickException`` for a file that is none."""
+    """Read a report. Raises ``ClickException`` when the file is not a report."""
     from engine.idempotence.loss_detection.reader_report import ReaderReport, ReportUnreadable
 
     try:
@@ -81,7 +81,7 @@ def read_report(file: Path) -> ReaderReport:
 
 
 async def add_ledgers(reader: ClusterReader, report: ReaderReport) -> None:
-    """What the producers that ``report`` knows have told at their end."""
+    """Add what the producers in ``report`` reported at their end."""
     from engine.protocol.errors import MalformedBody
     from engine.protocol.message.numbering_ledger import NUMBERING_LEDGER_TOPIC, NumberingLedger
 
@@ -98,7 +98,7 @@ async def add_ledgers(reader: ClusterReader, report: ReaderReport) -> None:
 
 
 def tell(reports: list[ReaderReport]) -> list[TopicVerdict]:
-    """Print what they found together, and return it."""
+    """Print what the reports show together, and return it."""
     from engine.idempotence.loss_detection.judge import SETTLING_MS, judge
 
     verdicts = judge(reports, round(time.time() * 1_000) - SETTLING_MS)
@@ -116,7 +116,7 @@ def tell(reports: list[ReaderReport]) -> list[TopicVerdict]:
 
 
 def open_of_ended(verdict: TopicVerdict) -> int:
-    """Numbers that are open although their producer has ended: it will not send them again."""
+    """Return how many numbers are open although their producer has ended: it will not send them again."""
     return sum(one.not_judged for one in verdict.producers if one.has_ended)
 
 

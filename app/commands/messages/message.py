@@ -1,4 +1,4 @@
-"""``glassmq message``: one message by its id, and what happened to it."""
+"""``glassmq message``: one message by its id, with its history."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ _MESSAGE_ID = re.compile(r"[0-9A-F]{32}|[0-9A-F]{56}")
 
 @click.command("message")
 @click.argument("message_id", required=False)
-@click.option("--topic", help="Where to look for a unique id or a key; without it all topics are searched.")
+@click.option("--topic", help="The topic to search for a unique id or a key; without it all topics are searched.")
 @click.option("--key", help="A key of the message, in place of MESSAGE_ID.")
 @name_server_option
 def command(message_id: str | None, topic: str | None, key: str | None, name_servers: tuple[str, ...]) -> None:
-    """Show the message with MESSAGE_ID, and what happened to it.
+    """Show the message with MESSAGE_ID and its history.
 
-    MESSAGE_ID is the id that send prints, or an offset message id. What happened is told from the copies that the
-    brokers store (delayed, given back for a retry, dead, resent) and from how far the groups have come.
+    MESSAGE_ID is the id that send prints, or an offset message id. The history is derived from the copies that the
+    brokers store (delayed, sent back for a retry, dead, resent) and from the offsets of the groups.
 
     \b
     Examples:
@@ -63,7 +63,7 @@ async def _show(message_id: str, topic: str | None, name_servers: tuple[str, ...
 
 
 async def _show_by_key(key: str, topic: str | None, name_servers: tuple[str, ...]) -> None:
-    """The newest messages with that key, the newest one last."""
+    """Show the newest messages with that key, the newest one last."""
     from app.remote.cluster_reader import open_cluster_reader
     from app.remote.remote_trail import messages_with_key, remote_trail
 
@@ -99,7 +99,7 @@ def _print_message(message: MessageExt) -> None:
 
 
 def _time(timestamp_ms: int) -> str:
-    """Date and time here, and the figure as it stands in the message (ms since 1970)."""
+    """Return the local date and time, and the number as it is in the message (ms since 1970)."""
     return f"{local_time(timestamp_ms, with_zone=True)} ({timestamp_ms} ms)"
 
 

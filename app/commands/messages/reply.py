@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 @click.argument("topic")
 @click.option("--group", required=True, help="The consumer group; its members share the requests.")
 @click.option("--body", default="{body}", show_default=True, help="The reply; {body} in it becomes the request's body.")
-@click.option("--count", type=click.IntRange(1), help="Leave after so many replies.")
+@click.option("--count", type=click.IntRange(1), help="Exit after this number of replies.")
 @name_server_option
 def command(topic: str, group: str, body: str, count: int | None, name_servers: tuple[str, ...]) -> None:
-    """Answer the requests in TOPIC until Ctrl-C or --count, and print them. Other messages are consumed, unanswered.
+    """Answer the requests in TOPIC until Ctrl-C or --count, and print them. Other messages are consumed without an
+    answer.
 
     \b
     Examples:
@@ -49,7 +50,7 @@ async def _reply(name_servers: tuple[str, ...], topic: str, group: str, body: st
         consumer = DefaultMQPushConsumer(None, group, name_servers, **settings)
         consumer.subscribe(topic)
         consumer.register_message_listener(replier.listen)
-        # A name server that is down must be an error here; the consumer would ask again for ever.
+        # A name server that is down must be an error here; the consumer would retry forever.
         await producer.instance.try_update_route(topic)
         async with consumer:
             click.echo(f"waiting for requests in {topic} for group {group} (Ctrl-C ends)", err=True)
@@ -64,7 +65,7 @@ class _Replier:
         self._left = count
 
     async def listen(self, messages: Sequence[MessageExt], _context: object) -> ConsumeConcurrentlyStatus:
-        """The listener."""
+        """Reply to requests: the listener."""
         from engine.client.callbacks.consume_concurrently import ConsumeConcurrentlyStatus
         from engine.client.producer.reply_message import is_request
 

@@ -10,7 +10,7 @@ from app.commands.tool import name_server_option, run_tool
 from app.foundation.terminal_text import body_text
 from app.remote.cluster_access import cluster_access
 
-#: The group under which this command asks.
+#: The producer group of this command.
 PRODUCER_GROUP = "glassmq_request"
 
 
@@ -24,7 +24,7 @@ PRODUCER_GROUP = "glassmq_request"
     type=click.IntRange(1, 3_600_000),
     default=3_000,
     show_default=True,
-    help="How long to wait for the reply, sending included.",
+    help="Time to wait for the reply, in ms, including the send.",
 )
 @name_server_option
 def command(

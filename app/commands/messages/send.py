@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from engine.client.producer.default_mq_producer import DefaultMQProducer
     from engine.protocol.message.message import Message, MessageExt
 
-#: The group under which this command sends.
+#: The producer group of this command.
 PRODUCER_GROUP = "glassmq_send"
 
 
@@ -35,30 +35,28 @@ PRODUCER_GROUP = "glassmq_send"
 @click.option("--key", "keys", multiple=True, help="A key under which the message can be found; may be repeated.")
 @click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="A user property.")
 @click.option("--delay-level", type=click.IntRange(0, 18), default=0, help="1 is 1 s, 2 is 5 s ... 18 is 2 h.")
-@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="Send it so often.")
-@click.option(
-    "--batch", type=click.IntRange(1, 10_000), default=1, show_default=True, help="So many messages go in one request."
-)
+@click.option("--count", type=click.IntRange(1), default=1, show_default=True, help="Number of times to send it.")
+@click.option("--batch", type=click.IntRange(1, 10_000), default=1, show_default=True, help="Messages per request.")
 @click.option(
     "--mode",
     type=click.Choice(["sync", "async", "oneway"]),
     default="sync",
     show_default=True,
-    help="Wait for each answer; go on and print the answers as they come; or ask for no answers.",
+    help="sync: wait for each answer; async: print the answers as they arrive; oneway: request no answers.",
 )
 @click.option(
     "--transaction",
     type=click.Choice(["commit", "rollback", "unknown"]),
-    help="Send in transactions that end so; unknown leaves half messages to decide, see glassmq transactions.",
+    help="Send in transactions with this outcome; unknown leaves undecided half messages, see glassmq transactions.",
 )
 @click.option(
     "--timeout-ms",
     type=click.IntRange(1, 3_600_000),
     default=3_000,
     show_default=True,
-    help="Wait so long for an answer; longer gives time to step the frames of a send in the live page.",
+    help="Time to wait for an answer, in ms; a longer one leaves time to step the frames of a send in the live page.",
 )
-@click.option("--trace", is_flag=True, help="Note the messages in the trace topic too: see glassmq trace.")
+@click.option("--trace", is_flag=True, help="Also record the messages in the trace topic: see glassmq trace.")
 @click.option(
     "--number", is_flag=True, help="Number the messages, so that a loss can be found: glassmq pipeline delivery-audit."
 )
@@ -104,7 +102,7 @@ def command(
 
 
 def _check_tag(tag: str | None) -> str | None:
-    """RocketMQ's clients send any tag, but no expression of a consumer can name one of these."""
+    """Refuse tags that no consumer expression can name, although RocketMQ's clients send them."""
     if tag is not None and ("||" in tag or not tag or tag != java_trim(tag)):
         raise click.BadParameter(
             f"{tag!r} could not be subscribed to; a message has one tag, without blanks around it and without ||"
@@ -125,7 +123,7 @@ def _property(assignment: str) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What every message has; ``{n}`` in the body becomes the message's number."""
+    """The content of every message; ``{n}`` in the body becomes the message's number."""
 
     topic: str
     body: str
@@ -149,7 +147,7 @@ class _Content:
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """How they are sent."""
+    """How the messages are sent."""
 
     count: int
     batch: int
@@ -210,7 +208,7 @@ async def _send(name_servers: tuple[str, ...], content: _Content, way: _Way, tel
 
 
 async def _send_some(producer: DefaultMQProducer, messages: list[Message], way: _Way, teller: _Teller) -> None:
-    """One message, or those of one batch."""
+    """Send one message, or a batch."""
     from engine.client.producer.list_splitter import ListSplitter
     from engine.client.producer.transaction_mq_producer import TransactionMQProducer
 
@@ -222,7 +220,7 @@ async def _send_some(producer: DefaultMQProducer, messages: list[Message], way: 
     elif way.mode == "oneway":
         await producer.send_oneway(messages[0])
     elif way.batch == 1:
-        # A single message may be compressed, which those of a batch are not.
+        # A single message may be compressed; messages of a batch may not.
         teller.tell(await producer.send(messages[0]), 1)
     else:
         for part in ListSplitter(messages):
@@ -230,25 +228,25 @@ async def _send_some(producer: DefaultMQProducer, messages: list[Message], way: 
 
 
 class _Teller:
-    """Prints what the broker answers, unless it is to be quiet."""
+    """Prints the broker's answers, unless it is to be quiet."""
 
     def __init__(self, quiet: bool) -> None:
         self.failures: list[Exception] = []
         self.quiet = quiet
 
     def tell(self, result: SendResult, count: int) -> None:
-        """A request with ``count`` messages was acknowledged."""
+        """Report that a request with ``count`` messages was acknowledged."""
         if not self.quiet:
             click.echo(_told(result, count))
 
     def tell_transaction(self, result: SendResult, outcome: str) -> None:
-        """A half message was stored and its local transaction ended."""
+        """Report that a half message was stored and its local transaction ended."""
         if not self.quiet:
             place = f"half message at offset {result.queue_offset}"
             click.echo(f"{result.status}  {place}, local transaction: {outcome}  id {result.message_id}")
 
     async def callback(self, result: SendResult | None, error: Exception | None) -> None:
-        """An asynchronous send has ended."""
+        """Report the end of an asynchronous send."""
         if result is not None:
             self.tell(result, 1)
         if error is not None:
@@ -256,7 +254,7 @@ class _Teller:
 
 
 def _told(result: SendResult, count: int) -> str:
-    """Where the messages of one request lie."""
+    """Return where the messages of one request are stored."""
     queue, first = result.message_queue, result.queue_offset
     if count == 1:
         return f"{result.status}  {queue.topic} queue {queue.queue_id} offset {first}  id {result.message_id}"

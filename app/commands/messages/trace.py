@@ -1,4 +1,4 @@
-"""``glassmq trace``: what clients noted about one message in the trace topic."""
+"""``glassmq trace``: what clients recorded about one message in the trace topic."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.foundation.terminal_text import local_time
 if TYPE_CHECKING:
     from engine.client.trace.trace_context import TraceContext
 
-#: Trace messages that one broker is asked for, as ``mqadmin queryMsgTraceById`` does.
+#: Trace messages that are requested from one broker, as many as ``mqadmin queryMsgTraceById`` requests.
 TRACE_MESSAGES_MAX = 64
 
 
@@ -21,10 +21,10 @@ TRACE_MESSAGES_MAX = 64
 @click.option("--topic", default="RMQ_SYS_TRACE_TOPIC", show_default=True, help="The trace topic.")
 @name_server_option
 def command(message_id: str, topic: str, name_servers: tuple[str, ...]) -> None:
-    """Show what producers and consumers noted about the message with MESSAGE_ID, the id that send prints.
+    """Show what producers and consumers recorded about the message with MESSAGE_ID, the id that send prints.
 
-    Only clients with message trace on (enable_msg_trace; enableMsgTrace in Java) take notes, and send them half a
-    second later. What the broker itself did with the message is not among them: see glassmq message.
+    Only clients with message trace on (enable_msg_trace; enableMsgTrace in Java) record traces, and send them half a
+    second later. What the broker itself did with the message is not included: see glassmq message.
 
     \b
     Examples:
@@ -60,7 +60,10 @@ async def _show(message_id: str, topic: str, name_servers: tuple[str, ...]) -> N
 
 
 def _notes_about(message_id: str, text: str) -> list[TraceContext]:
-    """Anybody may write to the trace topic: a record that cannot be read must not hide the others."""
+    """Return the trace records of the message.
+
+    Anyone may write to the trace topic: a record that cannot be read must not hide the others.
+    """
     from engine.client.trace.trace_data_encoder import FIELD_SEPARATOR, decode_trace_data
     from engine.protocol.errors import MalformedBody
 
@@ -76,7 +79,7 @@ def _notes_about(message_id: str, text: str) -> list[TraceContext]:
 
 
 def _printable(text: str) -> str:
-    """A terminal would take some characters as commands."""
+    """Return text without the characters that a terminal would execute as commands."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 

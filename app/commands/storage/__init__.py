@@ -1,1 +1,1 @@
-"""``glassmq storage``: what the two ways of storing cost on this machine."""
+"""``glassmq storage``: what the two storage layouts cost on this machine."""

@@ -1,4 +1,6 @@
-"""``glassmq storage``: measures this machine's disk, and how both kinds of storage grow on it; shows Kafka's files."""
+"""``glassmq storage``: measures this machine's disk and how both storage layouts grow on it, and shows Kafka's
+files.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,7 @@ _FOLDER = click.Path(exists=True, file_okay=False, writable=True, path_type=Path
 
 @click.group("storage")
 def command() -> None:
-    """Measure what storing costs on this machine, and look into Kafka's files.
+    """Measure the cost of storage on this machine, and show Kafka's files.
 
     \b
     Examples:
@@ -34,21 +36,25 @@ def command() -> None:
 
 
 @command.command("measure")
-@click.option("--folder", type=_FOLDER, help="On the disk to measure.  [default: where temporary files go]")
-@click.option("--size-mb", type=click.IntRange(1, 16_384), default=256, show_default=True, help="Of the file, in MiB.")
 @click.option(
-    "--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help="Everything so often, in turn."
+    "--folder", type=_FOLDER, help="A folder on the disk to measure.  [default: the system's temporary folder]"
 )
-@click.option("--json", "json_path", type=_FILE, help="Write all figures there.")
-@click.option("--svg", "svg_path", type=_FILE, help="Draw the rates there.")
-@click.option("--write", "document", type=_DOCUMENT, help="Put the tables into this document, at its place for them.")
+@click.option(
+    "--size-mb", type=click.IntRange(1, 16_384), default=256, show_default=True, help="Size of the file, in MiB."
+)
+@click.option("--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help="Rounds of all measurements.")
+@click.option("--json", "json_path", type=_FILE, help="Write all figures to this file.")
+@click.option("--svg", "svg_path", type=_FILE, help="Draw the rates to this file.")
+@click.option(
+    "--write", "document", type=_DOCUMENT, help="Write the tables into this document, at the place marked for them."
+)
 def measure(
     folder: Path | None, size_mb: int, rounds: int, json_path: Path | None, svg_path: Path | None, document: Path | None
 ) -> None:
-    """Read, send and append on this machine's disk, and say what each way costs.
+    """Measure reads, sends and appends on this machine's disk.
 
-    Reads in order and by chance, with the page cache empty and full; sends a file with read and send, with mmap, and
-    with sendfile; appends with and without flushing. The file is removed at the end.
+    Reads in sequential and random order, with the page cache empty and full; sends a file with read and send, with
+    mmap, and with sendfile; appends with and without flushing. The file is removed at the end.
 
     \b
     Examples:
@@ -75,7 +81,9 @@ def measure(
 
 
 @command.command("grow")
-@click.option("--folder", type=_FOLDER, help="Where the stores are made.  [default: where temporary files go]")
+@click.option(
+    "--folder", type=_FOLDER, help="Folder in which the stores are created.  [default: the system's temporary folder]"
+)
 @click.option("--topics", default=",".join(map(str, _TOPICS)), show_default=True, help="Numbers of topics, in turn.")
 @click.option(
     "--messages", default=",".join(map(str, _MESSAGES)), show_default=True, help="Numbers of messages, over ten topics."
@@ -85,13 +93,15 @@ def measure(
     type=click.IntRange(1, _MESSAGES_MAX),
     default=100_000,
     show_default=True,
-    help="So many messages while the topics grow.",
+    help="Number of messages while the topics grow.",
 )
-@click.option("--json", "json_path", type=_FILE, help="Write all figures there.")
-@click.option("--csv", "csv_path", type=_FILE, help="Write a line for each point there.")
-@click.option("--svg", "svg_path", type=_FILE, help="Draw the figures there.")
-@click.option("--pattern", "pattern_path", type=_FILE, help="Draw there where each write went.")
-@click.option("--write", "document", type=_DOCUMENT, help="Put the table into this document, at its place for it.")
+@click.option("--json", "json_path", type=_FILE, help="Write all figures to this file.")
+@click.option("--csv", "csv_path", type=_FILE, help="Write a line for each point to this file.")
+@click.option("--svg", "svg_path", type=_FILE, help="Draw the figures to this file.")
+@click.option("--pattern", "pattern_path", type=_FILE, help="Draw the position of each write to this file.")
+@click.option(
+    "--write", "document", type=_DOCUMENT, help="Write the table into this document, at the place marked for it."
+)
 def grow(
     folder: Path | None,
     topics: str,
@@ -103,10 +113,10 @@ def grow(
     pattern_path: Path | None,
     document: Path | None,
 ) -> None:
-    """Write the same messages into RocketMQ's store and Kafka's, more and more of them, over more and more topics.
+    """Write the same messages into RocketMQ's store and Kafka's, in growing numbers, over a growing number of topics.
 
-    What is written is looked up, and both are opened again after a clean end and after a kill. Ten million messages
-    take some ten minutes and three gigabytes.
+    Then look records up, and open both stores again after a clean end and after a kill. Ten million messages take some
+    ten minutes and three gigabytes.
 
     \b
     Examples:
@@ -146,7 +156,7 @@ def grow(
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @click.option("--quiet", is_flag=True, help="Show only what is wrong, and the counts.")
 def dump(path: Path, quiet: bool) -> None:
-    """Show the batches and index entries in a partition of Kafka, a folder or one file, and what is wrong in them.
+    """Show the batches and index entries of a Kafka partition, a folder or one file, and their faults.
 
     Checksums are compared, offsets followed, and entries of indexes compared with the batches that they lead to.
     Nothing is changed. The exit code is 0 when everything is whole, 1 when something is wrong.
@@ -185,7 +195,7 @@ def _counts(option: str, text: str, largest: int) -> list[int]:
 
 
 def _tell(step: Step) -> None:
-    """How far it is, on one line of a terminal that is rewritten."""
+    """Print the progress on one line of a terminal, which is overwritten."""
     if not sys.stderr.isatty():
         return
     click.echo(f"\r\x1b[K{step.number + 1} of {step.total}: {step.doing}", nl=False, err=True)

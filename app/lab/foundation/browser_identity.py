@@ -1,5 +1,6 @@
-"""Which browser is it? A random cookie, given at the first page of the lab. It proves nothing but "the same as before":
-a world belongs to the browser that opened it, and its second tab or its reload finds it again."""
+"""Identifies a browser by a random cookie, set by the first page of the lab. It proves only that the browser is the
+same as before: a world belongs to the browser that opened it, and its second tab or its reload finds it again.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ _IDENTITY = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 def browser_of_cookies(cookie_header: str) -> str | None:
-    """The identity in a Cookie header; None when there is none, or nonsense."""
+    """Return the identity in a Cookie header; None when it is missing or malformed."""
     try:
         morsel = SimpleCookie(cookie_header).get(COOKIE)
     except CookieError:
@@ -24,7 +25,7 @@ def browser_of_cookies(cookie_header: str) -> str | None:
 
 
 def browser_of_request() -> str | None:
-    """The identity that the current request carries."""
+    """Return the identity of the current request's browser."""
     value = request.cookies.get(COOKIE, "")
     return value if _IDENTITY.fullmatch(value) else None
 

@@ -1,25 +1,24 @@
-"""When Python looks for garbage among everything that lives.
+"""When Python's garbage collector examines all objects.
 
 Such a full collection stops all threads. With a dozen copies of a world of ten thousand events it takes some fifty
-milliseconds, and by itself Python begins one in the midst of any work, also while somebody waits for an answer. So as
-long as the lab's thread lives it chooses the moment: when nobody waits for anything.
+milliseconds, and by itself Python starts one in the middle of any work, also while a request waits for an answer. So
+while the lab's thread runs, it chooses the moment: when no request waits.
 """
 
 from __future__ import annotations
 
 import gc
 
-#: A full collection is worth while after so many of the smaller ones; when there is never a quiet moment it has to be
-#: after so many.
+#: Smaller collections after which a full one is worthwhile, and after which it must run even without a quiet moment.
 QUIET_AFTER = 10
 AT_LATEST_AFTER = 400
 
-#: For Python: never by itself.
+#: A threshold that Python never reaches by itself.
 _NEVER = 1_000_000_000
 
 
 class FullCollections:
-    """As a context it keeps Python from beginning full collections by itself."""
+    """A context in which Python starts no full collections by itself."""
 
     def __init__(self) -> None:
         self._thresholds = gc.get_threshold()
@@ -33,7 +32,7 @@ class FullCollections:
         gc.set_threshold(*self._thresholds)
 
     def collect_if_due(self, *, is_quiet: bool) -> bool:
-        """Collect if enough has come together. ``is_quiet``: nobody waits for the lab now."""
+        """Run a full collection when it is due. ``is_quiet``: no request waits for the lab now."""
         is_due = gc.get_count()[2] >= (QUIET_AFTER if is_quiet else AT_LATEST_AFTER)
         if is_due:
             gc.collect()

@@ -1,20 +1,20 @@
-"""What brokers and clients of lab worlds log is part of a story and no news about this server: it is left out."""
+"""Keeps the logs of brokers and clients of lab worlds out of the server's log: they are part of a scenario."""
 
 from __future__ import annotations
 
 import logging
 
-#: Name of the thread in which all lab worlds run.
+#: The name of the thread in which all lab worlds run.
 LAB_THREAD = "lab"
-#: What the lab itself has to say.
+#: The logger of the lab itself.
 _HOST_LOG = "glassmq.lab.host"
-#: What lab worlds report of themselves; the garbage collector may do so in any thread.
+#: The logger of lab worlds; the garbage collector may use it in any thread.
 _WORLDS_LOG = "glassmq.lab"
 
 
 class NotFromLabWorlds(logging.Filter):
-    """For the handlers of a server's log."""
+    """A filter for the handlers of a server's log."""
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Lets everything pass that does not come out of a lab world."""
+        """Return True for every record that does not come from a lab world."""
         return record.name == _HOST_LOG or (record.threadName != LAB_THREAD and record.name != _WORLDS_LOG)

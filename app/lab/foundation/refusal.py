@@ -1,4 +1,4 @@
-"""A refusal that a person reads, in both languages. The texts stand in ``app/translations``, keys ``lab.error.*``."""
+"""A refusal with a text in both languages. The texts are in ``app/translations``, keys ``lab.error.*``."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from engine.lab.scenario.errors import LabError, RunLimitReached
 
 
 class LabRefused(Exception):
-    """What was asked for cannot be done.
+    """A request that cannot be carried out.
 
     :param reason: the last part of the text's key.
-    :param values: what stands for its placeholders; a mapping from language to text where that differs.
+    :param values: the values of its placeholders; a mapping from language to text where that differs.
     """
 
     def __init__(self, reason: str, **values: object) -> None:
@@ -20,10 +20,12 @@ class LabRefused(Exception):
         super().__init__(self.text["en"])
 
     def as_json(self) -> JsonObject:
-        """The payload of ``refused``, and the body of an HTTP error."""
+        """Return the payload of ``refused``, and the body of an HTTP error."""
         return {"reason": self.reason, "text": self.text, "error": self.text["en"]}
 
 
 def refusal_of(error: LabError, reason: str = "command") -> LabRefused:
-    """A refusal that says, in every language, what the engine's lab says. ``reason``: what it was about."""
+    """Return a refusal with the message of an error of the engine's lab, in every language. ``reason``: what it was
+    about.
+    """
     return LabRefused("limit" if isinstance(error, RunLimitReached) else reason, problem=error.text)

@@ -15,7 +15,7 @@ _ENGINE_FILE = re.compile(r"engine(/[a-z0-9_]+)+\.py")
 
 
 def source_file(name: str) -> JsonObject:
-    """``{file, lines}`` of ``engine/...py``. Raises :class:`LabRefused` for any other name."""
+    """Return ``{file, lines}`` of ``engine/...py``. Raises :class:`LabRefused` for any other name."""
     path = _PROJECT / name
     if len(name) > 2 * NAME_MAX or not _ENGINE_FILE.fullmatch(name) or not path.is_file():
         raise LabRefused("no_source", file=repr(name[:NAME_MAX]))

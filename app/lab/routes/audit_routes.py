@@ -1,7 +1,7 @@
 """The audit of a world over HTTP::
 
-GET  /api/lab/WORLD/audit    what would be audited: {topics, groups, silent, unnumbered, problem}
-POST /api/lab/WORLD/audit    {event}: begins that of the run as it stands there; {run, address}, once it is exported
+GET /api/lab/WORLD/audit what would be audited: {topics, groups, silent, unnumbered, problem} POST /api/lab/WORLD/audit
+{event}: audits the run as it is after that event; {run, address}, once it is exported
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def add_audit_routes(lab: Blueprint, host: LabHost, audits: LabAudits) -> None:
 
 
 def _run_of(worlds: LabWorlds, world: str, browser: str | None) -> LabRun:
-    """The run where one looks."""
+    """Return the run at the event that is viewed."""
     session = worlds.session(world, browser)
     if session.player.has_job:
         raise LabRefused("server_busy")
@@ -51,7 +51,7 @@ def _run_of(worlds: LabWorlds, world: str, browser: str | None) -> LabRun:
 
 
 def _run_at(event: object, run: LabRun) -> LabRun:
-    """What a person saw is what is audited, though another page may have moved the world meanwhile."""
+    """Return the run at the event that the person saw, though another page may have moved the world meanwhile."""
     if event != run.event_number:
         raise LabRefused("audit_elsewhere", event=run.event_number)
     return run

@@ -1,5 +1,5 @@
-"""A run of the lab, audited by Spark: a process of its own repeats it and writes what the brokers hold to files; on
-them the job ``delivery-audit`` starts.
+"""Audits a run of the lab with Spark: a process of its own repeats the run and writes the brokers' messages to files;
+the job ``delivery-audit`` then reads them.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from engine.lab.run.recording import parse_link
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.errors import LabError
 
-#: How many exports stay, what their folders' names end with, and how much the brokers of one may hold.
+#: How many exports are kept, what the names of their folders end with, and how much the brokers of one may store.
 EXPORTS_KEPT = 8
 _EXPORT = re.compile(r".+-[0-9a-f]{8}")
 EXPORT_MAX_BYTES = 64 << 20
@@ -38,9 +38,9 @@ EXPORT_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class AuditPlan:
-    """What an audit of a run would look at.
+    """What an audit of a run examines.
 
-    :ivar link: the run, as it stands.
+    :ivar link: the run, as it is now.
     :ivar topics: those whose messages are numbered.
     :ivar groups: each ``group@topic`` that must have consumed everything: all its consumers report, and want every
         message.
@@ -54,7 +54,10 @@ class AuditPlan:
     silent: tuple[str, ...]
 
     def arguments(self, folder: Path) -> dict[str, object]:
-        """Those of the job. Where no group is to be judged it is told so: by itself it takes those that report."""
+        """Return the arguments of the job.
+
+        When no group is to be audited they say so, because the job would otherwise take the groups that report.
+        """
         return {
             "input_folder": str(folder),
             "topics": ",".join(self.topics),
@@ -64,7 +67,7 @@ class AuditPlan:
 
 
 def plan_of(run: LabRun) -> AuditPlan:
-    """Raises :class:`LabRefused` where an audit would say nothing."""
+    """Return what an audit of the run examines. Raises :class:`LabRefused` when it would show nothing."""
     nodes = list(run.world.nodes.values())
     brokers = [node for node in nodes if isinstance(node, BrokerRole)]
     if down := [node.name for node in brokers if node.broker is None]:
@@ -89,7 +92,7 @@ def plan_of(run: LabRun) -> AuditPlan:
 
 
 def producers_without_numbers(run: LabRun) -> list[str]:
-    """The producers that could number what they send."""
+    """Return the producers that could number what they send."""
     producers = [node for node in run.world.nodes.values() if isinstance(node, ProducerRole) and node.spec.traffic]
     return [node.name for node in producers if not node.numbers_messages]
 
@@ -109,7 +112,7 @@ def _must_have_all(node: ConsumerRole) -> bool:
 
 
 class LabAudits:
-    """Used by web threads."""
+    """Starts the audits of runs. Used by web threads."""
 
     def __init__(self, pipeline: PipelineHost | None) -> None:
         self._pipeline = pipeline
@@ -117,7 +120,7 @@ class LabAudits:
         self._worker: WorkerProcess | None = None
 
     def pipeline(self) -> PipelineHost:
-        """What would run the audit. Raises :class:`LabRefused`."""
+        """Return the host that runs the audit. Raises :class:`LabRefused`."""
         if self._pipeline is None:
             raise _no_job("switched_off")
         if missing := missing_package():
@@ -125,7 +128,7 @@ class LabAudits:
         return self._pipeline
 
     def start(self, plan: AuditPlan) -> str:
-        """Export the run, and begin its audit; the id of the pipeline's run. Raises :class:`LabRefused`."""
+        """Export the run, start its audit, and return the id of the pipeline's run. Raises :class:`LabRefused`."""
         pipeline = self.pipeline()
         if not self._lock.acquire(blocking=False):
             raise LabRefused("server_busy")
@@ -138,7 +141,7 @@ class LabAudits:
         exports = (pipeline.settings.folder / EXPORTS_FOLDER).resolve()
         name = re.sub(r"\W+", "-", plan.scenario).strip("-")[:60]
         folder = exports / f"{name or 'run'}-{secrets.token_hex(4)}"
-        # A link that no page would open leads nowhere.
+        # A link that no page could open leads nowhere.
         origin = f"/lab/{quote(plan.scenario, safe='')}?exact#{plan.link}" if len(plan.link) <= LINK_MAX else None
         try:
             self.export(plan.link, folder)
@@ -152,7 +155,8 @@ class LabAudits:
         return run_id
 
     def export(self, link: str, folder: Path) -> int:
-        """Run what ``link`` leads to again, elsewhere, and write what its brokers hold; how many messages those are.
+        """Run what ``link`` leads to again in another process, write the messages of its brokers, and return their
+        number.
 
         Raises :class:`LabRefused`.
         """
@@ -177,25 +181,25 @@ class LabAudits:
 
 
 def _no_job(key: str, **values: object) -> LabRefused:
-    """As the page of the pipeline says it."""
+    """Return a refusal with the text of the pipeline's page."""
     return LabRefused("audit_pipeline", problem=in_all_languages(f"pipeline.{key}", **values))
 
 
 def _delete_old(exports: Path, pipeline: PipelineHost) -> None:
-    """Delete what is more than so many newest ones, but nothing that a run still reads, and only exports."""
+    """Delete all exports but the newest ones; keep those that a run still reads, and delete nothing but exports."""
     going_on = [run["arguments"].get("input_folder") for run in pipeline.runs() if run["ended_ms"] is None]
     used = [Path(folder).resolve() for folder in going_on if folder]
     ages = {}
-    with contextlib.suppress(OSError):  # somebody has just deleted one: the next audit looks again
+    with contextlib.suppress(OSError):  # another thread has just deleted one: the next audit retries
         ages = {path: path.stat().st_mtime_ns for path in exports.iterdir() if _EXPORT.fullmatch(path.name)}
     for old in sorted(ages, key=lambda path: ages[path], reverse=True)[EXPORTS_KEPT:]:
-        # A run may read one file of it, or all exports at once.
+        # A run may read one file of it, or all exports.
         if not any(folder.is_relative_to(old) or old.is_relative_to(folder) for folder in used):
             shutil.rmtree(old, ignore_errors=True)
 
 
 def export_in_process(sender: Connection, link: str, folder: str) -> None:
-    """What the process does: it says ``{messages}``, or ``{problem}``, in both languages."""
+    """Export a run in a process of its own: it sends ``{messages}``, or ``{problem}`` in both languages."""
     from engine.pipeline.errors import JobFailed
     from engine.pipeline.world_export import export_messages
 

@@ -1,7 +1,7 @@
-"""What the start page shows: less than a minute of a real world, as a film with captions.
+"""The film of the start page: less than a minute of a real world, with captions.
 
 The world is the scenario ``start-page``, run by the engine of this server, twice: with the broker lock of ordered
-consumption switched off on the way, and, from the moment on at which that mattered, with the lock on. Both runs have
+consumption switched off on the way, and again, from the moment at which that mattered, with the lock on. Both runs have
 the same seed. The film is cut where something happens, not at fixed times: each world is run once to find these places,
 and once more to take the pictures. All visitors see one film, which is made when the first of them comes.
 
@@ -9,8 +9,8 @@ address    of the scenario in the lab
 lesson     address of the lesson about it
 view       the first picture: a view without what the start page does not draw
 chapters   name, take (0, 1: which run), begin_us, end_us, play_ms (how long it takes to watch), rest_ms (then the last
-           picture stays so long), text {en, zh}, and
-           pictures: [virtual time, operations that lead to the next picture, see app.foundation.patch]
+           picture stays this long), text {en, zh}, and pictures: [virtual time, operations that lead to the next
+           picture, see app.foundation.patch]
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ from engine.texts import LANGUAGES
 
 SCENARIO = "start-page"
 LESSON = "04-three-locks"
-#: Time between two pictures when one watches.
+#: Real time between two pictures of the film.
 PICTURE_MS = 80
-#: The film begins so long before the producer does something.
+#: The film begins this long before the producer does something.
 _LEAD_US = 1_000
-#: A chapter that has not come to its end after so many events never will.
+#: A chapter that has not ended after this many events never will.
 _CHAPTER_EVENTS_MAX = 5_000
 
 #: Parts of a view that the start page draws.
@@ -62,13 +62,13 @@ _SHOWN = (
 )
 
 
-#: Whether a chapter of a run, which begins now, has come to its end; asked after each event.
+#: Returns whether a chapter of a run, which begins now, has ended; called after each event.
 Ending = Callable[[LabRun], Callable[[], bool]]
 
 
 @dataclass(frozen=True, slots=True)
 class Chapter:
-    """One caption. ``command`` is given when it begins."""
+    """A chapter: one caption. ``command`` is given when it begins."""
 
     name: str
     play_ms: int
@@ -79,7 +79,9 @@ class Chapter:
 
 @dataclass(frozen=True, slots=True)
 class Take:
-    """What is shown of one run. ``begins_with``: it begins where that chapter of the first take began."""
+    """The part of one run that is shown. ``begins_with``: the chapter of the first take at whose beginning it
+    begins.
+    """
 
     chapters: tuple[Chapter, ...]
     begins_with: str = ""
@@ -87,17 +89,17 @@ class Take:
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Where a chapter begins and ends."""
+    """The events at which a chapter begins and ends."""
 
     begin_us: int
     end_us: int
-    #: Number of its last event.
+    #: The number of its last event.
     event: int
 
 
 # --- what the chapters wait for ------------------------------------------------------------------------------------
 
-#: The queue that changes hands.
+#: The queue that changes its owner.
 _QUEUE_ID = 1
 
 
@@ -120,13 +122,15 @@ def _when(function: Callable[[LabRun], bool]) -> Ending:
 
 
 def _is_stored(run: LabRun) -> bool:
-    """In the commit log, and in its queue."""
+    """Return whether the message is in the commit log and in its queue."""
     broker = _broker(run).broker
     return broker is not None and 0 < broker.store.commit_log.max_offset == broker.store.dispatcher.dispatched_offset
 
 
 def handled_twice(run: LabRun) -> list[str]:
-    """Keys of the orders that were given to both consumers, in the order in which the second one got them."""
+    """Return the keys of the orders that both consumers received, in the order in which the second one received
+    them.
+    """
     first: dict[str, None] = {}
     again: dict[str, None] = {}
     for began in run.world.history.consumes_began:
@@ -140,7 +144,7 @@ def _is_all_consumed(run: LabRun) -> bool:
 
 
 def _is_all_stored(run: LabRun) -> bool:
-    """The broker knows that all is consumed."""
+    """Return whether the broker knows that everything is consumed."""
     broker = _broker(run).broker
     return broker is not None and all(
         offset == broker.store.max_offset(topic, queue_id)
@@ -178,7 +182,7 @@ TAKES = (
 
 
 class DemonstrationMaker:
-    """Takes the film in slices; see :class:`app.lab.session.worlds.FilmJob`."""
+    """Makes the film in slices; see :class:`app.lab.session.worlds.FilmJob`."""
 
     def __init__(self, answer: Future[JsonObject]) -> None:
         self.answer = answer
@@ -188,7 +192,7 @@ class DemonstrationMaker:
         self._slices = self._make()
 
     def advance(self, until: Callable[[], bool]) -> bool:
-        """Go on until ``until()``; True when the film is done."""
+        """Continue until ``until()`` is true; return True when the film is done."""
         for film in self._slices:
             if film is not None:
                 self.answer.set_result(film)
@@ -209,7 +213,7 @@ class DemonstrationMaker:
         return run
 
     def _make(self) -> Generator[JsonObject | None, None, None]:
-        """The film in the end, None after each slice of work."""
+        """Yield None after each slice of work, and the film in the end."""
         begin_us = min(traffic.start_ms for node in self._scenario.nodes for traffic in node.traffic) * 1_000 - _LEAD_US
         begins: dict[str, int] = {"": begin_us}
         first: JsonObject = {}
@@ -251,7 +255,9 @@ class DemonstrationMaker:
     def _take_pictures(
         self, run: LabRun, view: WorldView, take: Take, cuts: list[Cut]
     ) -> Generator[None, None, list[list[JsonValue]]]:
-        """The pictures of each chapter; the first one leads on from what was shown last."""
+        """Yield between slices, and return the pictures of each chapter; the first picture continues from the last one
+        shown.
+        """
         films: list[list[JsonValue]] = []
         for chapter, cut in zip(take.chapters, cuts, strict=True):
             pictures: list[JsonValue] = []
@@ -267,7 +273,7 @@ class DemonstrationMaker:
 
 
 def _go_through(run: LabRun, chapter: Chapter, cut: Cut) -> Iterator[None]:
-    """Stops wherever a picture is due: something has happened, and the last picture is old enough."""
+    """Stop at every picture that is due: something has happened, and the last picture is old enough."""
     if chapter.command is not None:
         run.apply(chapter.command)
     yield
@@ -285,7 +291,7 @@ def _picture(view: WorldView) -> JsonObject:
 
 
 def _values(run: LabRun) -> dict[str, object]:
-    """The figures in the captions of a run."""
+    """Return the figures in the captions of a run."""
     twice = handled_twice(run)
     return {
         "orders": len({ended.key for ended in run.world.history.consumes_ended}),
@@ -313,20 +319,20 @@ def _chapter(chapter: Chapter, take: int, cut: Cut, pictures: list[JsonValue], v
 
 @dataclass(frozen=True, slots=True)
 class FilmFile:
-    """The film as it is sent: JSON, packed, and its mark for caches."""
+    """The film as it is sent: compressed JSON, and its ETag for caches."""
 
     packed: bytes
     etag: str
 
     def unpacked(self) -> bytes:
-        """For those who cannot unpack it."""
+        """Return the film uncompressed, for clients that cannot decompress it."""
         return gzip.decompress(self.packed)
 
 
 class Demonstration:
     """The one film of this server, for all visitors. Used by web threads.
 
-    :param start: hands a maker to the lab's thread, and returns at once.
+    :param start: hands a maker to the lab's thread, and returns immediately.
     """
 
     def __init__(self, start: Callable[[DemonstrationMaker], None]) -> None:
@@ -336,7 +342,7 @@ class Demonstration:
         self._file: FilmFile | None = None
 
     def begin(self) -> Future[JsonObject]:
-        """See that the film is being made. A failed one is tried again. Raises what ``start`` raises."""
+        """Start making the film unless it is under way or done; retry when it failed. Raises what ``start`` raises."""
         with self._lock:
             film = self._film
             if film is None or (film.done() and (film.cancelled() or film.exception() is not None)):
@@ -349,10 +355,10 @@ class Demonstration:
             return film
 
     def file(self, film: JsonObject) -> FilmFile:
-        """``film`` ready to be sent; packed once."""
+        """Return ``film`` ready to be sent; it is compressed once."""
         with self._lock:
             if self._file is None:
                 text = dump_json(film)
-                # Without a time in its head, so that the same film gives the same bytes.
+                # There is no time in the gzip header, so that the same film gives the same bytes.
                 self._file = FilmFile(gzip.compress(text, 6, mtime=0), hashlib.sha256(text).hexdigest()[:20])
             return self._file

@@ -1,4 +1,4 @@
-"""What a page asks for when somebody looks closer: bytes of frames and records, pages of the journal, lives."""
+"""Details that a page requests: bytes of frames and records, pages of the journal, lives of messages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,10 @@ KEY_MAX = 200
 
 
 def add_detail_routes(lab: Blueprint, host: LabHost) -> None:
-    """Add ``/api/lab/<world>/...`` to the lab's blueprint. All are of the world as it is looked at, past or present."""
+    """Add ``/api/lab/<world>/...`` to the lab's blueprint.
+
+    All details are of the event that is viewed, past or present.
+    """
 
     @lab.get("/api/lab/<world>/frames/<int:frame>")
     def frame_detail(world: str, frame: int) -> Response:

@@ -1,4 +1,4 @@
-"""Searches over HTTP: a page begins one for its world, asks how far it has come, and may end it."""
+"""Searches over HTTP: a page starts one for its world, polls its progress, and may end it."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ _QUEUE_ID_MAX = 1_000
 
 
 def create_exploration_routes(host: LabHost, explorations: Explorations) -> Blueprint:
-    """The blueprint with ``/api/lab/explorations``."""
+    """Return the blueprint with ``/api/lab/explorations``."""
     routes = Blueprint("explorations", __name__)
 
     def of_world(fields: JsonObject, read: Callable[[JsonObject, LabRun], _T]) -> _T:
-        """What ``read`` makes of ``fields`` and the world that they name."""
+        """Return the result of ``read`` for ``fields`` and the world that they name."""
         owner, world = _owner(), _text(fields, "world")
         return host.ask(lambda worlds: read(fields, worlds.session(world, owner).player.run))
 
@@ -101,9 +101,9 @@ _KNOWN = ("world", *SEARCH_FIELDS, "keeps_settings")
 
 
 def read_exploration(fields: JsonObject, run: LabRun) -> ExplorationRequest:
-    """What a page asks for about the world of ``run``, read strictly. Raises :class:`LabRefused`.
+    """Read a page's request for a search in the world of ``run`` strictly. Raises :class:`LabRefused`.
 
-    ``keeps_settings``: settings that were changed on the page count, from the beginning; without it they do too.
+    ``keeps_settings``: settings that were changed on the page apply from the beginning; it is also the default.
     """
     for name in fields:
         if name not in _KNOWN:
@@ -131,7 +131,10 @@ def read_exploration(fields: JsonObject, run: LabRun) -> ExplorationRequest:
 
 
 def changed_settings(run: LabRun) -> tuple[tuple[str, str, SettingValue], ...]:
-    """(node, name, value) of what was changed on the page, as it is now. Nodes that joined later are left out."""
+    """Return (node, name, value) of the settings that were changed on the page, as they are now.
+
+    Nodes that joined later are left out.
+    """
     changed: dict[tuple[str, str], SettingValue] = {}
     roles = {spec.name: spec.role for spec in run.scenario.nodes}
     for timed in run.commands:
@@ -147,7 +150,7 @@ def _durations(fields: JsonObject, name: str) -> tuple[int, ...]:
 
 
 def _forced_unlock(value: object) -> tuple[int, str, int]:
-    """``[virtual ms, consumer, queue id]``."""
+    """Read ``[virtual ms, consumer, queue id]``."""
     if not isinstance(value, list) or len(value) != 3:
         raise LabRefused("bad_request", problem="forced_unlocks: [[ms, consumer, queue id], ...]")
     return (

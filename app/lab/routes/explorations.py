@@ -1,7 +1,7 @@
-"""Searches that pages have asked for: each runs in a process of its own, so that no page ever waits for one.
+"""Searches that pages have started: each runs in a process of its own, so that no page waits for one.
 
-A search process is a fresh interpreter (spawn) of low priority. It says some five times a second how far it has come; a
-thread here notes the last word. What nobody asks about any more is ended, and so is what takes too long.
+A search process is a fresh interpreter (spawn) at low priority. It reports its progress about five times a second; a
+thread here notes the last report. A search that is no longer polled is ended, and so is one that takes too long.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ from engine.lab.scenario.scenario_text import parse_scenario
 
 log = logging.getLogger("glassmq.lab.explorer")
 
-#: Searches at a time, of the whole server and of one browser. A search uses all cores, and gives way to all else.
+#: Searches at a time, of the whole server and of one browser. A search uses all cores at low priority.
 RUNNING_MAX = 2
 RUNNING_PER_BROWSER = 1
-#: Searches that are remembered, ended ones included.
+#: Searches that are kept, ended ones included.
 KEPT_MAX = 32
-#: A search ends when nobody has asked about it for so long, and in any case after so long: all schedules of three-locks
-#: with up to two stalls, some 30,000, take about ten minutes of one core.
+#: A search ends when it has not been polled for the first time, and in any case after the second: all schedules of
+#: three-locks with up to two stalls, some 30,000, take about ten minutes of one core.
 ABANDONED_S = 30.0
 TIME_MAX_S = 1_200.0
-#: How often a search says how far it has come.
+#: Seconds between the progress reports of a search.
 SAY_EVERY_S = 0.2
-#: How long a search that was ended may take to go.
+#: Seconds that an ended search may take to exit.
 _JOIN_S = 5.0
 
-#: The fields of a request that a page has a say in.
+#: The fields of a request that a page may set.
 SEARCH_FIELDS = (
     "without",
     "max_stalls",
@@ -75,7 +75,7 @@ class _Search:
 
     @property
     def is_running(self) -> bool:
-        """Whether its last word is still to come."""
+        """Return whether its last report is still to come."""
         return self.state["phase"] not in _ENDS
 
 
@@ -83,7 +83,7 @@ _ENDS = (Phase.DONE.value, "cancelled", "failed")
 
 
 class Explorations:
-    """Used by web threads. ``clock``: monotonic seconds."""
+    """The searches of all pages. Used by web threads. ``clock``: monotonic seconds."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -91,7 +91,7 @@ class Explorations:
         self._searches: OrderedDict[str, _Search] = OrderedDict()
 
     def start(self, owner: str, request: ExplorationRequest) -> str:
-        """Begin a search for the browser ``owner``; its id. Raises :class:`LabRefused`."""
+        """Start a search for the browser ``owner``, and return its id. Raises :class:`LabRefused`."""
         try:
             make_plan(request)
         except LabError as error:
@@ -109,7 +109,7 @@ class Explorations:
         return identity
 
     def plan(self, request: ExplorationRequest) -> JsonObject:
-        """What a search would do, without beginning it; or, as ``problem``, why it cannot be done."""
+        """Return what a search would do, without starting it; or, as ``problem``, why it cannot be done."""
         try:
             plan = make_plan(request)
         except LabError as error:
@@ -133,7 +133,7 @@ class Explorations:
         return search
 
     def _listen(self, search: _Search) -> None:
-        """Note what the process says until it is gone."""
+        """Note what the process reports until it exits."""
         try:
             while search.is_running:
                 if search.worker.receiver.poll(0.5):
@@ -150,13 +150,13 @@ class Explorations:
             search.worker.close()
 
     def state(self, owner: str, identity: str) -> JsonObject:
-        """How far a search of ``owner`` has come. Raises :class:`LabRefused`."""
+        """Return the progress of a search of ``owner``. Raises :class:`LabRefused`."""
         search = self._find(owner, identity)
         search.asked = self._clock()
         return search.state
 
     def cancel(self, owner: str, identity: str) -> JsonObject:
-        """End it; what it had to say. Raises :class:`LabRefused`."""
+        """End a search, and return its last state. Raises :class:`LabRefused`."""
         search = self._find(owner, identity)
         search.is_cancelled = True
         if search.is_running:
@@ -166,7 +166,7 @@ class Explorations:
         return search.state
 
     def close(self) -> None:
-        """End all."""
+        """End all searches."""
         with self._lock:
             searches = list(self._searches.items())
         for identity, search in searches:
@@ -184,10 +184,10 @@ class Explorations:
 
 
 def explore_in_process(sender: Connection, name: str, text: str, fields: dict[str, Any]) -> None:
-    """What a search process does: search, say how far it has come, and at last what it found."""
+    """Search in a process of its own, report the progress, and at last what was found."""
     request = ExplorationRequest(parse_scenario(text, name), **fields)
     exploration = Exploration(make_plan(request), forks=forked_processes(usable_cores()))
-    # What is imported by now stays: the collector need not look at it after every world.
+    # What is imported by now stays: the collector need not examine it after every world.
     gc.collect()
     gc.freeze()
     try:
@@ -198,12 +198,14 @@ def explore_in_process(sender: Connection, name: str, text: str, fields: dict[st
 
 
 def _states(exploration: Exploration, request: ExplorationRequest) -> Iterator[JsonObject]:
-    """What to say, and when; the last one says that it is done."""
+    """Yield the states to report, when they are due; the last one says that the search is done."""
     started, said_at = time.monotonic(), 0.0
     search_s = 0.0
 
     def state() -> JsonObject:
-        """``seconds`` by the clock; ``search_seconds``: of these, without making a finding small."""
+        """Return the state. ``seconds`` are wall-clock time; ``search_seconds`` leave out the time for minimizing a
+        finding.
+        """
         return {
             **exploration.state.to_dict(),
             **_outline(exploration.plan),
@@ -223,7 +225,7 @@ def _states(exploration: Exploration, request: ExplorationRequest) -> Iterator[J
 
 
 def _outline(plan: ExplorationPlan) -> JsonObject:
-    """What is searched, how much and when."""
+    """Return what is searched, how much and when."""
     bounds, setting = plan.bounds, plan.setting
     return {
         "checkers": list(setting.wanted),

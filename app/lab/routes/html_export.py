@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-#: ``from "./x.js"``, ``import "./x.js"``, ``import("./x.js")``.
+#: Matches ``from "./x.js"``, ``import "./x.js"`` and ``import("./x.js")``.
 _IMPORT = re.compile(r"""(\bfrom\s*|\bimport\s*\(?\s*)(["'])([^"'\n]+)\2""")
 _STYLESHEET = re.compile(r"""<link rel="stylesheet" href="/(static/[^"]+)">""")
 _PLAIN_SCRIPT = re.compile(r"""<script src="/(static/[^"]+)"></script>""")
@@ -26,7 +26,10 @@ _SVG_USE = re.compile(r"""<svg[^>]*><use href="/static/[^"]*"></use></svg>""")
 
 
 def self_contained(page: str, static_folder: Path) -> str:
-    """``page`` (as the server renders it) with its styles and scripts inside. Raises OSError for a missing file."""
+    """Return ``page`` (as the server renders it) with its styles and scripts inside.
+
+    Raises OSError for a missing file.
+    """
     bundle = _Bundle(static_folder)
     page = _ICON.sub("", page)
     page = _SVG_USE.sub("", page)
@@ -41,32 +44,32 @@ def self_contained(page: str, static_folder: Path) -> str:
 
 
 def _packages(page: str) -> dict[str, str]:
-    """Package name -> path below the site's root, from the page's import map."""
+    """Return package name -> path below the site's root, from the page's import map."""
     found = _IMPORT_MAP.search(page)
     known = json.loads(found[1])["imports"] if found is not None else {}
     return {name: path.removeprefix("/") for name, path in known.items()}
 
 
 def _script_text(text: str) -> str:
-    """``text`` that cannot end the script element it stands in."""
+    """Return ``text`` escaped so that it cannot end the script element that contains it."""
     return text.replace("</script", "<\\/script")
 
 
 class _Bundle:
-    """Reads files below ``/static``."""
+    """The files below ``/static`` that a page needs."""
 
     def __init__(self, static_folder: Path) -> None:
         self._folder = static_folder.resolve()
 
     def text(self, path: str) -> str:
-        """The file at ``static/...``."""
+        """Return the text of the file at ``static/...``."""
         file = (self._folder / path.removeprefix("static/")).resolve()
         if not file.is_relative_to(self._folder):
             raise FileNotFoundError(path)
         return file.read_text(encoding="utf-8")
 
     def modules(self, entries: list[str], packages: dict[str, str]) -> dict[str, str]:
-        """All modules that ``entries`` need: the name that imports use -> ``data:`` address."""
+        """Return all modules that ``entries`` need: the name that imports use -> ``data:`` address."""
         waiting = [*entries]
         sources: dict[str, str] = {}
         while waiting:
@@ -82,7 +85,7 @@ class _Bundle:
 
 
 def _renamed(importer: str, packages: dict[str, str], found: re.Match[str]) -> str:
-    """One import, by the path of what it imports. What is none (a text that looks like one) stays."""
+    """Return one import with the path of what it imports. Text that only looks like an import stays."""
     name = found[3]
     if name.startswith(("./", "../")):
         name = posixpath.normpath(posixpath.join(posixpath.dirname(importer), name))

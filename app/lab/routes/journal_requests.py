@@ -1,4 +1,4 @@
-"""What a page asks of a run's journal, in the query of an address: read strictly, refused by name."""
+"""Reads a page's query of a run's journal strictly; a refusal names the parameter."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _TIME_MAX_US = DURATION_MAX_MS * 1_000
 
 
 def read_journal_request(query: Mapping[str, str]) -> Callable[[LabJournal], JsonObject]:
-    """One of three questions; the answer to it, given the journal::
+    """Read one of three queries, and return the function that answers it from the journal::
 
-        ?after=NUMBER&count=COUNT           entries behind that one, without a gap
-        ?below=NUMBER&text=TEXT&node=NAME   entries that fit, before that one
-        ?above=NUMBER&text=TEXT&node=NAME   entries that fit, behind that one
+        ?after=NUMBER&count=COUNT           entries after that one, without a gap
+        ?below=NUMBER&text=TEXT&node=NAME   entries that match, before that one
+        ?above=NUMBER&text=TEXT&node=NAME   entries that match, after that one
         ...&matters=yes                     without housekeeping
 
     Raises :class:`LabRefused`.
@@ -45,7 +45,7 @@ def read_journal_request(query: Mapping[str, str]) -> Callable[[LabJournal], Jso
 
 
 def read_window(query: Mapping[str, str]) -> tuple[int, int]:
-    """``?left_us=TIME&right_us=TIME``. Raises :class:`LabRefused`."""
+    """Read ``?left_us=TIME&right_us=TIME``. Raises :class:`LabRefused`."""
     _only(query, ("left_us", "right_us"))
     left_us = _number(query, "left_us", _TIME_MAX_US)
     right_us = _number(query, "right_us", _TIME_MAX_US)

@@ -1,4 +1,4 @@
-"""Socket.IO's side of the lab: the namespace ``/lab``. What the events mean stands in ``app/lab/__init__.py``."""
+"""The Socket.IO namespace ``/lab``. ``app/lab/__init__.py`` describes the events."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ NAMESPACE = "/lab"
 
 
 class LabNamespace(Namespace):
-    """Hands every event of a browser, known or not, to the host, which limits and judges them."""
+    """Hands every event of a browser, known or not, to the host, which limits and checks them."""
 
     def __init__(self, host: LabHost) -> None:
         super().__init__(NAMESPACE)
         self._host = host
 
     def trigger_event(self, event: str, *arguments: Any) -> None:
-        """Called by Socket.IO with the session id first; then the WSGI environment, or the event's arguments."""
+        """Handle an event.
+
+        Socket.IO passes the session id first, then the WSGI environment or the event's arguments.
+        """
         viewer_id = str(arguments[0])
         match event:
             case "connect":

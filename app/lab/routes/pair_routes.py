@@ -1,9 +1,8 @@
-"""Two worlds side by side: the page, and what it asks for over HTTP::
+"""Two worlds side by side: the page and its HTTP API::
 
-POST /api/lab/WORLD/variant                  {change: {command, from_start} | null}: the links of the run as it is
-                                             looked at and of one with that command more; null: with the last
-                                             command less. {left, right}
-GET  /api/lab/WORLD/difference?other=WORLD   the first event at which two worlds did not do the same
+POST /api/lab/WORLD/variant {change: {command, from_start} | null}: the links of the run as it is viewed and of one with
+that command added; null: with the last command removed. {left, right} GET /api/lab/WORLD/difference?other=WORLD the
+first event at which two worlds differ
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ def _recording(worlds: LabWorlds, world: str, browser: str | None) -> Recording:
 
 
 def _variant(original: Recording, change: object) -> StoryVariant | Recording:
-    """Raises :class:`LabRefused`, ``LabError``."""
+    """Return the variant that ``change`` describes. Raises :class:`LabRefused`, ``LabError``."""
     if change is None:
         if not original.commands:
             raise LabRefused("no_command")
@@ -82,5 +81,5 @@ def _variant(original: Recording, change: object) -> StoryVariant | Recording:
     if not isinstance(change["from_start"], bool):
         raise LabRefused("bad_request", problem="variant.change.from_start: true | false")
     command = parse_command(change["command"])
-    # A timer or a size counts from the beginning on, here as everywhere in the lab.
+    # A timer or a size applies from the beginning, here as everywhere in the lab.
     return with_command(original, command, from_start=change["from_start"] or command.kind == "setting")

@@ -65,9 +65,9 @@ def create_lab_routes(
     embedders: tuple[str, ...] = (),
     faults: LiveFaults | None = None,
 ) -> Blueprint:
-    """The blueprint with ``/lab`` and ``/api/lab``. ``embedders``: other sites whose pages may hold a stage."""
+    """Return the blueprint with ``/lab`` and ``/api/lab``. ``embedders``: other sites whose pages may embed a stage."""
     lab = Blueprint("lab", __name__)
-    reading = threading.Lock()  # scenarios are kept once they are read: many who ask at once wait for the first
+    reading = threading.Lock()  # scenarios are cached once read: concurrent requests wait for the first
     add_detail_routes(lab, host)
     add_audit_routes(lab, host, audits)
     add_pair_routes(lab, host, page_tables)
@@ -88,8 +88,8 @@ def create_lab_routes(
 
     @lab.get("/lab/<scenario>")
     def stage(scenario: str) -> ResponseReturnValue:
-        # A link may bring a scenario of its own along, which the server does not see in the address: the page is
-        # served all the same, and says what is wrong when there is no such link.
+        # A link may contain a scenario of its own, which the server does not see in the address: the page is served in
+        # any case, and reports a link that does not work.
         status = 200 if scenario in scenario_names() or "world" in request.args else 404
         if is_embedded := "embed" in request.args:
             let_frame(embedders)
@@ -124,7 +124,7 @@ def create_lab_routes(
         if browser is None:
             raise LabRefused("not_open")
         try:
-            recording = parse_export(data)  # here: other people's worlds shall not wait for it
+            recording = parse_export(data)  # here, so that the worlds of others do not wait for it
         except (RecordingRefused, ScenarioError) as error:
             raise refusal_of(error, "import") from error
         world, scenario = host.ask(lambda worlds: _imported(worlds.import_run(recording, browser)))
@@ -138,7 +138,9 @@ def create_lab_routes(
 
 
 def page_tables() -> JsonObject:
-    """What a page with a stage needs: commands, switches, :func:`setting_table`, labels, quiet, import_max_bytes."""
+    """Return what a page with a stage needs: commands, switches, :func:`setting_table`, labels, quiet,
+    import_max_bytes.
+    """
     return {
         "commands": command_table(),
         "switches": {name: {"name": dict(one.name), "what": dict(one.what)} for name, one in SWITCHES.items()},
@@ -155,7 +157,8 @@ def page_tables() -> JsonObject:
 
 
 def label_table() -> dict[str, str]:
-    """English name of an event or a task -> its Chinese name. A journal keeps what the engine says, which is English.
+    """Return English name of an event or a task -> its Chinese name. A journal keeps the engine's labels, which are
+    English.
 
     A name that ends with a space is followed by what the task is about.
     """
@@ -163,7 +166,7 @@ def label_table() -> dict[str, str]:
 
 
 def command_table(commands: Mapping[str, CommandKind] = COMMANDS) -> JsonObject:
-    """What can be done to a world, or to the live broker: the page makes its forms of it."""
+    """Return the commands for a world or for the live broker, from which the page builds its forms."""
     return {
         kind: {
             "target": spec.target.value,
@@ -186,7 +189,7 @@ def command_table(commands: Mapping[str, CommandKind] = COMMANDS) -> JsonObject:
 
 
 def read_json_body() -> object:
-    """What the current request brings along. Raises :class:`LabRefused`."""
+    """Return the JSON body of the current request. Raises :class:`LabRefused`."""
     length = request.content_length
     if length is None or length > IMPORT_MAX_BYTES:
         raise LabRefused("import_too_long", limit=IMPORT_MAX_BYTES)
@@ -201,7 +204,7 @@ def _imported(session: WorldSession) -> tuple[str, str]:
 
 
 def _film_of(session: WorldSession, answer: Future[JsonObject]) -> FilmMaker:
-    """All of the run, also what comes after the event that is looked at."""
+    """Return a film of all of the run, including what comes after the event that is viewed."""
     player = session.player
     return FilmMaker(player.run.recording(), answer, at=player.recording().event)
 

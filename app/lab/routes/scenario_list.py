@@ -1,4 +1,6 @@
-"""The list of scenarios at ``/lab``: shelves, what each row says, where its pictures are, by what it is found."""
+"""The list of scenarios at ``/lab``: its shelves, the text and pictures of each row, and the text that searches
+find.
+"""
 
 from __future__ import annotations
 
@@ -29,20 +31,23 @@ SHELVES = (
     "kafka-replication",
     "reports",
 )
-#: With what somebody begins who has seen nothing yet.
+#: The scenarios for a newcomer.
 START_HERE = ("hello", "three-locks", "bank-transaction")
 #: What the list may be narrowed to, in this order.
 BREAKS = tuple(word.value for word in Breaks)
 
 
 def scenario_shelves(static_folder: Path) -> dict[str, list[JsonObject]]:
-    """Shelf -> its scenarios, each where its own ``order`` puts it. Everything is read anew: scenarios are files."""
+    """Return shelf -> its scenarios, in the order of their ``order`` fields.
+
+    Everything is read again: scenarios are files.
+    """
     names = shelved_scenario_names()
     return {shelf: [_row(scenario, shelf, static_folder) for scenario in _in_order(names[shelf])] for shelf in SHELVES}
 
 
 def begin_with(shelves: dict[str, list[JsonObject]]) -> list[JsonObject]:
-    """The rows of :data:`START_HERE`."""
+    """Return the rows of :data:`START_HERE`."""
     rows = {row["name"]: row for shelf in shelves.values() for row in shelf}
     return [rows[name] for name in START_HERE if name in rows]
 
@@ -52,7 +57,9 @@ def _in_order(names: Iterable[str]) -> list[Scenario]:
 
 
 def poster(name: str, static_folder: Path) -> JsonObject:
-    """What the stage shows of a shipped scenario before it begins: ``pictures`` by theme, and what they show."""
+    """Return what the stage shows of a shipped scenario before it begins: ``pictures`` by theme, and their
+    description.
+    """
     shelf = next((shelf for shelf, names in shelved_scenario_names().items() if name in names), None)
     return {} if shelf is None else _pictures(load_scenario(name), shelf, static_folder)
 
@@ -86,7 +93,7 @@ def _row(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
 
 
 def _length(duration_ms: int) -> tuple[str, int]:
-    """The unit, ``lab.list.length_`` in the texts, and how many of it, rounded."""
+    """Return the unit, ``lab.list.length_`` in the texts, and the rounded number of these units."""
     seconds = round(duration_ms / 1_000)
     if seconds < 100:
         return "s", seconds
@@ -94,7 +101,7 @@ def _length(duration_ms: int) -> tuple[str, int]:
 
 
 def _words(scenario: Scenario, shelf: str) -> str:
-    """All by which somebody may look for it, in both languages, in lower case."""
+    """Return all words by which people may look for the scenario, in both languages, in lower case."""
     texts = [scenario.title, scenario.summary, scenario.about, scenario.suggestion]
     if scenario.key_moment is not None:
         texts.append(scenario.key_moment.shows)

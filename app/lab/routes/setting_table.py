@@ -1,4 +1,6 @@
-"""Timers and sizes that people may change, for the page: which there are, and which of them is behind what one sees."""
+"""Timers and sizes that people may change, for the page, and which of them explains each timer and part of the
+stage.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from engine.idempotence.idempotent_listener import WhenUnreachable
 from engine.lab.scenario.scenario import Role
 from engine.lab.scenario.settings import SETTINGS, Setting, own_name
 
-#: Role -> how the name of a timer begins -> the setting that says how long it runs.
+#: Role -> the beginning of a timer's name -> the setting with its duration.
 TIMER_SETTINGS: Mapping[Role, Mapping[str, str]] = {
     Role.NAME_SERVER: {"scan brokers": "scan_not_active_broker_interval_ms"},
     Role.BROKER: {
@@ -46,7 +48,7 @@ TIMER_SETTINGS: Mapping[Role, Mapping[str, str]] = {
     Role.RESOURCE_MANAGER: {"asks about branches in doubt": "query_interval_ms"},
 }
 
-#: Role -> part of a node on the stage -> the setting that rules it.
+#: Role -> part of a node on the stage -> the setting that controls it.
 STAGE_SETTINGS: Mapping[Role, Mapping[str, str]] = {
     Role.BROKER: {
         "commit_log": "flush_commit_log_thorough_interval_ms",
@@ -84,7 +86,7 @@ STAGE_SETTINGS: Mapping[Role, Mapping[str, str]] = {
 }
 
 
-#: Setting -> all that it may be.
+#: Setting -> all its allowed values.
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "idempotence_strategy": STRATEGIES,
     "idempotence_when_unreachable": tuple(WhenUnreachable),
@@ -92,7 +94,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 
 
 def setting_table() -> JsonObject:
-    """``{settings: {role: {name: {...}}}, timers: {role: {begin: name}}, stage: {role: {part: name}}}``."""
+    """Return ``{settings: {role: {name: {...}}}, timers: {role: {begin: name}}, stage: {role: {part: name}}}``."""
     return {
         "settings": {
             role.value: {name: _setting_view(role, setting) for name, setting in settings.items()}

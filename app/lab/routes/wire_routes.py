@@ -1,8 +1,8 @@
 """Recorded frames of real clients, shown by the lab's page.
 
-GET  /lab/wire        what this server has recorded; else a form for a file
-GET  /api/lab/wire    the newest frames of that: see :func:`app.lab.views.wire_film.wire_strip`
-POST /lab/wire        a file that GET /api/faults/frames gave, as the field ``file`` of a form
+GET /lab/wire what this server has recorded; else a form for a file GET /api/lab/wire the newest recorded frames: see
+:func:`app.lab.views.wire_film.wire_strip` POST /lab/wire a file that GET /api/faults/frames gave, as the field ``file``
+of a form
 """
 
 from __future__ import annotations

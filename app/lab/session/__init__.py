@@ -1,1 +1,1 @@
-"""The worlds of browsers: stepped, rewound, watched."""
+"""The worlds of browsers: stepping, rewinding, watching."""

@@ -1,4 +1,4 @@
-"""The browsers that watch one world: one snapshot each, then patches, as many as they confirm."""
+"""The browsers that watch one world: one snapshot each, then as many patches as they acknowledge."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ class Transport(Protocol):
 
 
 class JournalSource(Protocol):
-    """Where the entries come from that the page's event log and sequence diagram show."""
+    """The source of the entries in the page's event log and sequence diagram."""
 
     def journal_after(self, number: int) -> JsonObject:
-        """``{from, entries}``: the newest entries behind entry ``number``; ``from`` is the last one left out."""
+        """Return ``{from, entries}``: the newest entries after entry ``number``; ``from`` is the last one left out."""
         ...
 
 
 class _JournalPlace(NamedTuple):
-    """Number of the last journal entry that a viewer was sent, and whether it knows entries behind it that are gone."""
+    """The number of the last journal entry that a viewer was sent, and whether it has later entries that are gone."""
 
     number: int
     must_cut: bool = False
@@ -36,7 +36,7 @@ _JOURNAL_BEGIN = _JournalPlace(0, must_cut=True)
 
 
 class Audience:
-    """Used by the lab's thread only.
+    """The viewers of one world. Used by the lab's thread only.
 
     :param world: the world's id.
     :param owner: the browser that may control it.
@@ -52,52 +52,58 @@ class Audience:
         self._sequence = 0
 
     def add(self, viewer_id: str, browser: str, now: float) -> None:
-        """This viewer, a page of ``browser``, gets the next view as a snapshot."""
+        """Add a viewer, a page of ``browser``, which gets the next view as a snapshot."""
         self._viewers[viewer_id] = (Viewer(viewer_id, now), browser)
         self._journal_at[viewer_id] = _JOURNAL_BEGIN
 
     def remove(self, viewer_id: str) -> None:
-        """The viewer is gone."""
+        """Remove a viewer that is gone."""
         self._viewers.pop(viewer_id, None)
         self._journal_at.pop(viewer_id, None)
 
     @property
     def count(self) -> int:
-        """How many watch."""
+        """Return the number of viewers."""
         return len(self._viewers)
 
     def acknowledge(self, viewer_id: str, sequence: int) -> None:
-        """The viewer has applied everything up to ``sequence``. Late words about another world are passed over."""
+        """Note that the viewer has applied everything up to ``sequence``.
+
+        Late acknowledgements of another world are ignored.
+        """
         if viewer_id in self._viewers:
             self._viewers[viewer_id][0].acknowledge(sequence)
 
     def resync(self, viewer_id: str) -> None:
-        """The viewer found a gap: it needs a snapshot."""
+        """Note that the viewer found a gap: it needs a snapshot."""
         if viewer_id in self._viewers:
             self._viewers[viewer_id][0].resync()
 
     def viewer_ids(self) -> list[str]:
-        """Who watches."""
+        """Return the ids of the viewers."""
         return list(self._viewers)
 
     @property
     def has_room(self) -> bool:
-        """Whether anybody may get a view now. Who has not confirmed the last ones would only get further behind."""
+        """Return whether any viewer may get a view now.
+
+        A viewer that has not acknowledged the last ones would only lag further.
+        """
         return any(viewer.has_room for viewer, _ in self._viewers.values())
 
     @property
     def wants_snapshot(self) -> bool:
-        """Whether somebody waits for a whole view."""
+        """Return whether a viewer waits for a whole view."""
         return any(viewer.waits_for_snapshot for viewer, _ in self._viewers.values())
 
     def forget_journal(self, number: int) -> None:
-        """Entries behind ``number`` are others now: a fork."""
+        """Note that the entries after ``number`` have been replaced by a fork."""
         for viewer_id, known in self._journal_at.items():
             if known.number > number:
                 self._journal_at[viewer_id] = _JournalPlace(number, must_cut=True)
 
     def publish(self, view: JsonObject, journal: JournalSource) -> None:
-        """Send ``view`` to everybody: the difference to those who have the last one, all of it to the others."""
+        """Send ``view`` to all viewers: the difference to those that have the last one, all of it to the others."""
         operations: list[Operation] = [] if self._view is None else difference(self._view, view)
         if self._view is None or operations:
             self._sequence += 1
@@ -124,7 +130,7 @@ class Audience:
             self._send_journal([viewer.viewer_id], journal)
 
     def _send_journal(self, viewer_ids: list[str], journal: JournalSource) -> None:
-        """What each of them has not got yet; those that have the same share one message."""
+        """Send each viewer the entries that it lacks; viewers that lack the same share one message."""
         by_place: dict[_JournalPlace, list[str]] = {}
         for viewer_id in viewer_ids:
             by_place.setdefault(self._journal_at[viewer_id], []).append(viewer_id)
@@ -132,7 +138,7 @@ class Audience:
             fresh = journal.journal_after(place.number)
             if not fresh["entries"] and not place.must_cut:
                 continue
-            # What lies behind the place is gone, also where the newest entries begin later.
+            # What comes after the place is gone, also where the newest entries begin later.
             message = {**fresh, "from": place.number} if place.must_cut else fresh
             self._transport.send(group, "journal", message)
             last = fresh["entries"][-1][0] if fresh["entries"] else place.number

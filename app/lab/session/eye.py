@@ -1,8 +1,8 @@
-"""Time that follows the eye: how quickly a world should pass, by what is about to happen in it.
+"""The pace of a world at speed "auto": how fast virtual time passes, by what is about to happen.
 
-Slow while a frame that matters flies or a listener has just been called, quick where nothing happens; what one has seen
-several times goes by faster than what is new. A stretch is the virtual time from now to the next thing that matters,
-with the real time that it should take: a function of the world, so that a world plays alike each time.
+Slow while a frame that matters is in flight or a listener has just been called, fast where nothing happens; things seen
+several times go by faster than new ones. A stretch is the virtual time from now to the next thing that matters, with
+the real time that it should take: a function of the world, so that a world plays the same each time.
 """
 
 from __future__ import annotations
@@ -20,25 +20,25 @@ if TYPE_CHECKING:
     from engine.lab.narration.sent_frames import SentFrame
     from engine.lab.run.run import LabRun
 
-#: How long a flight lasts, in seconds: of a frame that is seen for the first time, and of one that matters less.
+#: Seconds that a flight lasts: of a frame that is seen for the first time, and of one that matters less.
 FLIGHT_S = 0.8
 LIGHT_FLIGHT_S = 0.3
-#: How long one looks at a listener that has just been called, before what comes next.
+#: Seconds that a listener that has just been called is shown before the next event.
 LISTENER_S = 1.2
-#: A gap in which nothing happens.
+#: Seconds that a gap in which nothing happens takes.
 GAP_S = 0.4
-#: Of the time for the first of its kind, the others take a smaller part the more of them were seen: down to this one,
-#: and when so many were seen to less still.
+#: The share of the first flight's time that later ones of the same kind take at least, and the number of seen ones
+#: after which they take even less.
 LEAST_SHARE = 0.25
 MANY = 40
-#: By how much each that was seen makes the next one quicker.
+#: How much each flight that was seen speeds up the next one.
 _WEARS = 0.4
-#: Timers that are looked at to find the next one that matters.
+#: Timers that are examined to find the next one that matters.
 _TIMERS_LOOKED_AT = 60
 
 
 class Flight(NamedTuple):
-    """A frame that matters, on its way. ``seen``: how many of its kind were seen to fly before."""
+    """A frame in flight that matters. ``seen``: flights of its kind that were seen before."""
 
     sent_us: int
     arrives_us: int
@@ -48,12 +48,12 @@ class Flight(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What is to be known of a world to say how quickly it should pass.
+    """What the pace depends on at one moment of a world.
 
-    :ivar flights: frames that matter and are on their way, the next to arrive first.
-    :ivar next_us: when the next task that matters runs; the world's end if none does.
-    :ivar calls: listener calls that began before: None when none has begun since the last stretch.
-    :ivar idle: how many stretches went by in which nothing happened.
+    :ivar flights: frames in flight that matter, the next to arrive first.
+    :ivar next_us: when the next task that matters runs; the world's end when no such task is due.
+    :ivar calls: listener calls that began before; None when none has begun since the last stretch.
+    :ivar idle: number of stretches in which nothing happened.
     """
 
     now_us: int
@@ -64,7 +64,9 @@ class Moment:
 
 
 class Stretch(NamedTuple):
-    """Up to which virtual time, how long that takes to watch, and why: ``frame``, ``listener`` or ``gap``."""
+    """The virtual time up to which a stretch goes, how long it takes to watch, and why: ``frame``, ``listener`` or
+    ``gap``.
+    """
 
     until_us: int
     play_s: float
@@ -72,11 +74,11 @@ class Stretch(NamedTuple):
 
 
 def stretch_of(moment: Moment) -> Stretch:
-    """How to pass the time to the next thing that matters."""
+    """Return the stretch to the next thing that matters."""
     now_us = moment.now_us
     if moment.flights:
         until_us = moment.flights[0].arrives_us
-        # The slowest of those that fly together says how slow.
+        # The slowest of the frames in flight sets the pace.
         per_us = max(_flight_s(flight) / max(1, flight.arrives_us - flight.sent_us) for flight in moment.flights)
         return Stretch(until_us, (until_us - now_us) * per_us, "frame")
     gap_us = max(0, moment.next_us - now_us)
@@ -87,7 +89,7 @@ def stretch_of(moment: Moment) -> Stretch:
 
 
 def rate_of(stretch: Stretch, now_us: int) -> float | None:
-    """Virtual seconds per second in ``stretch``, which begins now; None: it is over at once."""
+    """Return virtual seconds per second in ``stretch``, which begins now; None when it is over immediately."""
     length_us = stretch.until_us - now_us
     return length_us / 1_000_000 / stretch.play_s if length_us > 0 and stretch.play_s > 0 else None
 
@@ -101,13 +103,13 @@ def _share(seen: int) -> float:
 
 
 class Eye:
-    """Looks at one run from the moment on at which it is made: what it sees from then on is new to it."""
+    """Watches one run from the moment of its creation: everything that it sees from then on is new to it."""
 
     def __init__(self, run: LabRun, narrator: Narrator) -> None:
         self.turn_to(run, narrator)
-        #: What a frame is called, and the same with from where to where -> how many flew.
+        #: The name of a frame, and the name with its source and target -> number of flights.
         self._seen: Counter[tuple[str, ...]] = Counter()
-        #: Number of a frame -> how many of its kind flew before it.
+        #: Number of a frame -> flights of its kind before it.
         self._flights: dict[int, int] = {}
         self._calls = len(run.world.history.consumes_began)
         self._first_call = self._calls
@@ -115,16 +117,16 @@ class Eye:
         self._signs = self.signs()
 
     def turn_to(self, run: LabRun, narrator: Narrator) -> None:
-        """Look at another copy of the same run from now on."""
+        """Watch another copy of the same run from now on."""
         self._run, self._narrator = run, narrator
 
     def signs(self) -> tuple[int, ...]:
-        """Something that matters has happened when they change."""
+        """Return values that change when something that matters happens."""
         history = self._run.world.history
         return (self._narrator.frames.count, len(history.consumes_began), len(history.consumes_ended))
 
     def stretch(self) -> Stretch:
-        """From now on."""
+        """Return the stretch that begins now."""
         return stretch_of(self._moment())
 
     def _moment(self) -> Moment:
@@ -147,14 +149,14 @@ class Eye:
             self._calls - self._first_call if calls > self._calls else None,
             self._idle,
         )
-        # A call that begins while frames fly is looked at when they have arrived.
+        # A call that begins while frames are in flight is shown after they have arrived.
         if not flights:
             self._calls = calls
         self._signs = signs
         return moment
 
     def _note(self, frame: SentFrame) -> int:
-        """How many of its kind were seen before; between other nodes it is partly new again."""
+        """Return how many frames of its kind were seen before; between other nodes it counts as partly new."""
         is_reply = frame.reading is not None and not frame.reading.name
         kind = (self._narrator.frames.name_of(frame), "reply" if is_reply else "")
         between = (*kind, frame.parcel.source, frame.parcel.target)
@@ -164,7 +166,7 @@ class Eye:
 
 
 def next_that_matters_us(run: LabRun) -> int:
-    """When the next task runs that is no housekeeping; the end of the world if none does."""
+    """Return when the next task runs that is not housekeeping; the end of the world without one."""
     schedule = run.world.loop.schedule
     if any(not event.is_cancelled and not event.actor.blocked for event in schedule.ready):
         return run.now_us
@@ -175,7 +177,7 @@ def next_that_matters_us(run: LabRun) -> int:
 
 
 class EyeOfMoved:
-    """For a world that others move on, as one of two side by side: how its time should pass from where it stands."""
+    """The pace for a world that the page moves, as one of two side by side, from where it is."""
 
     def __init__(self) -> None:
         self._eye: Eye | None = None
@@ -185,7 +187,7 @@ class EyeOfMoved:
         self._rate = 1.0
 
     def ahead(self, run: LabRun, narrator: Narrator) -> JsonObject:
-        """``until_us``, ``rate`` (virtual seconds per second up to then) and ``why``: see :class:`Stretch`."""
+        """Return ``until_us``, ``rate`` (virtual seconds per second up to then) and ``why``: see :class:`Stretch`."""
         if self._eye is None or run.now_us < self._now_us:
             self._eye, self._stretch, self._rate = Eye(run, narrator), Stretch(0, 0, ""), 1.0
         eye, self._now_us = self._eye, run.now_us

@@ -1,13 +1,10 @@
-"""A run as a film: its first view and a patch per picture, so that it can be watched where no engine is.
+"""A run as a film: its first view and a patch per picture, so that it can be watched without an engine.
 
-view      the first view (event 0)
-patches   one list of operations per picture, see app.foundation.patch
-at        the event that one looked at when the film was taken: it opens there
-journal   entries of all events, as far as they are kept
-frames    number -> everything about a frame
-sources   file -> {lines}, of the engine's files that the source view shows on the way
-why       key -> see engine.lab.why, of messages to which something has happened, as of the end
-records   "node offset time of storing" -> everything about a record, without what ``field_texts`` says of its fields
+view the first view (event 0) patches one list of operations per picture, see app.foundation.patch at the event that was
+viewed when the film was taken: it opens there journal entries of all events, as far as they are kept frames number ->
+everything about a frame sources file -> {lines}, of the engine's files that the source view shows on the way why key ->
+see engine.lab.why, of messages to which something has happened, as of the end records "node offset time of storing" ->
+everything about a record, without what ``field_texts`` says of its fields
 """
 
 from __future__ import annotations
@@ -27,27 +24,29 @@ from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
 from engine.lab.why.why_run import WhyRun
 
-#: Pictures of one film; a longer run shows only one in so many events.
+#: Pictures of one film; a longer run shows only every Nth event.
 PICTURES_MAX = 2_000
-#: Frames of which a film has the bytes, and how many bytes of each.
+#: Frames whose bytes a film includes, and how many bytes of each.
 FRAMES_MAX = 500
 FRAME_HEX_MAX = 4_096
 #: Entries of the journal, and files of the engine.
 JOURNAL_MAX = 20_000
 SOURCES_MAX = 60
-#: Stored messages of which a film has the bytes.
+#: Stored messages whose bytes a film includes.
 RECORDS_MAX = 300
-#: Messages of which a film says why: those in trouble first.
+#: Messages for which a film includes the explanation: those in trouble first.
 WHY_MAX = 24
 
 
 class FilmJob(Protocol):
-    """A film that is being made, in slices, by the lab's thread."""
+    """A film that the lab's thread makes in slices."""
 
     answer: Future[JsonObject]
 
     def advance(self, until: Callable[[], bool]) -> bool:
-        """Go on until ``until()``; True when ``answer`` has the film, or nobody wants it any more."""
+        """Continue until ``until()`` is true; return True when ``answer`` has the film, or no request waits for it any
+        more.
+        """
         ...
 
     def close(self) -> None:
@@ -56,7 +55,9 @@ class FilmJob(Protocol):
 
 
 class FilmMaker:
-    """Runs a recording again and takes the pictures, in slices; a :class:`FilmJob`. ``at``: see the module."""
+    """Runs a recording again and takes the pictures in slices; a :class:`FilmJob`. ``at``: the event at which the film
+    opens.
+    """
 
     def __init__(self, recording: Recording, answer: Future[JsonObject], at: int | None = None) -> None:
         self._recording = recording
@@ -74,7 +75,7 @@ class FilmMaker:
         self._why: WhyRun | None = None
 
     def advance(self, until: Callable[[], bool]) -> bool:
-        """Go on until ``until()``; True when the film is done or nobody wants it any more."""
+        """Continue until ``until()`` is true; return True when the film is done or no request waits for it any more."""
         if self._why is not None:
             return self._ask_why(self._why, until)
         run, end = self._run, self._recording.event
@@ -93,7 +94,7 @@ class FilmMaker:
         return False
 
     def _asked(self) -> list[str]:
-        """Keys of messages that somebody may ask about."""
+        """Return the keys of messages that a viewer may ask about."""
         lives = sorted(self._last["life"]["messages"].values(), key=lambda life: not life["in_trouble"])
         return [life["key"] for life in lives[:WHY_MAX]]
 

@@ -1,4 +1,4 @@
-"""Which moments of a run a film of it shows: as many a second as it has pictures, at the pace of the page."""
+"""The moments of a run that a film of it shows: as many per second as it has pictures, at the pace of the page."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ PICTURES_MAX = 600
 def film_times(
     recording: Recording, from_us: int, per_second: int, speed: float | Literal["auto"] = "auto"
 ) -> list[int]:
-    """Virtual times from ``from_us`` to where ``recording`` ends; of a film that would be too long its last part.
+    """Return virtual times from ``from_us`` to the end of ``recording``; only the last part when the film would be too
+    long.
 
     :param per_second: pictures per second.
     """

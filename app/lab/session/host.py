@@ -1,4 +1,4 @@
-"""The lab's one thread: it owns every world. Web threads only hand things in, and wait for an answer at most so long.
+"""The lab's one thread, which owns every world. Web threads only hand in work, and wait a bounded time for an answer.
 
 The thread works in slices of a few milliseconds and rests between them, so that the live broker, which runs in another
 thread of this process, gets the interpreter often enough.
@@ -32,22 +32,22 @@ _T = TypeVar("_T")
 
 #: The part of one core that the lab may use in the long run.
 SHARE = 0.5
-#: A rest that anything handed in ends.
+#: Seconds of a rest that any handed-in work ends.
 LONG_REST_S = 0.1
-#: How long the lab may keep the interpreter while another thread wants it.
+#: Seconds that the lab may keep the interpreter while another thread wants it.
 SWITCH_INTERVAL_S = 0.001
 #: Events per second that a page may send in the long run, and in one burst: a key that repeats steps some thirty times
 #: a second, and each step is acknowledged.
 EVENTS_PER_SECOND = 150
 EVENT_BURST = 300
-#: How long a web thread waits for an answer.
+#: Seconds that a web thread waits for an answer.
 ANSWER_TIMEOUT_S = 10.0
-#: How long it waits for a film.
+#: Seconds that a web thread waits for a film.
 FILM_TIMEOUT_S = 60.0
 
 
 class _Page:
-    """One connected page: how often it may speak, and how much nonsense it has spoken."""
+    """One connected page: its rate limit, and its count of unusable events."""
 
     def __init__(self, now: float) -> None:
         self.budget = EventBudget(EVENTS_PER_SECOND, EVENT_BURST, now)
@@ -55,9 +55,10 @@ class _Page:
 
 
 class LabHost:
-    """Threads' side of :class:`~app.lab.session.worlds.LabWorlds`. The thread starts with the first thing handed in.
+    """The side of :class:`~app.lab.session.worlds.LabWorlds` that other threads use. The thread starts with the first
+    work that is handed in.
 
-    Without ``has_thread`` there is none: whoever calls :meth:`serve_once` is the lab's thread.
+    Without ``has_thread`` there is no thread: the caller of :meth:`serve_once` acts as the lab's thread.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class LabHost:
     # ------------------------------------------------------------------------------ from web threads
 
     def connect(self, viewer_id: str, browser: str) -> None:
-        """A browser connected. Raises :class:`LabRefused`."""
+        """Add a page whose browser connected. Raises :class:`LabRefused`."""
         with self._lock:
             if len(self._pages) >= VIEWERS_MAX:
                 raise LabRefused("too_many_viewers", limit=VIEWERS_MAX)
@@ -86,14 +87,14 @@ class LabHost:
         self._submit(lambda: self.worlds.connect(viewer_id, browser))
 
     def disconnect(self, viewer_id: str) -> None:
-        """A browser is gone."""
+        """Remove a page that is gone."""
         with self._lock:
             known = self._pages.pop(viewer_id, None)
         if known is not None:
             self._submit(lambda: self.worlds.disconnect(viewer_id))
 
     def event_received(self, viewer_id: str, event: str, arguments: tuple[object, ...]) -> None:
-        """Take one event from a browser; floods and much nonsense end the connection."""
+        """Handle one event from a browser; floods and too many unusable events end the connection."""
         with self._lock:
             page = self._pages.get(viewer_id)
             if page is None:
@@ -122,7 +123,9 @@ class LabHost:
         return self._wait(answer, ANSWER_TIMEOUT_S)
 
     def job(self, browser: str | None, make: Callable[[LabWorlds, Future[JsonObject]], FilmJob]) -> JsonObject:
-        """What a job that ``make`` makes for ``browser`` answers in the end; :class:`LabRefused` passes through."""
+        """Run the job that ``make`` makes for ``browser``, and return its answer; :class:`LabRefused` passes
+        through.
+        """
         answer: Future[JsonObject] = Future()
 
         def in_lab() -> None:
@@ -135,12 +138,12 @@ class LabHost:
         return self._wait(answer, FILM_TIMEOUT_S)
 
     def start_film(self, film: FilmJob) -> None:
-        """Have a film made; ``film.answer`` gets it. Does not wait. Raises :class:`LabRefused`."""
+        """Start making a film without waiting for it; ``film.answer`` gets it. Raises :class:`LabRefused`."""
         self._hand_in(lambda: self.worlds.add_film(film))
 
     def film_of(self, answer: Future[JsonObject]) -> JsonObject:
         """Wait for a film that was started. Raises :class:`LabRefused`."""
-        # The answer belongs to all who wait for it: one that gives up must not cancel it.
+        # The answer belongs to all that wait for it: one that gives up must not cancel it.
         own: Future[JsonObject] = Future()
         answer.add_done_callback(lambda done: _copy_result(done, own))
         return self._wait(own, FILM_TIMEOUT_S)
@@ -161,7 +164,9 @@ class LabHost:
             raise LabRefused("server_busy") from None
 
     def _submit(self, work: Callable[[], None], *, is_urgent: bool = True) -> None:
-        """Acknowledgements are not urgent: they alone do not end a short rest, or thirty watched worlds had none."""
+        """Hand in work. Acknowledgements are not urgent: they alone do not end a short rest, or thirty watched worlds
+        would leave no rest.
+        """
         self._submissions.append(work)
         if is_urgent or self._rests_long:
             self._wake.set()
@@ -199,7 +204,7 @@ class LabHost:
                 self._expel(viewer_id, "too many events that mean nothing")
 
     def serve_once(self) -> float:
-        """Take what was handed in, then work one slice. Returns the seconds that the lab may rest now."""
+        """Do the work that was handed in, then work one slice, and return the seconds that the lab may rest now."""
         while self._submissions:
             work = self._submissions.popleft()
             try:
@@ -209,7 +214,7 @@ class LabHost:
         return self.worlds.turn()
 
     def _run(self) -> None:
-        # By default a thread that computes keeps the interpreter for 5 ms, which the live broker's clients would feel.
+        # By default a thread that computes keeps the interpreter for 5 ms, which would delay the live broker's clients.
         sys.setswitchinterval(min(sys.getswitchinterval(), SWITCH_INTERVAL_S))
         with FullCollections() as collections:
             self._work(collections)
@@ -224,7 +229,7 @@ class LabHost:
                 log.exception("the lab's thread failed in a turn; it goes on")
                 rest = 1.0
             collections.collect_if_due(is_quiet=rest >= LONG_REST_S and not self._submissions)
-            # What it used must be no more than its share; a browser's event ends the rest at once.
+            # The thread may not use more than its share; a browser's event ends the rest immediately.
             used = time.thread_time() - started
             self._rests_long = rest >= LONG_REST_S
             if self._rests_long and self._submissions:

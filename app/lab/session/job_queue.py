@@ -1,4 +1,4 @@
-"""What takes as long as a film, in slices: each browser in turn, so that none waits for all of what another wants."""
+"""Jobs that take as long as a film, in slices: browsers take turns, so that none waits for all jobs of another."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from app.lab.session.film import FilmJob
 
 
 class JobQueue:
-    """Jobs by the browser that wants them. Used by the lab's thread only."""
+    """The jobs of each browser. Used by the lab's thread only."""
 
     def __init__(self) -> None:
-        #: Whoever is served next comes first. None: those who have no name, all together.
+        #: The browser that is served next comes first. None: browsers without an identity, all together.
         self._jobs: dict[str | None, list[FilmJob]] = {}
 
     def __bool__(self) -> bool:
         return bool(self._jobs)
 
     def start(self, browser: str | None, make: Callable[[], FilmJob]) -> None:
-        """Begin what ``make`` makes. Raises :class:`LabRefused`."""
+        """Start the job that ``make`` makes. Raises :class:`LabRefused`."""
         if len(self._jobs.get(browser, ())) >= JOBS_PER_BROWSER:
             raise LabRefused("too_many_jobs", limit=JOBS_PER_BROWSER)
         if sum(len(jobs) for jobs in self._jobs.values()) >= JOBS_MAX:
@@ -30,17 +30,17 @@ class JobQueue:
         self.add(browser, make())
 
     def add(self, browser: str | None, job: FilmJob) -> None:
-        """Take it, whatever else is under way."""
+        """Add a job, whatever else is under way."""
         self._jobs.setdefault(browser, []).append(job)
 
     def advance(self, until: Callable[[], bool]) -> None:
-        """A slice of the oldest job of the browser whose turn it is."""
+        """Run a slice of the oldest job of the browser whose turn it is."""
         browser, jobs = next(iter(self._jobs.items()))
         job = jobs[0]
         try:
             is_done = job.advance(until)
         except Exception as error:
-            # Whoever asked may have given up meanwhile: a film is then over as well.
+            # The request may have given up meanwhile: the film is then over as well.
             with contextlib.suppress(InvalidStateError):
                 job.answer.set_exception(error)
             is_done = True
@@ -52,7 +52,7 @@ class JobQueue:
             self._jobs[browser] = jobs
 
     def close(self) -> None:
-        """Give all of them up."""
+        """Cancel all jobs."""
         for jobs in self._jobs.values():
             for job in jobs:
                 job.answer.cancel()

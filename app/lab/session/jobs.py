@@ -1,4 +1,4 @@
-"""What a world has to do that may take many events: it is done in slices."""
+"""Work on a world that may take many events; it is done in slices."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from engine.lab.scenario.condition import Condition
 
 
 class Job(ABC):
-    """One thing to do with a run."""
+    """One piece of work on a run."""
 
     kind: str
     target: int | None = None
 
     @abstractmethod
     def advance(self, run: LabRun, until: Callable[[], bool]) -> bool:
-        """Go on until ``until()``; True when it is done."""
+        """Continue until ``until()`` is true; return True when the job is done."""
 
     def close(self) -> None:
-        """It is done, or not wanted any more."""
+        """Free what the job holds: it is done, or no longer wanted."""
         return
 
     def as_json(self, run: LabRun) -> JsonObject:
-        """For the page: what is going on, and how far it has come."""
+        """Return what is going on, and the progress, for the page."""
         return {"kind": self.kind, "event": run.event_number, "target": self.target}
 
 
 class Rebuild(Job):
-    """Brings a run, which has all its commands already, to where it shall stand.
+    """Brings a run, which already has all its commands, to its target.
 
-    :param time_us: how far the clock had gone on after the last event.
+    :param time_us: how far the clock went on after the last event.
     """
 
     kind = "rebuild"
@@ -44,7 +44,6 @@ class Rebuild(Job):
         self._time_us = time_us
 
     def advance(self, run: LabRun, until: Callable[[], bool]) -> bool:
-        """See the base."""
         assert self.target is not None
         while (left := self.target - run.event_number) > 0:
             if until():
@@ -65,7 +64,6 @@ class RunUntil(Job):
         self._condition = condition
 
     def advance(self, run: LabRun, until: Callable[[], bool]) -> bool:
-        """See the base."""
         while not until():
             before = run.event_number
             if run.run_until(self._condition, EVENTS_PER_LOOK) or run.stopped_by is not None or run.is_over:
@@ -85,7 +83,6 @@ class StepActor(Job):
         self._events_left = STEP_ACTOR_MAX_EVENTS
 
     def advance(self, run: LabRun, until: Callable[[], bool]) -> bool:
-        """See the base."""
         entries = run.world.journal.entries
         while not until():
             self._events_left -= 1
@@ -95,9 +92,9 @@ class StepActor(Job):
 
 
 class ChangeSetting(Job):
-    """Runs a story again with another setting; the page shows the old one meanwhile.
+    """Runs a scenario again with another setting; the page shows the old run meanwhile.
 
-    :param install: gets the new run when it has come to the same virtual time.
+    :param install: gets the new run when it has reached the same virtual time.
     """
 
     kind = "setting"
@@ -108,7 +105,6 @@ class ChangeSetting(Job):
         self._install = install
 
     def advance(self, run: LabRun, until: Callable[[], bool]) -> bool:
-        """See the base."""
         fork = self._fork
         assert fork is not None
         while not until():
@@ -119,12 +115,10 @@ class ChangeSetting(Job):
         return False
 
     def close(self) -> None:
-        """See the base."""
         if self._fork is not None:
             self._fork.run.close()
             self._fork = None
 
     def as_json(self, run: LabRun) -> JsonObject:
-        """See the base."""
         done = self._fork.run.event_number if self._fork is not None else self.target
         return {"kind": self.kind, "event": done, "target": self.target}

@@ -1,6 +1,7 @@
-"""Parts of a run's journal that a page asks for: the stream brings only the newest entries, and leaves gaps.
+"""Parts of a run's journal that a page requests: the stream sends only the newest entries, and leaves gaps.
 
-Entries are sent as ``[number, time_us, actor, label, cause]``. Everything here is bounded: a page asks again for more.
+Entries are sent as ``[number, time_us, actor, label, cause]``. Everything here is bounded: a page requests the next
+part.
 """
 
 from __future__ import annotations
@@ -14,17 +15,18 @@ from app.lab.views.world_view import node_of
 from engine.lab.narration.what_matters import event_matters
 from engine.runtime.lab.lab_journal import JournalEntry, LabJournal
 
-#: Entries of one answer, and entries that one search looks at.
+#: Entries of one answer, and entries that one search examines.
 PAGE_MAX = 500
 SEARCHED_MAX = 20_000
-#: Entries and frames of a window of time. Of more entries one in so many is sent: they would cover each other.
+#: Entries and frames of a window of time. Of more entries every Nth is sent: they would cover each other.
 WINDOW_ENTRIES_MAX = 2_000
 WINDOW_FRAMES_MAX = 500
 
 
 @dataclass(frozen=True, slots=True)
 class JournalFilter:
-    """What is looked for. ``text``: in actor, label and ``#number``, whatever the case; empty fields fit all.
+    """The filter of a search. ``text`` is searched in actor, label and ``#number``, ignoring case; empty fields match
+    all.
 
     :ivar matters: housekeeping is left out, see :mod:`engine.lab.narration.what_matters`.
     """
@@ -34,7 +36,7 @@ class JournalFilter:
     matters: bool = False
 
     def fits(self, entry: JournalEntry) -> bool:
-        """Whether ``entry`` is wanted."""
+        """Return whether ``entry`` matches."""
         if self.node and node_of(entry.actor) != self.node:
             return False
         if self.matters and not event_matters(entry.actor, entry.label):
@@ -43,15 +45,15 @@ class JournalFilter:
 
 
 def entries_after(journal: LabJournal, number: int, count: int) -> JsonObject:
-    """``{entries}``: at most ``count`` of those behind entry ``number``, the oldest first."""
+    """Return ``{entries}``: at most ``count`` of those after entry ``number``, the oldest first."""
     start = max(0, number - journal.dropped)
     return {"entries": [list(entry) for entry in journal.entries[start : start + min(count, PAGE_MAX)]]}
 
 
 def search_backward(journal: LabJournal, wanted: JournalFilter, below: int) -> JsonObject:
-    """``{entries, low, high}``: what fits, and lies before entry ``below``; the oldest first.
+    """Return ``{entries, low, high}``: matches before entry ``below``, the oldest first.
 
-    ``low`` and ``high`` are the first and the last number that were looked at; who wants more asks below ``low``.
+    ``low`` and ``high`` are the first and the last number that were examined; the next page is below ``low``.
     """
     end = min(below - 1, journal.dropped + len(journal.entries))
     start = max(journal.dropped, end - SEARCHED_MAX)
@@ -68,7 +70,9 @@ def search_backward(journal: LabJournal, wanted: JournalFilter, below: int) -> J
 
 
 def search_forward(journal: LabJournal, wanted: JournalFilter, above: int) -> JsonObject:
-    """``{entries, low, high}``: the same for what lies behind entry ``above``; who wants more asks above ``high``."""
+    """Return ``{entries, low, high}``: matches after entry ``above``, the oldest first; the next page is above
+    ``high``.
+    """
     start = max(above, journal.dropped)
     high = min(start + SEARCHED_MAX, journal.dropped + len(journal.entries))
     found: list[JsonValue] = []
@@ -82,10 +86,10 @@ def search_forward(journal: LabJournal, wanted: JournalFilter, above: int) -> Js
 
 
 def window(journal: LabJournal, frames: FrameRecorder, event: int, left_us: int, right_us: int) -> JsonObject:
-    """``{entries, frames, every}``: what happened between two moments, as far as event ``event``.
+    """Return ``{entries, frames, every}``: what happened between two moments, up to event ``event``.
 
-    ``every``: one entry in so many is here. Frames whose bytes are not kept any more are known by their arrival only:
-    they have no number.
+    ``every``: N when every Nth entry is included. Frames whose bytes are no longer kept are known by their arrival
+    only: they have no number.
     """
     entries = journal.entries
     stop = max(0, min(len(entries), event - journal.dropped))
@@ -109,7 +113,7 @@ def _time_of(entry: JournalEntry) -> int:
 
 
 def _arrival(journal: LabJournal, entry: JournalEntry) -> JsonObject | None:
-    """What the journal knows of a frame that arrived: from where, to where, when. None for any other event."""
+    """Return what the journal knows of a frame that arrived: source, target, time. None for any other event."""
     source, arrow, target = entry.actor.partition("->")
     index = entry.cause - journal.dropped - 1
     if not arrow or not 0 <= index < len(journal.entries):

@@ -1,4 +1,4 @@
-"""Looking at the past of a world: what is shown of it, and the way to what is wanted."""
+"""The past of a world: what is shown of it, and the way to the event that is wanted."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from app.foundation.json_types import JsonObject
 from app.lab.foundation.bounds import BACK_WINDOW_EVENTS
 from app.lab.session.timeline import Seek, Timeline
 
-#: After so long without a further wish the hand that drags through the past counts as resting.
+#: After this long without a further request, dragging through the past counts as paused.
 HAND_RESTS_S = 0.12
 
 
 class LookBack:
-    """See the module. A view of the past is read only.
+    """The past that a page views, read-only.
 
-    :ivar view: what is shown instead of the head's view; None: one looks at the head.
+    :ivar view: what is shown instead of the head's view; None when the head is shown.
     """
 
     def __init__(self, timeline: Timeline, clock: Callable[[], float]) -> None:
@@ -23,15 +23,15 @@ class LookBack:
         self._clock = clock
         self.view: JsonObject | None = None
         self._seek: Seek | None = None
-        #: The event that is wanted, from when on the way there may begin, and how many views before it are wanted.
+        #: The wanted event, when the way there may begin, and how many views before it are wanted.
         self._wish: tuple[int, float, int] | None = None
         self._scrubbed_at = -HAND_RESTS_S
-        #: An event, and the virtual time after it at which one looks.
+        #: An event, and the virtual time after it at which the page views the world.
         self._stands_at = (0, 0)
 
     @property
     def event(self) -> int:
-        """The event that is looked at, or will be as soon as it is reached."""
+        """Return the event that is viewed, or will be as soon as it is reached."""
         if self._wish is not None:
             return self._wish[0]
         if self._seek is not None:
@@ -45,7 +45,7 @@ class LookBack:
 
     @property
     def shown_view(self) -> JsonObject | None:
-        """What is shown, at the time at which one looks."""
+        """Return what is shown, at the virtual time that is viewed."""
         view, (event, time_us) = self.view, self._stands_at
         if view is None or view["event"] != event or view["time_us"] >= time_us:
             return view
@@ -53,15 +53,16 @@ class LookBack:
 
     @property
     def is_seeking(self) -> bool:
-        """Whether it is on the way."""
+        """Return whether it is on the way to an event."""
         return self._seek is not None or self._wish is not None
 
     def look_at(self, event: int, *, step: int = 0, time_us: int = 0, at_once: bool = False) -> None:
         """Show the world as it was after ``event``, at the latest the head's, as soon as it is known.
 
-        While somebody drags, a view nearby is shown at once, and the right one as soon as the hand rests; with
-        ``at_once`` nobody drags. ``step``: somebody goes by so many events, back or on, and will again: what is shown
-        stays until the one wanted is there. ``time_us``: how far the clock had gone on after that event.
+        While the user drags, a view nearby is shown immediately, and the right one once the dragging pauses; with
+        ``at_once`` the user does not drag. ``step``: the user goes by this many events, back or forward, and will
+        again: what is shown stays until the wanted view is there. ``time_us``: how far the clock went on after that
+        event.
         """
         self.stop_seeking()
         self._stands_at = (event, time_us)
@@ -84,14 +85,14 @@ class LookBack:
         self.view = None
 
     def stop_seeking(self) -> None:
-        """What was wanted is not wanted any more."""
+        """Stop the way to an event."""
         self._wish = None
         seek, self._seek = self._seek, None
         if seek is not None:
             self._timeline.end_seek(seek)
 
     def advance(self, now: float, until: Callable[[], bool]) -> bool:
-        """Go on until ``until()``; True when there is something new to show."""
+        """Continue until ``until()`` is true; return True when there is something new to show."""
         if self._wish is not None and now >= self._wish[1]:
             event, _, views_before = self._wish
             self._seek, self._wish = self._timeline.begin_seek(event, views_before), None
@@ -105,7 +106,7 @@ class LookBack:
         return True
 
     def as_json(self) -> JsonObject | None:
-        """For the page: how far the way has been gone."""
+        """Return the progress of the way, for the page."""
         if self._seek is None:
             return None
         return {"kind": "scrub", "event": self._seek.copy.event, "target": self._seek.event}

@@ -1,4 +1,4 @@
-"""How fast a world plays: which virtual time belongs to a moment of real time."""
+"""The pace of a world: which virtual time belongs to a moment of real time."""
 
 from __future__ import annotations
 
@@ -10,20 +10,21 @@ from app.lab.session.timeline import EVENTS_PER_LOOK
 from engine.lab.narration.narrator import Narrator
 from engine.lab.run.run import LabRun
 
-#: A world that cannot keep its pace falls behind by so much of real time at most; then its clock is set anew.
+#: Real time by which a world that cannot keep its pace may lag; at a larger lag its clock is set again.
 LAG_MAX_S = 0.25
-#: So many events before the one that somebody wants to see happen, time goes on event by event, one in so many seconds.
+#: Events before the target of "slow to" that are shown one by one, and the seconds that each takes.
 SLOW_EVENTS = 10
 STEP_S = 0.9
-#: The speed of time that follows the eye, see :mod:`app.lab.session.eye`.
+#: The speed "auto", see :mod:`app.lab.session.eye`.
 AUTO: Literal["auto"] = "auto"
 
 
 class Pace:
-    """:ivar speed: virtual seconds per second, or :data:`AUTO`.
+    """The relation of virtual to real time.
 
-    :ivar why: of time that follows the eye: why it passes as quickly as it does, see
-        :class:`~app.lab.session.eye.Stretch`; empty for a fixed speed.
+    :ivar speed: virtual seconds per second, or :data:`AUTO`.
+    :ivar why: at speed "auto", the reason for the current rate, see :class:`~app.lab.session.eye.Stretch`; empty for a
+        fixed speed.
     """
 
     def __init__(self) -> None:
@@ -38,16 +39,16 @@ class Pace:
         self._next_step = 0.0
 
     def set_speed(self, speed: float | Literal["auto"]) -> None:
-        """From the next ``begin`` on."""
+        """Set the speed from the next ``begin`` on."""
         self.speed = speed
         self.why = ""
         if speed != AUTO:
             self.rate = speed
 
     def begin(self, now: float, virtual_us: int, slow_to: int = 0) -> None:
-        """From now on the world goes on from ``virtual_us``. Time that follows the eye finds everything new.
+        """Continue the world from ``virtual_us`` now. At speed "auto" everything counts as new.
 
-        :param slow_to: the number of an event before which the last ones are shown one by one; 0: none.
+        :param slow_to: the number of an event before which the last ones are shown one by one; 0 means none.
         """
         self._anchor = (now, virtual_us)
         self._eye = None
@@ -55,21 +56,21 @@ class Pace:
         self._next_step = 0.0
 
     def look_anew(self) -> None:
-        """The world is another one: what was seen before is new again."""
+        """Note that the world is another one: what was seen before is new again."""
         self._eye = None
 
     def due_us(self, now: float) -> int:
-        """The virtual time up to which it should have run by now."""
+        """Return the virtual time up to which the world should have run by now."""
         started, begun_us = self._anchor
         return begun_us + round((now - started) * self.rate * 1_000_000)
 
     def note(self, now: float, virtual_us: int) -> None:
-        """It has run to ``virtual_us``. What it lags behind too far is given up."""
+        """Note that the world has run to ``virtual_us``. A lag above the limit is given up."""
         if self.due_us(now) - virtual_us > LAG_MAX_S * self.rate * 1_000_000:
             self._anchor = (now, virtual_us)
 
     def advance(self, run: LabRun, narrator: Narrator, now: float, until: Callable[[], bool]) -> None:
-        """Let ``run`` go on to where it should be by now, or as far as it comes before ``until()``."""
+        """Let ``run`` continue to where it should be by now, or as far as it comes before ``until()`` is true."""
         if self._is_slow(run):
             self._step(run, now)
             return
@@ -84,7 +85,7 @@ class Pace:
         self.note(now, run.now_us)
 
     def _follow(self, run: LabRun, narrator: Narrator, now: float, until: Callable[[], bool]) -> None:
-        """Stretch by stretch; a new one begins where something that matters happens."""
+        """Advance stretch by stretch; a new one begins where something that matters happens."""
         eye = self._eye
         if eye is None:
             eye = self._eye = Eye(run, narrator)
@@ -112,7 +113,7 @@ class Pace:
         return 0 <= self._slow_to - 1 - run.event_number < SLOW_EVENTS
 
     def _step(self, run: LabRun, now: float) -> None:
-        """One event, when the last one has been looked at."""
+        """Run one event, when the last one has been shown long enough."""
         if now >= self._next_step:
             run.run_events(1)
             self.why = "step"
@@ -120,7 +121,7 @@ class Pace:
         self._anchor = (now, run.now_us)
 
     def _begin_stretch(self, eye: Eye, run: LabRun, now: float) -> None:
-        """At the moment at which the world should have been where it is; that is not later than now."""
+        """Begin a stretch at the moment at which the world should have been where it is; that is not later than now."""
         started, begun_us = self._anchor
         reached = started + (run.now_us - begun_us) / 1_000_000 / self.rate
         self._anchor = (min(now, max(reached, now - LAG_MAX_S)), run.now_us)

@@ -1,4 +1,4 @@
-"""How one world is played: its pace, where in time one looks, and what is still to be done for that.
+"""Plays one world: its pace, the moment that is viewed, and the jobs for it.
 
 Nothing here blocks for long: what may take many events (rebuilding from a link, "run until", a fork far back, a setting
 that is changed from the beginning on) is a job that goes on in slices. Used by the lab's thread only.
@@ -29,15 +29,15 @@ from engine.lab.scenario.condition import Condition, ConditionKind
 from engine.lab.scenario.errors import LabError, RunLimitReached
 from engine.lab.scenario.scenario import Command
 
-#: A fork that lies so many events behind the next copy is run there at once; a longer way is a job.
+#: A fork at most this many events after the nearest earlier copy is run immediately; a longer way is a job.
 FORK_AT_ONCE_EVENTS = 1_500
 
 
 class WorldPlayer:
-    """See the module.
+    """Plays one world.
 
-    :param on_change: is called when there is something new to show, with whether a person waits for it.
-    :param on_new_story: is called with the event after which all that is recorded is forgotten.
+    :param on_change: is called when there is something new to show, with whether a person waits for it. :param
+    on_new_story: is called with the event after which everything recorded is forgotten.
     """
 
     def __init__(
@@ -58,40 +58,40 @@ class WorldPlayer:
         self._after_job: Callable[[], None] | None = None
         self._stopped_by: JsonObject | None = None
         self._forked_from: str | None = None
-        #: Of a world that is one of two side by side.
+        #: Set for a world that is one of two side by side.
         self._eye: EyeOfMoved | None = None
 
     @property
     def run(self) -> LabRun:
-        """The run as far as it has come."""
+        """Return the run as far as it has come."""
         return self.timeline.run
 
     @property
     def in_past(self) -> bool:
-        """Whether one looks at an earlier event."""
+        """Return whether an earlier event is viewed."""
         return self._past.view is not None
 
     @property
     def has_work(self) -> bool:
-        """Whether slices are wanted: it plays, or has a job."""
+        """Return whether slices are wanted: it plays, or has a job."""
         return self.playing or self.has_job
 
     @property
     def has_job(self) -> bool:
-        """Whether it has something to do as fast as it goes."""
+        """Return whether it has a job to run at full speed."""
         return self._job is not None or self.is_seeking
 
     @property
     def is_seeking(self) -> bool:
-        """Whether it is on the way to an event of the past."""
+        """Return whether it is on the way to an event of the past."""
         return self._past.is_seeking
 
     # ------------------------------------------------------------------------------ controls
 
     def play(self, now: float, slow_to: int = 0) -> None:
-        """Let time pass, at the chosen speed. In the past: from there, as a fork.
+        """Let time pass, at the chosen speed. In the past it continues from there, as a fork.
 
-        :param slow_to: the number of an event that somebody wants to see happen: the last before it come one by one.
+        :param slow_to: the number of an event that the user wants to see; the last ones before it are shown one by one.
         """
         self._require_ready()
         self._from_here(lambda: self._play(now, slow_to))
@@ -105,21 +105,21 @@ class WorldPlayer:
         self._changed()
 
     def pause(self) -> None:
-        """Stop; also ends a job."""
+        """Stop, and end a job."""
         self.playing = False
         if not isinstance(self._job, Rebuild):
             self._end_job()
         self._changed()
 
     def rest(self) -> None:
-        """Nobody watches: stop, and give back what only makes going back quick."""
+        """Stop because there are no viewers, and free the copies that only make going back fast."""
         if self.playing:
             self.pause()
         if not self.in_past and not self.has_job and self.timeline.copies:
             self.timeline.free_copies()
 
     def step(self) -> None:
-        """One event. In the past: one event of what is recorded."""
+        """Run one event; in the past, go forward by one recorded event."""
         self.pause()
         if self.in_past:
             self.scrub(self._past.event + 1, step=1)
@@ -134,7 +134,8 @@ class WorldPlayer:
             self.scrub(self._past.event - 1, step=-1)
 
     def scrub(self, event: int, *, step: int = 0) -> None:
-        """Look at the world as it was after ``event``. ``step``: from where one looks, if one goes by steps.
+        """View the world as it was after ``event``. ``step``: the number of events from the viewed one, when going by
+        steps.
 
         Raises :class:`LabRefused`.
         """
@@ -147,11 +148,10 @@ class WorldPlayer:
         self._changed()
 
     def stand_at(self, time_us: int, *, anew: bool = False) -> None:
-        """Look at the world as it was at a virtual time; let it run there, where it has not come so far.
+        """View the world as it was at a virtual time; run it there when it has not come that far.
 
-        Violations and breakpoints do not stop it.
-
-        :param anew: somebody begins to watch: what was seen before is new again.
+        Violations and breakpoints do not stop it. With ``anew`` a viewer begins to watch: what was seen before is new
+        again.
         """
         self._require_ready()
         self.pause()
@@ -178,14 +178,14 @@ class WorldPlayer:
         self._start_job(StepActor(actor))
 
     def run_until(self, condition: Condition) -> None:
-        """Run as fast as it goes until ``condition`` is met. Raises :class:`LabRefused`."""
+        """Run at full speed until ``condition`` is met. Raises :class:`LabRefused`."""
         self._require_ready()
         if condition.on is ConditionKind.TIME:
             self._require_ahead(condition.time_us)
         self._start_job(RunUntil(condition))
 
     def set_speed(self, speed: float | Literal["auto"], now: float) -> None:
-        """Virtual seconds per second, or ``auto``: as the eye can follow. Raises :class:`LabRefused`."""
+        """Set virtual seconds per second, or ``auto``: a pace that a viewer can follow. Raises :class:`LabRefused`."""
         if speed != AUTO and not SPEED_MIN <= speed <= SPEED_MAX:
             raise LabRefused("number", field="speed", minimum=SPEED_MIN, maximum=SPEED_MAX)
         self._pace.set_speed(speed)
@@ -193,7 +193,7 @@ class WorldPlayer:
         self._changed()
 
     def restart(self) -> None:
-        """The same scenario and seed from the beginning, without commands."""
+        """Start the same scenario and seed from the beginning, without commands."""
         self.pause()
         self._end_job()
         self._past.look_at_head()
@@ -204,15 +204,15 @@ class WorldPlayer:
         self._changed()
 
     def fork(self) -> None:
-        """Go on from the event that is looked at: what came after it is forgotten."""
+        """Continue from the event that is viewed: what came after it is forgotten."""
         self.pause()
         self._from_here(lambda: None)
 
     def command(self, data: object) -> None:
-        """Do something to the world. Raises :class:`LabRefused`."""
+        """Carry out a command on the world. Raises :class:`LabRefused`."""
         self._require_ready()
         if isinstance(self._job, ChangeSetting):
-            # The world in which it would be done is about to be replaced.
+            # The world of the command is about to be replaced.
             raise LabRefused("server_busy")
         try:
             command = parse_command(data)
@@ -241,33 +241,35 @@ class WorldPlayer:
     # ------------------------------------------------------------------------------ what is looked at
 
     def recording(self) -> Recording:
-        """How to build the world again as it is looked at."""
+        """Return the recording that rebuilds the world as it is viewed."""
         run, shown = self.run, self._past.shown_view
         event, time_us = (run.event_number, run.now_us) if shown is None else (shown["event"], shown["time_us"])
         commands = tuple(timed for timed in run.commands if timed.event <= event)
         return Recording(run.scenario, run.seed, commands, event, time_us)
 
     def frame_detail(self, number: int) -> JsonObject | None:
-        """Everything about one frame, as far as it is kept."""
+        """Return everything about one frame, as far as it is kept."""
         return self.timeline.frames(self._past.shown_event).detail(number)
 
     def run_looked_at(self) -> LabRun:
-        """A run that stands where one looks, to be read only. Raises :class:`LabRefused`."""
+        """Return a run at the viewed event, for reading only. Raises :class:`LabRefused`."""
         return self.timeline.world_at(self._past.shown_event).run
 
     def window(self, left_us: int, right_us: int) -> JsonObject:
-        """What happened in a stretch of time: calls of listeners, and :func:`app.lab.session.journal_pages.window`."""
+        """Return what happened in a window of time: calls of listeners, and
+        :func:`app.lab.session.journal_pages.window`.
+        """
         event = self._past.shown_event
         calls = self.timeline.head.calls.between(left_us, right_us, event)
         return {**window(self.run.world.journal, self.timeline.frames(event), event, left_us, right_us), "calls": calls}
 
     def shown_view(self) -> JsonObject:
-        """The world as it is looked at."""
+        """Return the world as it is viewed."""
         past = self._past.shown_view
         return past if past is not None else self.timeline.head.build()
 
     def as_json(self) -> JsonObject:
-        """For the page: how it is played."""
+        """Return the state of playing, for the page."""
         run = self.run
         return {
             "events_total": run.event_number,
@@ -294,7 +296,7 @@ class WorldPlayer:
     # ------------------------------------------------------------------------------ slices
 
     def advance(self, now: float, until: Callable[[], bool]) -> None:
-        """Work until ``until()``."""
+        """Work until ``until()`` is true."""
         try:
             if self._past.is_seeking:
                 if self._past.advance(now, until):
@@ -310,7 +312,7 @@ class WorldPlayer:
             self._give_up("failure", refusal)
 
     def _give_up(self, kind: str, why: LabRefused) -> None:
-        """What was begun cannot be finished, and nobody waits for an answer: the view says so."""
+        """Report in the view that a job cannot be finished: no request waits for its answer."""
         self.playing = False
         self._end_job()
         self._stopped_by = {"kind": kind, "text": why.text}
@@ -342,7 +344,7 @@ class WorldPlayer:
             self._changed()
 
     def _note_stop(self) -> None:
-        """Say why the run did not go on."""
+        """Report why the run did not continue."""
         reason = stop_reason(self.run, self.timeline.head.narrator)
         if reason is not None:
             self._stopped_by = reason
@@ -363,13 +365,13 @@ class WorldPlayer:
         self._changed()
 
     def _change_setting(self, command: Command) -> None:
-        """Another timer or size from the beginning on: a run of its own, brought to the same virtual time."""
+        """Change a timer or size from the beginning on: a run of its own is brought to the same virtual time."""
         fork = SettingFork(self.run, command)
         self.pause()
         self._job = ChangeSetting(fork, self.run.event_number, self._install)
 
     def _install(self, run: LabRun) -> None:
-        """Another story takes the place of the head's, and stops where that would."""
+        """Make another run the head; it stops where the old one would."""
         run.stops_at_violations = self.run.stops_at_violations
         run.stops_at_breakpoints = self.run.stops_at_breakpoints
         self._forked_from = self.run.link()
@@ -378,7 +380,7 @@ class WorldPlayer:
         self._on_new_story(0)
 
     def _from_here(self, then: Callable[[], None]) -> None:
-        """Make what is looked at the present, forget what came after it, and do ``then``; later if the way is far."""
+        """Make the viewed event the present, forget what came after it, and call ``then``; later if the way is long."""
         if not self.in_past:
             then()
             return
@@ -400,7 +402,7 @@ class WorldPlayer:
             raise LabRefused("server_busy")
 
     def _require_ahead(self, time_us: int) -> None:
-        """There is something to run up to ``time_us``, from where one looks."""
+        """Check that there is something to run up to ``time_us``, from the viewed event."""
         view = self.shown_view()
         now_us, upcoming = view["time_us"], view["next"]
         is_due = upcoming is not None and upcoming["due_us"] <= now_us

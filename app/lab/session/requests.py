@@ -1,4 +1,4 @@
-"""What a browser asks of the lab: read strictly, bounded, refused by name."""
+"""Requests of a browser to the lab: read strictly, bounded; a refusal names what is wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from engine.lab.scenario.scenario_text import DURATION_MAX_MS, SEED_MAX
 #: Keys of one request, and of one command.
 _KEYS_MAX = 20
 
-#: Action -> the fields that it may have.
+#: Action -> its allowed fields.
 ACTIONS: dict[str, tuple[str, ...]] = {
     "play": ("slow_to",),
     "pause": (),
@@ -37,8 +37,8 @@ ACTIONS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class OpenRequest:
-    """Which world a page wants: a published one, one of a link, or its own of a scenario. ``fresh``: a new one.
-    ``exact``: one that stands where the link leads, not one that came from there and went on.
+    """The world that a page wants: a published one, one of a link, or its own of a scenario. ``fresh``: a new one.
+    ``exact``: one that is where the link leads, not one that came from there and went on.
     """
 
     scenario: str = ""
@@ -63,7 +63,7 @@ class Control:
 
 
 def read_open(request: JsonObject) -> OpenRequest:
-    """Raises :class:`LabRefused`."""
+    """Read an open request. Raises :class:`LabRefused`."""
     _only(request, ("scenario", "seed", "link", "world", "fresh", "exact"))
     seed = request.get("seed")
     opened = OpenRequest(
@@ -80,7 +80,7 @@ def read_open(request: JsonObject) -> OpenRequest:
 
 
 def read_control(request: JsonObject) -> Control:
-    """Raises :class:`LabRefused`."""
+    """Read a control request. Raises :class:`LabRefused`."""
     action = request.get("action")
     if not isinstance(action, str) or action not in ACTIONS:
         raise LabRefused("bad_request", problem=f"control.action: {' | '.join(ACTIONS)}")
@@ -107,7 +107,7 @@ def read_control(request: JsonObject) -> Control:
 
 
 def read_command(request: JsonObject) -> JsonObject:
-    """A command, bounded; its meaning is the engine's business."""
+    """Read a command and check its bounds; the engine checks its meaning."""
     if len(request) > _KEYS_MAX:
         raise LabRefused("bad_request", problem=f"command: <= {_KEYS_MAX} fields")
     return request
@@ -133,7 +133,7 @@ def _only(request: JsonObject, known: tuple[str, ...]) -> None:
 
 
 def _text(request: JsonObject, name: str, maximum: int) -> str:
-    """A text, or nothing."""
+    """Return a text field, or an empty text."""
     value = request.get(name)
     if value is None:
         return ""

@@ -1,6 +1,6 @@
-"""One world as browsers see it: whose it is, who watches, its links, and when the next view is due.
+"""One world as browsers see it: its owner, its viewers, its links, and when the next view is due.
 
-How it is played stands in :mod:`app.lab.session.player`. Used by the lab's thread only.
+:mod:`app.lab.session.player` plays it. Used by the lab's thread only.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ from app.lab.session.world_links import WorldLinks
 from engine.lab.run.recording import Recording
 from engine.lab.run.run import LabRun
 
-#: Shortest time between two views of a playing world.
+#: Shortest time between two views of a playing world, in seconds.
 _FRAME_S = 1 / FRAMES_PER_SECOND
 _JOB_FRAME_S = 1 / JOB_FRAMES_PER_SECOND
 
 
 class WorldSession:
-    """See the module.
+    """One world with its viewers.
 
     :param identity: the world's id, in addresses.
     :param owner: the browser that may control it.
-    :ivar touched: when somebody did or watched something last, seconds.
+    :ivar touched: when it was last used or watched, in seconds.
     """
 
     def __init__(self, identity: str, owner: str, run: LabRun, audience: Audience, clock: Callable[[], float]) -> None:
@@ -36,9 +36,9 @@ class WorldSession:
         self.is_published = False
         self.player = WorldPlayer(run, clock, self._note_change, audience.forget_journal)
         self._links = WorldLinks()
-        #: Something may have changed that the viewers do not know.
+        #: Whether something may have changed that the viewers do not have.
         self.is_dirty = True
-        #: Whether the change comes from a person, who waits for it.
+        #: Whether a person made the change and waits for it.
         self.is_urgent = True
         self._next_frame = 0.0
 
@@ -48,7 +48,7 @@ class WorldSession:
         return self.player.run.scenario.name
 
     def publish(self, on: bool) -> None:
-        """Whether others may follow."""
+        """Set whether others may follow."""
         self.is_published = on
         self._note_change(True)
 
@@ -59,7 +59,7 @@ class WorldSession:
             self._links.remember(link)
 
     def leads_to(self, link: str) -> bool:
-        """Whether this world is what ``link`` describes: it was built from it, or stands there."""
+        """Return whether this world is what ``link`` describes: it was built from it, or is there."""
         return self._links.leads_here(link)
 
     # ------------------------------------------------------------------------------ the picture
@@ -69,7 +69,7 @@ class WorldSession:
         self.is_urgent |= is_urgent
 
     def frame_is_due(self, now: float) -> bool:
-        """Whether viewers should get a view now."""
+        """Return whether viewers should get a view now."""
         if self.audience.wants_snapshot:
             return True
         if self.audience.count and not self.audience.has_room:
@@ -77,14 +77,14 @@ class WorldSession:
         return self.is_dirty and (self.is_urgent or now >= self._next_frame)
 
     def send_frame(self, now: float) -> None:
-        """Build the view and send it to whoever watches."""
+        """Build the view and send it to the viewers."""
         self.is_dirty = self.is_urgent = False
         self._next_frame = now + (_JOB_FRAME_S if self.player.has_job else _FRAME_S)
         if self.audience.count:
             self.audience.publish(self.view(now), self.player.timeline.head)
 
     def view(self, now: float) -> JsonObject:
-        """The world as it is looked at, and how it is played."""
+        """Return the world as it is viewed, and the state of playing."""
         player = self.player
         return {
             **player.shown_view(),

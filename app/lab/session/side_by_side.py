@@ -1,4 +1,4 @@
-"""Two runs beside each other: how the second is made of the first, and where they begin to differ.
+"""Two runs next to each other: how the second is derived from the first, and where they begin to differ.
 
 Both take many events, so they are jobs of the lab's thread as films are: see :class:`app.lab.session.film.FilmJob`.
 """
@@ -18,13 +18,14 @@ from engine.lab.run.run import LabRun
 from engine.lab.run.setting_fork import StoryVariant
 from engine.lab.scenario.errors import LabError
 
-#: Events whose journals are compared at a time; and so many before the first other entry a frame may be another one.
+#: Events whose journals are compared at a time; a frame may differ up to this many events before the first differing
+#: entry.
 _STRIDE = 100
 _FLIGHT_EVENTS = 300
 
 
 class VariantMaker:
-    """Brings a variant of a run to where the run stands; a ``FilmJob``. The answer: ``{left, right}``, their links."""
+    """Brings a variant of a run to the event of the run; a ``FilmJob``. The answer: ``{left, right}``, their links."""
 
     def __init__(self, original: Recording, variant: StoryVariant | Recording, answer: Future[JsonObject]) -> None:
         self.answer = answer
@@ -32,7 +33,9 @@ class VariantMaker:
         self._variant = variant
 
     def advance(self, until: Callable[[], bool]) -> bool:
-        """Go on until ``until()``; True when the answer is there, or nobody wants it any more."""
+        """Continue until ``until()`` is true; return True when the answer is there, or no request waits for it any
+        more.
+        """
         variant = self._variant
         if isinstance(variant, StoryVariant):
             try:
@@ -56,18 +59,18 @@ class VariantMaker:
 
 
 class DifferenceFinder:
-    """Runs two recordings event by event until they do not do the same any more; a ``FilmJob``.
+    """Runs two recordings event by event until they differ; a ``FilmJob``.
 
-    What one does to a world is no event: two runs differ at the first event that is another one, or that puts another
-    frame on its way. The answer: ``{event, time_us, left, right}``, where a side has ``caption``, ``node``, ``actor``
-    and ``label``; ``event`` is null where both went on alike up to ``events`` and ``time_us``.
+    A command to a world is not an event: two runs differ at the first event that is another one, or that sends another
+    frame. The answer: ``{event, time_us, left, right}``, where a side has ``caption``, ``node``, ``actor`` and
+    ``label``; ``event`` is null where both were the same up to ``events`` and ``time_us``.
     """
 
     def __init__(self, left: Recording, right: Recording, answer: Future[JsonObject]) -> None:
         self.answer = answer
         self._recordings = (left, right)
-        #: Up to here they do the same: the journals say so, of many events at a time. Then, in single steps, one looks
-        #: at the frames too, which may differ a little earlier.
+        #: Up to here they are the same: the journals are compared for many events at a time. Then, in single steps,
+        #: frames are compared too, which may differ a little earlier.
         self._same_event = 0
         self._stride = _STRIDE
         self._sides = self._begin(looks=False)
@@ -77,7 +80,9 @@ class DifferenceFinder:
         return left, right
 
     def advance(self, until: Callable[[], bool]) -> bool:
-        """Go on until ``until()``; True when the answer is there, or nobody wants it any more."""
+        """Continue until ``until()`` is true; return True when the answer is there, or no request waits for it any
+        more.
+        """
         while not self.answer.cancelled() and not self.answer.done():
             if until():
                 return False
@@ -133,17 +138,19 @@ class _Side:
         return self._run.now_us
 
     def run_on(self, count: int) -> int:
-        """Run so many events; how many there were."""
+        """Run up to this many events, and return how many there were."""
         return self._run.run_events(count)
 
     def deeds(self, count: int) -> list[JsonValue]:
-        """What the last ``count`` events were; for one who looks also the frames on their way and lately arrived."""
+        """Return what the last ``count`` events were; in single steps, also the frames in flight and recently
+        arrived.
+        """
         entries = self._run.world.journal.entries[-count:] if count else []
         frames = [] if self._world is None else self._world.build()["frames"]
         return [[[entry.time_us, entry.actor, entry.label] for entry in entries], frames]
 
     def as_json(self) -> JsonObject:
-        """What it did last."""
+        """Return what it did last."""
         entries = self._run.world.journal.entries[-1:]
         caption = None if self._world is None else self._world.build()["caption"]
         if caption is not None and caption["event"] != self.event:

@@ -1,9 +1,9 @@
-"""A run and its past: parked copies of it, so that going back takes a short way.
+"""A run and its past: checkpoints of it, so that going back is fast.
 
-The past is never stored, it is run again. A copy that has been run to some event cannot go back, so copies are parked
-every 600 events while the host has nothing better to do; going back to an event takes the next copy before it and
-runs it there. Who steps back gets the views just before that event too: stepping back once more needs no run at all.
-Of the rest of the past one view in 50 is kept, to show while somebody drags through it.
+The past is never stored, it is run again. A copy that has been run to some event cannot go back, so checkpoints are
+made every 600 events while the host is idle; going back to an event takes the nearest checkpoint before it and runs it
+there. A step back keeps the views just before that event too: stepping back once more needs no run. Of the rest of the
+past one view in 50 is kept, to show while the user drags through it.
 """
 
 from __future__ import annotations
@@ -28,43 +28,46 @@ from app.lab.views.world_view import WorldView
 from engine.lab.run.run import LabRun
 from engine.protocol.json_form import json_library
 
-#: For a detail of the past a copy is run so far, at once.
+#: For a detail of the past, a copy is run at most this many events immediately.
 DETAIL_WAY_EVENTS = 5_000
-#: Events that one slice runs between two looks at the clock.
+#: Events that one slice runs between two readings of the clock.
 EVENTS_PER_LOOK = 25
 
 
 @dataclass(slots=True)
 class Copy:
-    """A copy of a run, and how many of its commands the copy knows of."""
+    """A copy of a run, and how many of the run's commands it has."""
 
     view: WorldView
     known_commands: int
 
     @property
     def event(self) -> int:
-        """Where it stands."""
+        """Return the number of its last event."""
         return self.view.run.event_number
 
     def close(self) -> None:
-        """Free it."""
+        """Free the copy."""
         self.view.run.close()
 
 
 class Timeline:
-    """:ivar head: the run as far as it has come, with its view."""
+    """A run with its checkpoints.
+
+    :ivar head: the run as far as it has come, with its view.
+    """
 
     def __init__(self, run: LabRun) -> None:
         self.head = WorldView(run)
-        #: By the event at which they stand.
+        #: Checkpoints by their event.
         self._parked: dict[int, Copy] = {}
-        #: On its way to the next place that lacks one, and that place.
+        #: The copy on its way to the next place that lacks a checkpoint, and that place.
         self._growing: Copy | None = None
         self._growing_to = 0
-        #: The copy that was looked at last.
+        #: The copy that was viewed last.
         self._past: Copy | None = None
-        #: Every view of the stretches that were looked at, as text: hundreds of trees would make each of Python's
-        #: garbage collections long. And one in so many of everything that copies ran through, compressed.
+        #: Every view of the stretches that were viewed, as text: hundreds of trees would make each garbage collection
+        #: long. Also every Nth view of everything that copies ran through, compressed.
         self._views: OrderedDict[int, bytes] = OrderedDict()
         self._sparse: dict[int, bytes] = {}
 
@@ -75,19 +78,19 @@ class Timeline:
 
     @property
     def copies(self) -> int:
-        """How many copies are kept now."""
+        """Return how many copies are kept now."""
         return len(self._parked) + (self._past is not None) + (self._growing is not None)
 
     # ------------------------------------------------------------------------------ looking back
 
     def kept_view(self, event: int) -> JsonObject | None:
-        """The view after ``event``, if it is kept."""
+        """Return the view after ``event``, if it is kept."""
         text = self._views.get(event)
         view: JsonObject | None = self._sparse_view(event) if text is None else json_library.loads(text)
         return view
 
     def near_view(self, event: int) -> JsonObject | None:
-        """A view that is kept of less than one stretch before ``event``."""
+        """Return a kept view of less than one stretch before ``event``."""
         place = event - event % SPARSE_EVERY_EVENTS
         return self._sparse_view(place) or self._sparse_view(place + SPARSE_EVERY_EVENTS)
 
@@ -104,25 +107,25 @@ class Timeline:
             self._views.popitem(last=False)
 
     def keep_sparse_view(self, copy: Copy) -> None:
-        """Keep the view of a copy that passes, if it is one in so many."""
+        """Keep the view of a passing copy, if it is one of every Nth."""
         event = copy.event
         if event % SPARSE_EVERY_EVENTS == 0 and event not in self._sparse and len(self._sparse) < SPARSE_VIEWS_KEPT:
             self._sparse[event] = zlib.compress(dump_json(copy.view.build()), 1)
 
     def begin_seek(self, event: int, views_before: int = 0) -> Seek:
-        """A way to the view after ``event``, which lies before the head's, from the nearest copy before it.
+        """Begin the way to the view after ``event``, which must be before the head's, from the nearest copy before it.
 
-        ``views_before``: of so many events before it the views are kept too.
+        ``views_before``: the views of this many events before it are kept too.
         """
         past = self._past
         if past is not None and past.event >= event - PARK_EVERY_EVENTS and self._leads_to(past, event):
-            self._past = None  # a few events further: it goes on
+            self._past = None  # a few events further: it continues
             return Seek(past, event, views_before, self.keep_view, self.keep_sparse_view)
         self._park_past()
         return Seek(self._take_copy(event), event, views_before, self.keep_view, self.keep_sparse_view)
 
     def _take_copy(self, event: int) -> Copy:
-        """The last copy that leads to ``event``; it is not parked any more."""
+        """Return the last copy that leads to ``event``, and remove it from the checkpoints."""
         start = max((place for place, copy in self._parked.items() if self._leads_to(copy, event)), default=None)
         return self._parked.pop(start) if start is not None else self._new_copy()
 
@@ -131,13 +134,13 @@ class Timeline:
         self._past = seek.copy
 
     def frames(self, event: int) -> FrameRecorder:
-        """The frames as seen from ``event``: the head's, or those of the copy that stands there."""
+        """Return the frames as seen from ``event``: the head's, or those of the copy at that event."""
         if self._past is not None and self._past.event == event:
             return self._past.view.frames
         return self.head.frames
 
     def world_at(self, event: int) -> WorldView:
-        """A world right after ``event``, to be read only. Raises :class:`LabRefused` when that is far off."""
+        """Return a world right after ``event``, for reading only. Raises :class:`LabRefused` when that is too far."""
         if event == self.run.event_number:
             return self.head
         if self._past is None or self._past.event != event:
@@ -152,7 +155,7 @@ class Timeline:
         return self._past.view
 
     def _leads_to(self, copy: Copy, event: int) -> bool:
-        """Whether running ``copy`` on to ``event`` repeats what happened: it knows all commands on the way."""
+        """Return whether running ``copy`` on to ``event`` repeats what happened: it has all commands on the way."""
         commands = self.run.commands
         missed = commands[copy.known_commands].event if copy.known_commands < len(commands) else event + 1
         return copy.event <= event < missed
@@ -163,7 +166,7 @@ class Timeline:
             self._park(copy)
 
     def _park(self, copy: Copy) -> None:
-        """Keep ``copy``, unless one stands before it in the same stretch that will do as well."""
+        """Keep ``copy``, unless an earlier one in the same stretch serves as well."""
         start = copy.event - copy.event % self._distance
         for place, other in list(self._parked.items()):
             if start <= place < start + self._distance:
@@ -178,7 +181,7 @@ class Timeline:
 
     @property
     def _distance(self) -> int:
-        """Events between two parked copies."""
+        """Return the number of events between two checkpoints."""
         return max(PARK_EVERY_EVENTS, -(-self.run.event_number // PARKED_PER_WORLD))
 
     def _new_copy(self) -> Copy:
@@ -188,7 +191,7 @@ class Timeline:
     # ------------------------------------------------------------------------------ idle time
 
     def grow(self, until: Callable[[], bool]) -> bool:
-        """Prepare parked copies until ``until()``; False: there is nothing to prepare."""
+        """Prepare checkpoints until ``until()`` is true; return False when there is nothing to prepare."""
         if self._growing is None:
             wanted = self._missing_place()
             if wanted is None:
@@ -205,7 +208,7 @@ class Timeline:
         return True
 
     def _missing_place(self) -> int | None:
-        """The last multiple of the distance behind which no copy stands; the near past is asked for most."""
+        """Return the last multiple of the distance that has no checkpoint after it; the near past is requested most."""
         if len(self._parked) >= PARKED_PER_WORLD:
             return None
         end, every = self.run.event_number, self._distance
@@ -218,9 +221,9 @@ class Timeline:
     # ------------------------------------------------------------------------------ forking
 
     def fork(self, event: int) -> None:
-        """A run on the way to ``event`` becomes the head, with the commands up to there and nothing behind.
+        """Make a run on the way to ``event`` the head, with the commands up to there and none after it.
 
-        It stands there already, or still has to be run there.
+        It is there already, or still has to be run there.
         """
         old, past = self.head, self._past
         if past is not None and past.event == event:
@@ -238,13 +241,13 @@ class Timeline:
             other.view.run.forget_after(event)
             other.known_commands = min(other.known_commands, known)
             if place > event:
-                self._parked.pop(place).close()  # it stands in the future that is gone
+                self._parked.pop(place).close()  # it is in the future that is gone
         for views in (self._views, self._sparse):
             for number in [number for number in views if number > event]:
                 del views[number]
 
     def replace(self, run: LabRun) -> None:
-        """Another run becomes the head, and nothing is known of its past."""
+        """Make another run the head, of whose past nothing is known."""
         self.close()
         self.head = WorldView(run)
 
@@ -254,7 +257,7 @@ class Timeline:
             self._growing = None
 
     def free_copies(self) -> None:
-        """Give back what only makes going back quick."""
+        """Free the copies that only make going back fast."""
         self._abandon_growing()
         self._park_past()
         for copy in self._parked.values():
@@ -270,9 +273,9 @@ class Timeline:
 
 
 class Seek:
-    """On the way to one event of the past.
+    """The way to one event of the past.
 
-    :param views_before: so many of the last steps are looked at one by one, for those who step back again.
+    :param views_before: the last steps that are viewed one by one, for users who step back again.
     """
 
     def __init__(
@@ -290,10 +293,10 @@ class Seek:
         self._keep_sparse_view = keep_sparse_view
 
     def advance(self, until: Callable[[], bool]) -> JsonObject | None:
-        """Go on until ``until()``; the view when it has arrived."""
+        """Continue until ``until()`` is true; return the view on arrival."""
         run = self.copy.view.run
         while run.event_number < self._quick_to:
-            # Places of sparse views are multiples of the look's length: none is passed over.
+            # Places of sparse views are multiples of the interval: none is passed over.
             to_look = EVENTS_PER_LOOK - run.event_number % EVENTS_PER_LOOK
             if until() or run.run_events(min(to_look, self._quick_to - run.event_number)) == 0:
                 return None

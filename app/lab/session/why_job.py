@@ -1,4 +1,4 @@
-"""Somebody asks why: the run is run again beside the world, in slices."""
+"""Explains why something happened to a message: the run is run again next to the world, in slices."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from engine.lab.why.why_run import WhyRun
 
 
 class WhyJob:
-    """One question; a :class:`~app.lab.session.film.FilmJob`."""
+    """One request for an explanation; a :class:`~app.lab.session.film.FilmJob`."""
 
     def __init__(self, recording: Recording, key: str, answer: Future[JsonObject]) -> None:
         self.answer = answer
         self._run = WhyRun(recording, [key])
 
     def advance(self, until: Callable[[], bool]) -> bool:
-        """Go on until ``until()``; True when there is an answer, or nobody waits for it any more."""
+        """Continue until ``until()`` is true; return True when there is an answer, or no request waits for it any
+        more.
+        """
         if self.answer.cancelled():
             return True
         answers = self._run.advance(until)

@@ -1,17 +1,17 @@
-"""The links of one world: the one that leads to where it stands, and those by which its owner may come back."""
+"""The links of one world: the one to its current event, and those by which its owner may come back."""
 
 from __future__ import annotations
 
 from engine.lab.run.run import LabRun
 
-#: How often the link of a moving world is made anew: it changes with every event.
+#: Seconds between new links of a moving world: its link changes with every event.
 LINK_INTERVAL_S = 1.0
-#: Earlier links that are remembered.
+#: Earlier links that are kept.
 LINKS_KEPT = 50
 
 
 class WorldLinks:
-    """See the module."""
+    """The links of one world."""
 
     def __init__(self) -> None:
         self._text = ""
@@ -20,17 +20,17 @@ class WorldLinks:
         self._known: dict[str, None] = {}
 
     def remember(self, link: str) -> None:
-        """``link`` leads here."""
+        """Note that ``link`` leads here."""
         self._known[link] = None
         if len(self._known) > LINKS_KEPT:
             del self._known[next(iter(self._known))]
 
     def leads_here(self, link: str) -> bool:
-        """Whether the world was built from ``link``, or stood there."""
+        """Return whether the world was built from ``link``, or was at its event."""
         return link in self._known
 
     def current(self, run: LabRun, now: float, *, is_moving: bool) -> str:
-        """The link to where ``run`` stands; while it moves, to where it stood a moment ago."""
+        """Return the link to the event of ``run``; while it moves, to an event a moment ago."""
         place = (run.event_number, run.now_us, len(run.commands))
         is_fresh = place == self._made_from or (is_moving and now - self._made_at < LINK_INTERVAL_S)
         if not self._text or not is_fresh:

@@ -1,4 +1,4 @@
-"""All worlds of this process, who watches which, and whose turn it is. Used by the lab's thread only."""
+"""All worlds of this process, their viewers, and whose turn it is. Used by the lab's thread only."""
 
 from __future__ import annotations
 
@@ -27,21 +27,21 @@ from engine.lab.scenario.scenario_files import load_scenario, scenario_names
 
 log = logging.getLogger("glassmq.lab.host")
 
-#: One world's turn, and all turns between two looks at what was handed in, seconds.
+#: Seconds of one world's turn, and of all turns between two checks for handed-in work.
 SLICE_S = 0.004
-#: A way back of one turn may take so long: it shall answer at once.
+#: Seconds that the way back may take in one turn, because the user waits for the answer.
 SEEK_SLICE_S = 0.15
-#: How long the lab rests when worlds play, and when nothing is to do.
+#: Seconds that the lab rests when worlds play, and when there is nothing to do.
 TICK_S = 0.01
 IDLE_S = 1.0
-#: A slice of preparing copies for going back.
+#: Seconds of a slice that prepares checkpoints.
 GROW_SLICE_S = 0.003
-#: With more worlds at work than this, none is prepared for going back.
+#: With more worlds at work than this, no checkpoints are prepared.
 PREPARES_BESIDE = 2
 
 
 class LabWorlds:
-    """See the module. ``clock``: monotonic seconds."""
+    """All worlds, by their owners and viewers. ``clock``: monotonic seconds."""
 
     def __init__(self, transport: Transport, clock: Callable[[], float]) -> None:
         self._transport = transport
@@ -54,16 +54,16 @@ class LabWorlds:
     # ------------------------------------------------------------------------------ browsers
 
     def connect(self, viewer_id: str, browser: str) -> None:
-        """A page of ``browser`` connected; it has joined no world yet."""
+        """Add a page of ``browser``; it has joined no world yet."""
         self._browsers[viewer_id] = browser
 
     def disconnect(self, viewer_id: str) -> None:
-        """A page is gone; its world stays."""
+        """Remove a page; its world stays."""
         self._leave(viewer_id)
         self._browsers.pop(viewer_id, None)
 
     def handle(self, viewer_id: str, event: str, arguments: tuple[object, ...]) -> bool:
-        """Carry out one event of a page; False when it means nothing."""
+        """Carry out one event of a page; return False when the event means nothing."""
         if viewer_id not in self._browsers:
             return True
         try:
@@ -150,7 +150,7 @@ class LabWorlds:
         return session
 
     def _of_scenario(self, request: OpenRequest, browser: str) -> WorldSession:
-        """The browser's newest world of that scenario (and seed), or a new one."""
+        """Return the browser's newest world of that scenario (and seed), or a new one."""
         if not request.fresh:
             for session in reversed(self.sessions.values()):
                 fits = session.scenario == request.scenario and request.seed in (None, session.player.run.seed)
@@ -165,7 +165,9 @@ class LabWorlds:
         return self._add(browser, LabRun(scenario, request.seed))
 
     def _from_link(self, request: OpenRequest, browser: str) -> WorldSession:
-        """The browser's world that came from where the link leads (``exact``: stands there), or one that is rebuilt."""
+        """Return the browser's world that came from where the link leads (``exact``: is there), or one that is
+        rebuilt.
+        """
         link = request.link
         try:
             recording = parse_link(link)
@@ -179,7 +181,7 @@ class LabWorlds:
         return self._rebuild(recording, browser, link)
 
     def import_run(self, recording: Recording, browser: str) -> WorldSession:
-        """The run of an exported file as a world of ``browser``. Raises :class:`LabRefused`."""
+        """Return the run of an exported file as a world of ``browser``. Raises :class:`LabRefused`."""
         return self._rebuild(recording, browser)
 
     def _rebuild(self, recording: Recording, browser: str, link: str = "") -> WorldSession:
@@ -192,13 +194,13 @@ class LabWorlds:
         return session
 
     def _fork_for(self, viewer_id: str, browser: str, followed: WorldSession) -> WorldSession:
-        """A world of the viewer's own that begins where the one it follows is looked at."""
+        """Return a new world of the viewer's own that begins at the viewed event of the one that it follows."""
         session = self._rebuild(followed.player.recording(), browser)
         self._join(viewer_id, browser, session)
         return session
 
     def _add(self, browser: str, run: LabRun) -> WorldSession:
-        """Take a new world in, making room where needed."""
+        """Add a new world, making room where needed."""
         try:
             self._make_room([s for s in self.sessions.values() if s.owner == browser], WORLDS_PER_BROWSER)
             self._make_room(list(self.sessions.values()), WORLDS_MAX)
@@ -236,24 +238,24 @@ class LabWorlds:
     # ------------------------------------------------------------------------------ for routes
 
     def session(self, world: str, browser: str | None) -> WorldSession:
-        """The world of that id, if ``browser`` may see it. Raises :class:`LabRefused`."""
+        """Return the world of that id, if ``browser`` may see it. Raises :class:`LabRefused`."""
         session = self.sessions.get(world)
         if session is None or (session.owner != browser and not session.is_published):
             raise LabRefused("no_world")
         return session
 
     def start_job(self, browser: str | None, make: Callable[[], FilmJob]) -> None:
-        """Begin what ``make`` makes: a film of a run, or what takes as long. Raises :class:`LabRefused`."""
+        """Start the job that ``make`` makes: a film of a run, or something as long. Raises :class:`LabRefused`."""
         self._jobs.start(browser, make)
 
     def add_film(self, film: FilmJob) -> None:
-        """Make a film that everybody will see, whatever else is being filmed."""
+        """Make a film for everyone, whatever else is being filmed."""
         self._jobs.add(None, film)
 
     # ------------------------------------------------------------------------------ turns
 
     def turn(self) -> float:
-        """Give every world that has something to do a slice; the seconds that may pass before the next turn."""
+        """Give every world with work a slice; return the seconds that may pass before the next turn."""
         for session in list(self.sessions.values()):
             now = self._clock()
             try:
@@ -281,7 +283,7 @@ class LabWorlds:
             session.send_frame(now)
 
     def _prepare_copies(self) -> bool:
-        """Use idle time for those who may want to go back; False: nothing is left to prepare."""
+        """Use idle time to prepare checkpoints; return False when nothing is left to prepare."""
         if sum(session.player.timeline.copies for session in self.sessions.values()) >= PARKED_MAX:
             return False
         deadline = self._clock() + GROW_SLICE_S
@@ -295,7 +297,7 @@ class LabWorlds:
         return TICK_S if dirty else IDLE_S
 
     def _end_unwatched(self) -> None:
-        """Worlds that nobody watches stop after a while, and are freed after a longer one."""
+        """Stop worlds without viewers after a while, and free them after a longer one."""
         now = self._clock()
         for session in list(self.sessions.values()):
             if session.audience.count:
@@ -307,7 +309,7 @@ class LabWorlds:
                 self.close_world(session)
 
     def _fail(self, session: WorldSession) -> None:
-        """The world cannot go on: say so, and free it."""
+        """Report that the world cannot continue, and free it."""
         refusal = LabRefused("internal")
         viewers = session.audience.viewer_ids()
         if viewers:
@@ -315,7 +317,7 @@ class LabWorlds:
         self.close_world(session)
 
     def close_world(self, session: WorldSession) -> None:
-        """Free it; its link rebuilds it."""
+        """Free the world; its link rebuilds it."""
         self.sessions.pop(session.identity, None)
         for viewer_id in session.audience.viewer_ids():
             self._joined.pop(viewer_id, None)

@@ -1,4 +1,4 @@
-"""Who acts in a lab world, and which timers run: the parts of the view that belong to no single node."""
+"""The actors and the running timers of a lab world: the parts of the view that belong to no single node."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class ActorsView:
         self._timers: dict[int, tuple[LabEvent, JsonObject]] = {}
 
     def actors(self) -> list[JsonValue]:
-        """Tasks and links, with what each will do next where that is known, and for how long it is held."""
+        """Return tasks and links, with what each will do next where that is known, and how long it is held."""
         waiting: dict[int, str] = {}
         for event in self._world.loop.schedule.pending_events():
             if not event.is_cancelled:
@@ -48,7 +48,7 @@ class ActorsView:
         return [view for _, view in shown.values()]
 
     def timers(self) -> list[JsonValue]:
-        """The timers that run out next, the first one first."""
+        """Return the timers that expire next, the first one first."""
         schedule, journal = self._world.loop.schedule, self._world.journal
         shown: dict[int, tuple[LabEvent, JsonObject]] = {}
         before: Counter[tuple[int, int]] = Counter()
@@ -69,7 +69,7 @@ def _timer_view(event: LabEvent, journal: LabJournal) -> JsonObject:
     name = event.actor.name
     label = event.label
     if label == "timer":
-        # A sleep or a timeout: what its task is called says what it is for.
+        # A sleep or a timeout: the name of its task says what it is for.
         label = name.partition("/")[2] or name
     return {
         "node": event.actor.node.name,

@@ -1,4 +1,4 @@
-"""How far the groups of a world are behind, over time.
+"""The lag of the groups of a world over time.
 
 backlog   null where no group consumes in clustering mode; else groups by name: queues ([broker, topic, queue id] in the
           order of the lags), series ([time_us, stored, done, [lag of each queue], members, owners] after each change;
@@ -16,17 +16,17 @@ from engine.lab.world.backlog import BacklogSample, BacklogWatch, GroupBacklog
 
 
 class BacklogView:
-    """Watches one run from its first event on."""
+    """The lags of one run; it watches the run from its first event on."""
 
     def __init__(self, run: LabRun) -> None:
         self._watch = BacklogWatch(run.world)
         run.on_event.append(self._watch.after_event)
-        #: Group -> its last sample, and what was made of all.
+        #: Group -> its last sample, and the part of the view that was made of it.
         self._built: dict[str, tuple[BacklogSample, JsonObject]] = {}
         self._whole: JsonObject | None = None
 
     def build(self) -> JsonObject | None:
-        """See the module; the same object as long as nothing was sampled."""
+        """Return the view; the same object as long as nothing was sampled."""
         groups: JsonObject = {}
         is_new = False
         for name, group in self._watch.groups.items():
@@ -46,7 +46,7 @@ def _group(group: GroupBacklog, before: JsonObject | None) -> JsonObject:
 
 
 def _series(group: GroupBacklog, before: JsonObject | None) -> list[JsonValue]:
-    """Points that were there before stay the same objects: then a patch says only what is new."""
+    """Return the series. Points that existed before stay the same objects: then a patch has only the new ones."""
     known = {} if before is None else {point[0]: point for point in before["series"]}
     return [
         known.get(sample.time_us)
@@ -56,7 +56,7 @@ def _series(group: GroupBacklog, before: JsonObject | None) -> list[JsonValue]:
 
 
 def _peak(group: GroupBacklog, before: JsonObject | None) -> JsonObject:
-    """Thinning must not take the peak away."""
+    """Return the peak: thinning must not remove it."""
     lag, time_us = (0, 0) if before is None else (before["peak"], before["peak_us"])
     for sample in group.samples:
         if sample.lag > lag:

@@ -1,4 +1,4 @@
-"""What a lab broker holds, for its lane on the stage.
+"""The state of a lab broker, for its lane on the stage.
 
 address, flush, switched_off (names of engine.lab.scenario.switches)
 commit_log    min, max, flushed, dispatched, records (the last ones: offset, size, topic, queue_id, queue_offset,
@@ -37,12 +37,12 @@ if TYPE_CHECKING:
     from engine.store.queues.consume_queue import ConsumeQueue
 
 _NO_KEY = ""
-#: What to call the two topics of transactions; to the broker they are system topics.
+#: The kinds of the two topics of transactions; to the broker they are system topics.
 _TRANSACTION_KINDS = {TRANSACTION_HALF_TOPIC: "half", TRANSACTION_OP_HALF_TOPIC: "op"}
 
 
 class BrokerView:
-    """One incarnation of a broker. Reads forward only: nothing is hooked into the broker."""
+    """The view of one process of a broker. It only reads forward: nothing is hooked into the broker."""
 
     def __init__(self, broker: Broker) -> None:
         self.broker = broker
@@ -57,7 +57,7 @@ class BrokerView:
         self._queues: dict[tuple[str, int], tuple[object, JsonObject]] = {}
 
     def build(self) -> JsonObject:
-        """A tree whose unchanged queues and records are the same objects as before."""
+        """Return a tree whose unchanged queues and records are the same objects as before."""
         committed, _ = committed_offsets(self.broker)
         groups, _ = self._groups.build(committed)
         # First: the keys of op messages come from it.
@@ -75,7 +75,7 @@ class BrokerView:
         }
 
     def locks(self) -> list[JsonValue]:
-        """The lock table. Ages change with time, so this part is built for every view."""
+        """Return the lock table. Ages change with time, so this part is built for every view."""
         manager = self.broker.rebalance_lock_manager
         if not len(manager):
             return []
@@ -121,7 +121,7 @@ class BrokerView:
         return record
 
     def _topics(self, committed: Committed) -> JsonObject:
-        """Topics of users with all their queues; system topics with those that were used."""
+        """Return the topics of users with all their queues; of system topics only those that were used."""
         store = self.broker.store
         topics: JsonObject = {}
         for name, config in self.broker.topic_config_manager.topic_config_table.items():
@@ -158,7 +158,7 @@ class BrokerView:
         return view
 
     def _transactions_view(self) -> JsonObject | None:
-        """In virtual time: then nothing of it changes while nothing happens."""
+        """Return the half messages in virtual time: then nothing of it changes while nothing happens."""
         view = self._transactions.build()
         if view is None:
             return None
@@ -170,7 +170,7 @@ class BrokerView:
         return shown
 
     def _key(self, topic: str, queue_offset: int, commit_log_offset: int) -> str:
-        """An op message has the key of the half message that it decides."""
+        """Return the key of a message; an op message has the key of the half message that it decides."""
         if topic == TRANSACTION_OP_HALF_TOPIC:
             return self._transactions.key_decided_by(queue_offset)
         record = self._records.get(commit_log_offset)
@@ -192,13 +192,13 @@ class BrokerView:
         return {**view, "levels": levels}
 
     def _skew_ms(self) -> int:
-        """How far the broker's clock is ahead of the world's."""
+        """Return by how much the broker's clock is ahead of the world's."""
         clock = self.broker.runtime.clock
         return clock.now_ms() - WORLD_BEGIN_MS - clock.monotonic_us() // 1_000
 
 
 def _in_virtual_time(message: JsonObject, skew_ms: int) -> JsonObject:
-    """``message`` with ``..._us`` of the world in place of ``..._ms`` of the broker's clock."""
+    """Return ``message`` with ``..._us`` of the world in place of ``..._ms`` of the broker's clock."""
     return {
         f"{name.removesuffix('_ms')}_us" if name.endswith("_ms") else name: world_us(value, skew_ms)
         if name.endswith("_ms")

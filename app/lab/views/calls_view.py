@@ -1,7 +1,7 @@
-"""The calls of listeners as bars of time: who was given which messages, from when to when.
+"""The calls of listeners as bars of time: which consumer got which messages, from when to when.
 
-One call: ``event`` (its number), ``node``, ``keys``, ``queue`` (``topic@queue id``), ``since_us``,
-``until_us`` (None: it is under way), ``result`` (None; ``died``: with its process).
+One call: ``event`` (its number), ``node``, ``keys``, ``queue`` (``topic@queue id``), ``since_us``, ``until_us`` (None:
+it is under way), ``result`` (None; ``died``: with its process).
 """
 
 from __future__ import annotations
@@ -16,28 +16,28 @@ from engine.lab.nodes.history import ConsumeBegan, ConsumeEnded, NodeChanged
 if TYPE_CHECKING:
     from engine.lab.world.world import ScenarioWorld
 
-#: Node, topic, broker, queue, offset: a message that a member has in hand.
+#: Node, topic, broker, queue, offset: a message that a member is processing.
 _Place = tuple[str, str, str, int, int]
 
 
 class CallsView:
-    """Follows the calls of one world."""
+    """The calls of listeners in one world."""
 
     def __init__(self, world: ScenarioWorld) -> None:
         self._history = world.history
-        #: The kept ones by (event, node); one that has ended is another object than before.
+        #: The kept calls by (event, node); one that has ended is another object than before.
         self._calls: dict[tuple[int, str], JsonObject] = {}
-        #: What is in hand -> its call.
+        #: A message that is being processed -> its call.
         self._open: dict[_Place, tuple[int, str]] = {}
         self._read = (0, 0, 0)
 
     def build(self) -> list[JsonValue]:
-        """The last calls, the oldest first."""
+        """Return the last calls, the oldest first."""
         self._go_on()
         return [*islice(self._calls.values(), max(0, len(self._calls) - CALLS_SHOWN), None)]
 
     def between(self, left_us: int, right_us: int, event: int) -> list[JsonValue]:
-        """The kept calls that had begun by ``event`` and were under way at some time between the two moments."""
+        """Return the kept calls that had begun by ``event`` and were under way at some time between the two moments."""
         self._go_on()
         return [
             call
@@ -55,7 +55,7 @@ class CallsView:
             *history.nodes_changed[changed:],
         ]
         self._read = (len(history.consumes_began), len(history.consumes_ended), len(history.nodes_changed))
-        # At the same event what was in hand ends first, and a call that takes no time ends when it has begun.
+        # At the same event, earlier calls end first, and a call that takes no time ends after it has begun.
         news.sort(key=lambda entry: (entry.event, isinstance(entry, ConsumeBegan)))
         early: dict[_Place, ConsumeEnded] = {}
         for entry in news:
@@ -92,7 +92,7 @@ class CallsView:
             del self._calls[next(iter(self._calls))]
 
     def _end(self, place: _Place, time_us: int, result: str) -> bool:
-        """Whether it was in hand."""
+        """End the call of a message; return whether there was one."""
         identity = self._open.pop(place, None)
         call = None if identity is None else self._calls.get(identity)
         if identity is not None and call is not None and call["until_us"] is None:

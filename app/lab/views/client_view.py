@@ -1,4 +1,4 @@
-"""What a lab client holds, for its lane on the stage.
+"""The state of a lab client, for its lane on the stage.
 
 producer   group, client_id, sent, acknowledged, failed, unknown, in_flight (key, since_us)
            transactions: null, or of one that sends in transactions: running (key, check, since_us), ended (the last
@@ -12,7 +12,7 @@ consumer   group, topic, client_id, process_queues by "topic@queue id": topic, b
            local_lock (owner, waiters, on), consuming, slice_us (since when a worker has been at it, or null),
            slice_ms (how long it may), try_unlock_times;
            orderly, switched_off (names of engine.lab.scenario.switches); local_locks by the same names: those of queues
-           that it does not own any more but that a worker still holds;
+           that it no longer owns but that a worker still holds;
            listener_calls (topic, broker, queue_id, offsets, keys, since_us), permits (threads, busy),
            listener (result, duration_ms, batch_ack: see engine.lab.nodes.batch_answer);
            handed_over: null, or of a listener that only hands its messages over (engine.lab.nodes.hand_over): count,
@@ -64,7 +64,7 @@ if TYPE_CHECKING:
 
 
 def producer_view(role: ProducerRole) -> JsonObject:
-    """See the module."""
+    """Return the view of a producer."""
     in_flight: list[JsonValue] = [
         {"key": key, "since_us": since_us} for key, since_us in islice(role.sender.in_flight.items(), IN_FLIGHT_SHOWN)
     ]
@@ -97,7 +97,7 @@ def _transactions_view(transactions: LocalTransactions) -> JsonObject:
 
 
 def consumer_view(role: ConsumerRole) -> JsonObject:
-    """See the module."""
+    """Return the view of a consumer."""
     consumer = role.consumer
     listener_calls: list[JsonValue] = [
         {
@@ -152,7 +152,9 @@ def _filter_view(role: ConsumerRole) -> JsonObject:
 
 
 def _loss(role: ConsumerRole) -> JsonObject:
-    """Of all members of the group together: one alone cannot know what the others have met."""
+    """Return the losses of all members of the group together: one member alone cannot know what the others have
+    received.
+    """
     mine = (role.spec.group, role.spec.topic)
     members = [one for one in role.world.roles(ConsumerRole) if (one.spec.group, one.spec.topic) == mine]
     watches = [one.loss_watch for one in members if one.loss_watch is not None]
@@ -188,7 +190,10 @@ def _moved_aside(move_aside: MoveAside) -> JsonObject:
 
 
 def _process_queues(role: ConsumerRole, consumer: DefaultMQPushConsumer) -> JsonObject:
-    """By ``topic@queue id``; with several brokers by ``topic@broker@queue id``. A pull in flight is a task."""
+    """Return the process queues by ``topic@queue id``; with several brokers by ``topic@broker@queue id``.
+
+    A pull in flight is a task.
+    """
     tasks = (task.get_name() for task in role.runtime.node.tasks if not task.done())
     pulls = {name.removeprefix("pull ") for name in tasks if name.startswith("pull ")}
     queues = consumer.process_queues
@@ -211,7 +216,7 @@ def _name(queue: MessageQueue, one_broker: bool) -> str:
 def _order(
     queue: MessageQueue, process_queue: ProcessQueue, consumer: DefaultMQPushConsumer, skew_ms: int
 ) -> JsonObject:
-    """What keeps the queue in order."""
+    """Return what keeps the queue in order."""
     service = consumer.consume_service
     request = service.slices.get(queue) if isinstance(service, ConsumeMessageOrderlyService) else None
     return {
@@ -226,7 +231,7 @@ def _order(
 
 
 def _orphaned_locks(consumer: DefaultMQPushConsumer) -> JsonObject:
-    """Local locks that somebody holds of queues that this member does not own any more."""
+    """Return the held local locks of queues that this member no longer owns."""
     owned = consumer.process_queues
     locks = [(queue, lock) for queue, lock in consumer.message_queue_lock.locks.items() if lock.is_locked]
     one_broker = len({queue.broker_name for queue, _ in locks}) <= 1
@@ -235,7 +240,7 @@ def _orphaned_locks(consumer: DefaultMQPushConsumer) -> JsonObject:
 
 def _local_lock(queue: MessageQueue, message_queue_lock: MessageQueueLock) -> JsonObject:
     lock = message_queue_lock.locks.get(queue)
-    # Nobody has asked for it yet.
+    # The lock has not been requested yet.
     return {"owner": None, "waiters": [], "on": message_queue_lock.enabled} if lock is None else _lock(lock)
 
 
@@ -244,7 +249,7 @@ def _lock(lock: EngineLock) -> JsonObject:
 
 
 def world_us(timestamp_ms: int, skew_ms: int) -> int:
-    """Virtual time at which the node's wall clock showed ``timestamp_ms``."""
+    """Return the virtual time at which the node's wall clock showed ``timestamp_ms``."""
     return (timestamp_ms - skew_ms - WORLD_BEGIN_MS) * 1_000
 
 

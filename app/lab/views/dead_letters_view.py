@@ -1,12 +1,12 @@
-"""The dead letters of a lab broker, by group: null while there are none, else per group
+"""The dead letters of a lab broker, by group: null while the broker has none, else per group
 
-count      how many there are
+count      their number
 messages   the newest ones, oldest first: key, id (by which it is resent), unique_id, topic (its first one), offset (in
            the commit log), queue_id, queue_offset, retry (how many times it was given back), dead_us, why (how the last
-           call of a listener with it ended, as in app.lab.views.life_view; null: nobody saw it), resent: null, or
+           call of a listener with it ended, as in app.lab.views.life_view; null: it is not known), resent: null, or
            topic, queue_id, queue_offset, at_us of the message that it was resent as
 
-A dead letter lies in a log that nobody rewrites: it stays here when it is resent.
+A dead letter is in a log that is never rewritten: it stays here when it is resent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def dead_letters_view(copies: BrokerCopies, lives: LifeView) -> JsonObject | None:
-    """See the module."""
+    """Return the dead letters of a broker; None while it has none."""
     by_group: dict[str, list[StoredCopy]] = {}
     for copy in copies.dead:
         if copy.group is not None:

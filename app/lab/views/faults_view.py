@@ -1,4 +1,4 @@
-"""What is broken in a world now: the faults panel, and the signs on nodes and links.
+"""The active faults of a world: for the faults panel, and the signs on nodes and links.
 
 Each has ``kind`` (the command that caused it), ``target``, ``text`` (en, zh) and ``event``, the number of the event
 after which the last such command was given (None: the scenario's own). Those of links also have ``links``: the
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def faults_view(world: ScenarioWorld) -> list[JsonValue]:
-    """Nodes first, then links, then frames that are waited for."""
+    """Return the faults of nodes first, then of links, then frames that are waited for."""
     found = [*_node_faults(world), *_link_faults(world)]
     if not found:
         return []
@@ -47,7 +47,7 @@ def _fault(kind: str, target: str, detail: str, event: int | None) -> JsonObject
     return {"kind": kind, "target": target, "text": text, "event": event}
 
 
-#: Kind, target, detail, and of one that concerns links: their directions.
+#: Kind, target, detail, and for a fault of links their directions.
 _Found = tuple[str, str, str, list[JsonValue]]
 
 
@@ -84,7 +84,7 @@ def _broker_faults(role: BrokerRole) -> Iterator[_Found]:
 
 
 def _crash_kind(world: ScenarioWorld, name: str) -> str:
-    """The command that ended the node's process last."""
+    """Return the command that ended the node's process last."""
     kinds = ("crash", "crash-power", "torn-write", "kill-consumer")
     for done in reversed(world.history.commands):
         if done.command.target == name and done.command.kind in kinds:

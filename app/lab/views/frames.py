@@ -1,7 +1,7 @@
-"""The frames that travel in a lab world: noted as bytes when they are sent, decoded when somebody looks.
+"""The frames that travel in a lab world: recorded as bytes when they are sent, decoded when they are viewed.
 
-A run notes every parcel that is handed to a link, in the order of sending; the number of a frame is therefore the same
-in every re-execution of the run.
+A run records every parcel that is handed to a link, in the order of sending; the number of a frame is therefore the
+same in every re-execution of the run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 if TYPE_CHECKING:
     from engine.lab.world.world import ScenarioWorld
 
-#: Parcels that are kept, and the bytes that they may have together.
+#: Parcels that are kept, and their bytes together.
 KEPT_PARCELS = 2_000
 KEPT_BYTES = 4 << 20
 #: Bytes of a frame that are shown in hexadecimal, and characters of a body.
@@ -39,7 +39,7 @@ _FRAME = ParcelKind.FRAME.name
 
 
 class NotedParcel(NamedTuple):
-    """One parcel on its way. ``delays_us``: of each copy; none: it was dropped."""
+    """One parcel on its way. ``delays_us``: of each copy; empty when it was dropped."""
 
     number: int
     sent_us: int
@@ -51,17 +51,17 @@ class NotedParcel(NamedTuple):
 
     @property
     def arrives_us(self) -> int:
-        """When the first copy arrives."""
+        """Return when the first copy arrives."""
         return self.sent_us + min(self.delays_us, default=0)
 
 
-#: A parcel as it is kept: a plain tuple of texts and numbers is nothing to Python's garbage collector, see
+#: A parcel as it is kept: a plain tuple of texts and numbers costs Python's garbage collector nothing, see
 #: :mod:`engine.runtime.lab.lab_journal`.
 _Row = tuple[int, int, str, str, str, bytes, tuple[int, ...]]
 
 
 class FrameRecorder:
-    """One of the network's ``parcel_watchers``, from the first parcel on."""
+    """Records frames as one of the network's ``parcel_watchers``, from the first parcel on."""
 
     def __init__(self, world: ScenarioWorld) -> None:
         self._reader = world.frame_reader
@@ -71,11 +71,11 @@ class FrameRecorder:
         self._count = 0
         self._bytes = 0
         self._kept: deque[_Row] = deque()
-        #: Number of a frame that a cut has lost -> how far it had come: 0 to 1.
+        #: Number of a frame that a cut has lost -> how far it came: 0 to 1.
         self._lost_shares: dict[int, float] = {}
-        #: Those of them that may be shown: what has arrived behind enough others never is again.
+        #: Those that may be shown: a parcel that arrived before enough others is never shown again.
         self._candidates: deque[_Row] = deque(maxlen=KEPT_PARCELS)
-        #: Number -> what was shown of it the last time.
+        #: Number -> its last summary.
         self._summaries: dict[int, JsonObject] = {}
 
     def _note(self, parcel: Parcel, delays_us: tuple[int, ...]) -> None:
@@ -91,7 +91,7 @@ class FrameRecorder:
             self._lost_shares.pop(number, None)
 
     def _cut(self, parcel: Parcel) -> None:
-        """A frame was under way, and does not arrive after all."""
+        """Note that a frame in flight does not arrive."""
         for rows in (self._kept, self._candidates):
             for place in range(len(rows) - 1, -1, -1):
                 number, *_, data, _ = row = rows[place]
@@ -104,7 +104,7 @@ class FrameRecorder:
                     break
 
     def view(self, now_us: int) -> list[JsonValue]:
-        """Frames in flight and the last that arrived, in the order of sending."""
+        """Return the frames in flight and the last that arrived, in the order of sending."""
         chosen: list[_Row] = []
         arrived = 0
         for row in reversed(self._candidates):
@@ -122,17 +122,19 @@ class FrameRecorder:
 
     @property
     def oldest_us(self) -> int | None:
-        """When the oldest frame that is kept was sent."""
+        """Return when the oldest frame that is kept was sent."""
         return self._kept[0][1] if self._kept else None
 
     def between(self, left_us: int, right_us: int, most: int) -> list[JsonValue]:
-        """The kept frames that were under way at some time between the two; of more than ``most`` one in so many."""
+        """Return the kept frames that were in flight at some time between the two; only every Nth when there are more
+        than ``most``.
+        """
         rows = [row for row in self._kept if row[1] <= right_us and row[1] + max(row[6], default=0) >= left_us]
         every = max(1, -(-len(rows) // most))
         return [self._summaries.get(row[0]) or self._summary(NotedParcel(*row)) for row in rows[::every]]
 
     def detail(self, number: int) -> JsonObject | None:
-        """Everything about one frame: header fields, body, bytes. None when it is not kept (any more)."""
+        """Return everything about one frame: header fields, body, bytes. None when it is not kept (any more)."""
         if not self._kept or not self._kept[0][0] <= number <= self._kept[-1][0]:
             return None
         noted = NotedParcel(*self._kept[number - self._kept[0][0]])
@@ -203,13 +205,15 @@ class FrameRecorder:
             view["oneway"] = said.command.is_oneway
 
     def _request_of(self, reply: NotedParcel, wanted: int) -> tuple[int, FrameReading] | None:
-        """The newest frame before ``reply`` that it answers, its number first; None when it is not kept any more."""
+        """Return the newest frame before ``reply`` that it answers, its number first; None when it is no longer
+        kept.
+        """
         as_text, as_bytes = b'"opaque":%d' % wanted, wanted.to_bytes(4, "big", signed=True)
         of_raft = b'"number": %d,' % wanted
         for number, _, kind, source, target, data, _ in reversed(self._kept):
             if number >= reply.number or kind != _FRAME or source != reply.target or target != reply.source:
                 continue
-            # Looking for the digits first spares decoding the hundreds of frames that others sent meanwhile.
+            # Searching for the digits first avoids decoding the hundreds of frames that others sent meanwhile.
             if as_text not in data and as_bytes not in data and of_raft not in data:
                 continue
             said = self._reader.read(source, target, data)
@@ -218,7 +222,7 @@ class FrameRecorder:
         return None
 
     def _kafka_detail(self, noted: NotedParcel, said: FrameReading) -> JsonObject:
-        """``tree``: all its fields, see :mod:`app.lab.views.kafka.frame_tree`."""
+        """Return the detail of a Kafka frame. ``tree``: all its fields, see :mod:`app.lab.views.kafka.frame_tree`."""
         request = (noted.number, said) if said.name else self._request_of(noted, said.number)
         if request is None:
             return {
@@ -233,7 +237,7 @@ class FrameRecorder:
 
 
 def response_name(code: int) -> str:
-    """``SUCCESS``, or the number of a code that has no name here."""
+    """Return ``SUCCESS`` or another name, or the number of a code that has no name here."""
     try:
         return refusal_name(code) or ResponseCode(code).name
     except ValueError:
@@ -241,7 +245,7 @@ def response_name(code: int) -> str:
 
 
 def command_detail(command: RemotingCommand, size: int) -> JsonObject:
-    """Header and body; ``header_start`` and ``body_start`` are positions in the frame's bytes."""
+    """Return header and body; ``header_start`` and ``body_start`` are positions in the frame's bytes."""
     text = command.body[: BODY_MAX_CHARACTERS * 4].decode("utf-8", "replace")
     return {
         "opaque": command.opaque,

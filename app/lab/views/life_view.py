@@ -5,20 +5,21 @@ life    total (messages that the clients know of), in_trouble, omitted (not in `
         marks    in the order of time: kind, at_us, and by kind
                  produced      event, node; of one that travels in a batch also batch: size, first and last (keys)
                  refused | unknown     event, node, detail: the producer knows that it is not stored, or does not know
+                                       whether it is
                  stored | half | given-up | due | dead | resent | delayed    a copy in a broker's log, see
                                app.lab.views.stored_copies: broker, offset, topic, queue_id, queue_offset, retry (how
                                many times it was redelivered before), group (null: all); delayed: level, until_us;
                                resent: to ("topic" | "group"); lost: true when a power cut has taken it
                  delivered     event, node, group, attempt (from 1, counted per group), retry, topic, broker, queue_id,
                                queue_offset, until_us and end_event (null while the listener has it), result: null,
-                               what the listener said (see engine.lab.scenario.listener_spec), "interrupted" (its
-                               process ended) or "timed-out" (its consumer has given it back, and it still runs)
+                               the listener's result (see engine.lab.scenario.listener_spec), "interrupted" (its
+                               process ended) or "timed-out" (its consumer has sent it back, and it still runs)
                  omitted_marks   how many of the oldest ones are left out
         groups   by name: state, attempts, until_us (delayed: when it is due, else null). States: "waiting",
-                 "delivering", "consumed", "failed" (and not given back yet), "delayed", "dead", "filtered" (its
-                 subscription does not want it), "skipped" (the group is past it without having got it)
+                 "delivering", "consumed", "failed" (and not sent back yet), "delayed", "dead", "filtered" (its
+                 subscription does not want it), "skipped" (the group's offset passed it without a delivery)
 
-Clients and brokers are read forward only, each entry once. A message that has no key is not told of.
+Clients and brokers are read forward only, each entry once. Messages without a key are left out.
 """
 
 from __future__ import annotations
@@ -48,20 +49,20 @@ class LifeView:
     def __init__(self, world: ScenarioWorld) -> None:
         self._world = world
         self._read = [0, 0, 0, 0, 0]
-        #: By key, in the order in which they were produced.
+        #: Lives by key, in the order in which the messages were produced.
         self.lives: dict[str, MessageLife] = {}
         self._brokers: dict[str, BrokerCopies] = {}
         #: Calls that no entry has ended yet.
         self._running: dict[_Call, list[tuple[MessageLife, Delivery]]] = {}
-        #: Lives to which something has happened since they were shown or left out the last time.
+        #: Lives that have changed since they were last shown or left out.
         self._changed: dict[str, MessageLife] = {}
         self._troubled: dict[str, None] = {}
         self._chosen: list[MessageLife] = []
-        #: (Topic, group) -> expression of its newest member there, as of so many nodes.
+        #: (Topic, group) -> expression of its newest member there, and the number of nodes at which it was read.
         self._subscriptions: tuple[int, dict[tuple[str, str], str]] = (-1, {})
 
     def build(self) -> JsonObject:
-        """See the module. What did not change is the same object as before."""
+        """Return the lives. What did not change is the same object as before."""
         self.read_on()
         shown = self._choose()
         return {
@@ -72,28 +73,30 @@ class LifeView:
         }
 
     def find(self, text: str, limit: int) -> list[JsonValue]:
-        """The newest messages whose keys contain ``text``, at most ``limit``, the newest one last."""
+        """Return the newest messages whose keys contain ``text``, at most ``limit``, the newest one last."""
         self.read_on()
         self._judge()
         found = [life for key, life in self.lives.items() if text.casefold() in key.casefold()]
         return [self._message(life) for life in found[-limit:]]
 
     def last_result(self, key: str, group: str, until_us: int) -> str | None:
-        """How the group's last call with the message ended that began before ``until_us``; None: there is none."""
+        """Return the result of the group's last call with the message that began before ``until_us``; None when there
+        is no such call.
+        """
         life = self.lives.get(key)
         calls = [one for one in life.deliveries if one.began.group == group] if life is not None else []
         return next((one.result for one in reversed(calls) if one.began.time_us <= until_us), None)
 
     def copies_of(self, broker: str) -> BrokerCopies | None:
-        """What lies on the broker, as of the last look."""
+        """Return the copies on the broker, as of the last reading."""
         return self._brokers.get(broker)
 
     # ------------------------------------------------------------------------------ reading
 
     def read_on(self) -> None:
-        """Take in what has happened since the last look."""
+        """Read what has happened since the last reading."""
         history = self._world.history
-        # Of one event, what a listener has said comes before the end of its process.
+        # At the same event, the result of a listener comes before the end of its process.
         lists: tuple[Sequence[_Entry], ...] = (
             history.sends_invoked,
             history.sends_returned,
@@ -187,7 +190,7 @@ class LifeView:
             self._running.pop(call, None)
 
     def _node_changed(self, entry: NodeChanged) -> None:
-        """A listener's calls end with its process."""
+        """End the calls of listeners whose process ended."""
         if entry.status != "crashed":
             return
         for call in [call for call in self._running if call[0] == entry.node]:
@@ -206,7 +209,7 @@ class LifeView:
                 self._troubled.pop(life.key, None)
 
     def _choose(self) -> list[MessageLife]:
-        """Those that are shown, oldest first: the newest ones in trouble, and the newest of the others."""
+        """Return those that are shown, oldest first: the newest ones in trouble, and the newest of the others."""
         if self._changed:
             self._judge()
             self._changed.clear()
@@ -223,7 +226,7 @@ class LifeView:
     def _message(self, life: MessageLife) -> JsonObject:
         view = life.view
         if view is not None and not life.has_changed:
-            # Nothing has happened to it; but a group that it waited for may be past it.
+            # Nothing has happened to it; but a group that it waited for may have passed it.
             if not any(part["state"] == "waiting" for part in view["groups"].values()):
                 return view
             groups = self._groups(life)
@@ -244,14 +247,14 @@ class LifeView:
         return life.view
 
     def _groups(self, life: MessageLife) -> JsonObject:
-        """What has become of it for each group that subscribes to its topic, or has had it."""
+        """Return what has become of it for each group that subscribes to its topic, or has received it."""
         subscriptions = self._read_subscriptions()
         names = {group: None for topic, group in subscriptions if topic == life.topic}
         names.update(dict.fromkeys(delivery.began.group for delivery in life.deliveries))
         return {group: self._group(life, group, subscriptions.get((life.topic, group), "*")) for group in sorted(names)}
 
     def _read_subscriptions(self) -> dict[tuple[str, str], str]:
-        """Of clustering groups; members may join while the world runs."""
+        """Return the subscriptions of clustering groups; members may join while the world runs."""
         count = len(self._world.nodes)
         if self._subscriptions[0] != count:
             specs = [role.spec for role in self._world.consumers() if role.spec.model == "clustering"]

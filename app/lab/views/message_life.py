@@ -1,4 +1,4 @@
-"""One message's life, as it is put together from what clients saw and brokers stored: see app.lab.views.life_view."""
+"""One message's life, combined from what clients saw and brokers stored: see app.lab.views.life_view."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from app.lab.views.stored_copies import StoredCopy
 if TYPE_CHECKING:
     from engine.lab.nodes.history import ConsumeBegan
 
-#: Answers of a listener that mean that it is done with the message.
+#: Results of a listener after which it is done with the message.
 _DONE = ("success", "commit")
-#: Ends of a listener's call after which the message comes again by itself.
+#: Ends of a listener's call after which the message is delivered again automatically.
 INTERRUPTED = "interrupted"
 TIMED_OUT = "timed-out"
 _BAD_KINDS = ("refused", "unknown", "dead", "given-up", "resent")
@@ -21,7 +21,7 @@ _BAD_KINDS = ("refused", "unknown", "dead", "given-up", "resent")
 
 @dataclass(slots=True)
 class Delivery:
-    """A listener gets the message; ``attempt``: the group's how manyeth time, from 1."""
+    """A delivery of a message to a listener. ``attempt``: the number of the delivery in its group, from 1."""
 
     began: ConsumeBegan
     attempt: int
@@ -30,21 +30,22 @@ class Delivery:
     result: str | None = None
 
     def end(self, event: int, time_us: int, result: str) -> None:
-        """The listener is done with it, or its process is gone."""
+        """Note that the listener is done with it, or its process is gone."""
         self.end_event, self.until_us, self.result = event, time_us, result
 
     @property
     def place(self) -> tuple[str, str, int, int]:
-        """Broker, topic, queue and offset where it was pulled from."""
+        """Return the broker, topic, queue and offset from which it was pulled."""
         return self.began.broker, self.began.topic, self.began.queue_id, self.began.queue_offset
 
 
 @dataclass(slots=True)
 class MessageLife:
-    """:ivar copies: and whether a power cut has taken each.
+    """The life of one message.
 
-    :ivar has_changed: since :attr:`view`, which is what was shown last, was made.
-    :ivar is_in_trouble: something has not gone as it should: a failure, a retry, a duplicate, a loss. As of the last
+    :ivar copies: its copies, and whether a power cut has taken each.
+    :ivar has_changed: whether it changed since :attr:`view`, which was shown last.
+    :ivar is_in_trouble: whether something went wrong: a failure, a retry, a duplicate, a loss. As of the last
         :meth:`judge`.
     """
 
@@ -59,24 +60,24 @@ class MessageLife:
     view: JsonObject | None = None
 
     def deliver(self, began: ConsumeBegan) -> Delivery:
-        """A listener gets it."""
+        """Note a delivery to a listener."""
         delivery = Delivery(began, self.attempts(began.group) + 1)
         self.deliveries.append(delivery)
         return delivery
 
     def forget_copies(self, broker: str) -> None:
-        """They will be told anew."""
+        """Forget the copies of a broker: they will be read again."""
         self.copies = [(copy, is_lost) for copy, is_lost in self.copies if copy.broker != broker]
         self.has_changed = True
 
     # ------------------------------------------------------------------------------ one group
 
     def attempts(self, group: str) -> int:
-        """How many times the group's listeners got it."""
+        """Return how many times the group's listeners received it."""
         return sum(delivery.began.group == group for delivery in self.deliveries)
 
     def last_copy_for(self, group: str) -> StoredCopy | None:
-        """The newest copy that is, or will be, for this group."""
+        """Return the newest copy that is, or will be, for this group."""
         for_group = [
             copy
             for copy, is_lost in self.copies
@@ -85,7 +86,7 @@ class MessageLife:
         return max(for_group, key=lambda copy: (copy.stored_us, copy.offset), default=None)
 
     def state_for(self, group: str) -> str:
-        """See app.lab.views.life_view, where ``waiting`` is looked at once more."""
+        """Return the state for a group, as in app.lab.views.life_view, where ``waiting`` is examined again."""
         copy = self.last_copy_for(group)
         if copy is not None and copy.kind == "dead":
             return "dead"
@@ -102,7 +103,7 @@ class MessageLife:
     # ------------------------------------------------------------------------------ all of it
 
     def judge(self) -> None:
-        """Find out whether it is in trouble."""
+        """Determine whether it is in trouble."""
         self.is_in_trouble = (
             any(mark["kind"] in _BAD_KINDS for mark in self.sends)
             or any(is_lost or copy.kind in _BAD_KINDS for copy, is_lost in self.copies)
@@ -110,7 +111,7 @@ class MessageLife:
         )
 
     def marks(self) -> list[JsonObject]:
-        """In the order of time; see app.lab.views.life_view."""
+        """Return the marks in the order of time; see app.lab.views.life_view."""
         begun_us = self.sends[0]["at_us"] if self.sends else 0
         marks = [
             *self.sends,

@@ -1,6 +1,6 @@
-"""The page cache of a machine and the arm of its disk, for the machine's card; null where memory has no end.
+"""The page cache of a machine and the arm of its disk, for the machine's card; null where memory is unlimited.
 
-pages, limit     in memory, and how many may be
+pages, limit     in memory, and the maximum
 waits_until_us   null, or until when the machine's process stands still because the disk must read or write for it
 dirty, dirty_limit
 files            path ("" for all that fit into one page), first (page shown), cells: a letter per page: d dirty,
@@ -22,12 +22,12 @@ from engine.runtime.lab.lab_file_content import PAGE_BYTES, LabFileContent
 from engine.runtime.lab.lab_page_cache import LabPageCache
 from engine.runtime.lab.lab_storage import LabStorage
 
-#: All files of one page or less stand in one row.
+#: All files of one page or less share a row.
 _SMALL_FILES = ""
 
 
 def page_cache_view(storage: LabStorage, node: LabNode, now_us: int) -> JsonObject | None:
-    """See the module. ``node`` is the incarnation that runs, or ran last."""
+    """Return the view. ``node`` is the process that runs, or ran last."""
     cache = storage.page_cache
     if cache is None:
         return None

@@ -1,6 +1,6 @@
-"""One stored message of a lab world down to its bytes, as the broker has it at the event that one looks at.
+"""One stored message of a lab world down to its bytes, as the broker has it at the event that is viewed.
 
-A consumer holds messages decoded; what its tree's nodes show is the broker's record that they were pulled from.
+A consumer holds decoded messages; the nodes of its tree show the broker's record from which they were pulled.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from engine.texts import catalogue
 
 
 def record_at(run: LabRun, node: str, offset: int) -> JsonObject:
-    """The record that begins at ``offset`` of the commit log of ``node``; see
+    """Return the record that begins at ``offset`` of the commit log of ``node``; see
     :func:`app.observation.record_view.record_view`.
 
     Raises :class:`LabRefused`.
@@ -27,7 +27,7 @@ def record_at(run: LabRun, node: str, offset: int) -> JsonObject:
 
 
 def record_of_message(run: LabRun, node: str, topic: str, queue_id: int, queue_offset: int) -> JsonObject:
-    """The record that an entry of a consume queue points to. Raises :class:`LabRefused`."""
+    """Return the record that an entry of a consume queue points to. Raises :class:`LabRefused`."""
     store = _broker(run, node).store
     queue = next((queue for name, number, queue in store.consume_queues() if (name, number) == (topic, queue_id)), None)
     entry = None if queue is None else next(iter(queue.entries(queue_offset, 1)), None)
@@ -37,13 +37,13 @@ def record_of_message(run: LabRun, node: str, topic: str, queue_id: int, queue_o
 
 
 def without_texts(view: JsonObject) -> JsonObject:
-    """``view`` of a record, without what is the same for all records: :func:`field_texts`."""
+    """Return ``view`` of a record, without what is the same for all records: :func:`field_texts`."""
     fields = [{name: field[name] for name in ("name", "start", "length", "value")} for field in view["fields"]]
     return {**view, "fields": fields}
 
 
 def field_texts() -> JsonObject:
-    """Name of a field -> its texts."""
+    """Return name of a field -> its texts."""
     names = (key.split(".")[1] for key in catalogue("en") if key.startswith("record."))
     return {name: field_text("record.", name) for name in names}
 

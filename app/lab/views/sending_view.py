@@ -3,9 +3,9 @@
 sending   null for a producer that only sends and waits, and avoids no broker; else
           modes (those of its traffic: "sync", "async", "oneway", "request"),
           permits: null, or of one that sends asynchronously: in_flight, in_flight_max, waiting;
-          requests: null, or of one that asks: waiting, replied, not_replied;
+          requests: null, or of one that sends requests: waiting, replied, not_replied;
           avoided: null where slow brokers are not avoided, or for each broker that is: broker, latency_ms, until_us
-trace     null, or of a client that notes what it does: noted, sent, dropped, lost
+trace     null, or of a client with message trace: noted, sent, dropped, lost
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def sending_view(role: ProducerRole) -> JsonObject | None:
-    """See the module."""
+    """Return how a producer sends; None for one that only sends and waits."""
     modes = list(dict.fromkeys(traffic.mode for traffic in role.spec.traffic))
     avoids = bool(role.settings.get("send_latency_fault_enable"))
     if modes in ([], [SendMode.SYNC]) and not avoids:
@@ -64,7 +64,7 @@ def _avoided(role: ProducerRole) -> list[JsonValue]:
 
 
 def trace_view(dispatcher: AsyncTraceDispatcher | None) -> JsonObject | None:
-    """See the module."""
+    """Return the trace counters of a client; None without message trace."""
     if dispatcher is None:
         return None
     return {

@@ -1,6 +1,6 @@
-"""Every copy of every message that the brokers of a world store: what a message's life and dead letters are told from.
+"""Every copy of every message that the brokers of a world store: the source of a message's life and of dead letters.
 
-A message that is retried is stored anew at each step: in the topic of delayed messages, in the retry topic, in the
+A message that is retried is stored again at each step: in the topic of delayed messages, in the retry topic, in the
 dead-letter topic. Its key and unique id stay the same, and its properties say where it came from.
 """
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class StoredCopy(NamedTuple):
     """One record of a broker's commit log.
 
-    ``kind``: see :class:`~engine.protocol.message.message_copies.CopyKind`. A delayed one waits until ``due_us``, to
-    be given to ``group`` again (None: to everybody for the first time). ``resends``: the offset message id of the dead
-    letter that it, or the message that it is a retry of, was resent for, else empty.
+    ``kind``: see :class:`~engine.protocol.message.message_copies.CopyKind`. A delayed one waits until ``due_us``, to be
+    delivered to ``group`` again (None: to all groups for the first time). ``resends``: the offset message id of the
+    dead letter that it, or the message that it is a retry of, was resent for, else empty.
     """
 
     kind: str
@@ -45,7 +45,7 @@ class StoredCopy(NamedTuple):
 
 
 class BrokerCopies:
-    """The copies of one broker over all its incarnations. Reads each record once."""
+    """The copies of one broker over all its processes. Each record is read once."""
 
     def __init__(self, role: BrokerRole) -> None:
         self._role = role
@@ -55,13 +55,15 @@ class BrokerCopies:
         self.copies: dict[int, StoredCopy] = {}
         #: Dead letters of all groups.
         self.dead: list[StoredCopy] = []
-        #: What a power cut has taken.
+        #: Copies that a power cut has taken.
         self.lost: list[StoredCopy] = []
-        #: Offset message id of a dead letter -> what it was resent as.
+        #: Offset message id of a dead letter -> the copy as which it was resent.
         self.resent: dict[str, StoredCopy] = {}
 
     def read_on(self) -> tuple[list[StoredCopy], bool]:
-        """The copies that came since the last call; and whether older ones are gone, so that all must be told anew."""
+        """Return the copies that are new since the last call, and whether older ones are gone, so that all must be read
+        again.
+        """
         broker = self._role.broker
         if broker is None or broker.recovery_report is None:
             return [], False
@@ -103,7 +105,7 @@ class BrokerCopies:
         return fresh
 
     def _copy(self, message: MessageExt, delay_levels_ms: tuple[int, ...]) -> StoredCopy | None:
-        """None for what is no message of the scenario's clients."""
+        """Return the copy; None for a message that the scenario's clients did not send."""
         skew_ms = self._role.runtime.clock.skew_ms
         kind, level = kind_of_copy(message), delay_level(message)
         if kind is None or not message.keys:

@@ -1,8 +1,8 @@
-"""What real clients and a real broker said to each other, as a film of the lab: the same page shows it, to the byte.
+"""Frames between real clients and a real broker, as a film of the lab: the same page shows them, to the byte.
 
-It is made of a file of frames (:func:`app.live.held_view.frame_file` writes it), which may come from anybody. What only
-the lab knows is not there: no insides of the nodes, no causes but that a reply answers a request. When a frame was
-where is known at the broker's door only; its flight is drawn with a length of its own.
+It is made of a file of frames (:func:`app.live.held_view.frame_file` writes it), which may come from anyone. What only
+the lab knows is missing: no internals of the nodes, no causes except that a reply answers a request. The time of a
+frame is known at the broker only; its flight is drawn with a fixed length.
 """
 
 from __future__ import annotations
@@ -24,17 +24,17 @@ from engine.protocol.request_code import RequestCode
 
 FORMAT, VERSION = "glassmq-frames", 1
 FRAMES_MAX = 2_000
-#: How long a frame is drawn as flying; nobody knows it.
+#: How long a frame is drawn in flight; the real time is not known.
 FLIGHT_US = 500
 _CLIENTS_MAX = 60
-#: What a fault does to a frame so that it does not arrive.
+#: Faults that keep a frame from arriving.
 _LOST = ("drop", "cut", "reject")
 _SENDS = (RequestCode.SEND_MESSAGE, RequestCode.SEND_MESSAGE_V2, RequestCode.SEND_BATCH_MESSAGE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """One row of the file. ``deed``: what a fault did to it; empty: it passed."""
+    """One row of the file. ``deed``: what a fault did to it; empty when it passed."""
 
     number: int
     at_us: int
@@ -48,7 +48,7 @@ class _Frame:
 
 
 def wire_film(data: JsonValue) -> JsonObject:
-    """The film of the file's content. Raises :class:`LabRefused` that names what is wrong with it."""
+    """Return the film of the file's content. Raises :class:`LabRefused` that names what is wrong with it."""
     frames, broker = _read(data)
     start_us = frames[0].at_us - 2 * FLIGHT_US
     frames = [replace(frame, at_us=frame.at_us - start_us) for frame in frames]
@@ -91,8 +91,8 @@ def wire_film(data: JsonValue) -> JsonObject:
 
 
 def wire_strip(data: JsonObject) -> JsonObject:
-    """The newest frames of a record for a sequence diagram: ``lanes`` [[short name, full name]], and ``frames`` as in
-    a view. A client keeps its short name as long as the record lasts.
+    """Return the newest frames of a record for a sequence diagram: ``lanes`` [[short name, full name]], and ``frames``
+    as in a view. A client keeps its short name as long as the record lasts.
     """
     frames, broker = _read(data)
     names = {"": ("B1", ("wire_broker", broker))}
@@ -124,7 +124,7 @@ def _read(data: JsonValue) -> tuple[list[_Frame], str]:
 
 
 def _frame(place: int, row: JsonValue) -> _Frame:
-    """``[number, at_us, client, "in" | "out", frame in base64, body_bytes, answers, deed]``."""
+    """Read ``[number, at_us, client, "in" | "out", frame in base64, body_bytes, answers, deed]``."""
     try:
         if not isinstance(row, list):
             raise ValueError
@@ -163,7 +163,7 @@ def _text(value: JsonValue, longest: int | None = 255) -> str:
 
 
 def _names(frames: list[_Frame], broker: str) -> dict[str, tuple[str, tuple[str, str]]]:
-    """Client (empty: the broker) -> its short name, and its role and full name."""
+    """Return client (empty: the broker) -> its short name, and its role and full name."""
     sends: dict[str, bool] = {}
     for frame in frames:
         is_send = frame.is_in and not frame.command.is_response and frame.command.code in _SENDS

@@ -1,24 +1,25 @@
-"""What listeners work with, and how they are kept from working twice: databases, Redis, services, and their guards.
+"""What listeners work with, and what keeps them from repeating work: databases, Redis, services, and idempotence
+guards.
 
-database     null while nothing was ever committed, or: orders (the newest: key, status, times: how often what was done
-             most often for it was done, by: who did something for it, is_open: not committed yet), order_count, twice
-             (what was done more than once), stock (null where nobody takes from it, or item, opening, left, version),
-             records, record_count, open (transactions: node or null: the administrator, number, since_us, statement:
-             the last one, state: "writes" | "waits" | "reads"), binlog (null: it has none, or the newest
-             transactions of its two logs: xid, state: "prepared" | "committed" | "rolled-back", is_in_binlog,
-             by_recovery)
+database     null while nothing was ever committed, or: orders (the newest: key, status, times: the number of
+             repetitions of the most repeated work for it, by: the consumers that did something for it, is_open: not
+             committed yet), order_count, twice (work done more than once), stock (null where nothing is taken from it,
+             or item, opening, left, version), records, record_count, open (transactions: node or null: the
+             administrator, number, since_us, statement: the last one, state: "writes" | "waits" | "reads"), binlog
+             (null: it has none, or the newest transactions of its two logs: xid, state: "prepared" | "committed" |
+             "rolled-back", is_in_binlog, by_recovery)
 redis        keys (as records, or of something else name and value), key_count, forgotten (keys that the last failover
              has lost), replica_lag_ms
 service      calls (the newest: operation, key, times), call_count, twice, is_idempotent
 records      the newest: scope, key, state, is_lock (of another record), owner (the beginning of its token), by (the
-             consumer that is at it; null: nobody is), message_id, taken_us, expires_us (null: never); of Redis also
+             consumer that works on it; null: none does), message_id, taken_us, expires_us (null: never); of Redis also
              replica_us (from when on a failover keeps it)
 idempotence  of a consumer with work, else null: strategy, key, expiry_ms, store (the node that guards it, or null),
              checks_owner, counters (over all its processes), under_way (keys of the business), judged (the newest:
              key, order, verdict, is_acknowledged, time_us), alarm (null, or of which message: key, deliveries)
 
-While no process runs: what lies on the disk, or what Redis begins with. Times are the world's; a consumer
-whose clock is ahead writes them ahead.
+While no process runs: what is on the disk, or what Redis begins with. Times are the world's; a consumer whose clock is
+ahead writes them ahead.
 """
 
 from __future__ import annotations
@@ -51,18 +52,18 @@ if TYPE_CHECKING:
     from engine.lab.work.work_spec import WorkSpec
     from engine.lab.world.world import ScenarioWorld
 
-#: Owner's token -> the consumer that is at it.
+#: Owner's token -> the consumer that works on it.
 Owners = dict[str, str]
 
 TAKE = WorkStep(StepKind.TAKE)
 #: Letters of an owner's token that are shown.
 _OWNER_LETTERS = 4
-#: Each time that something was done for an order.
+#: Tables with a row for each time that something was done for an order.
 _DONE = (
     "WITH done AS (SELECT order_no, 'take' AS effect, by_node, number FROM stock_move "
     "UNION ALL SELECT order_no, effect, by_node, number FROM order_event) "
 )
-#: What was taken or noted without an order has no status in a column.
+#: Rows without an order have no status in a column.
 _ORDERS = (
     f"{_DONE}SELECT order_no, status, "
     "(SELECT count(*) FROM done WHERE order_no = o.order_no GROUP BY effect ORDER BY 1 DESC LIMIT 1) AS times, "
@@ -79,7 +80,7 @@ _RECORDS = "SELECT * FROM idempotence_record ORDER BY rowid DESC LIMIT :most"
 
 
 def owners_of(world: ScenarioWorld) -> Owners:
-    """Who is at what now."""
+    """Return which consumer works on what now."""
     return {
         owner: role.name
         for role in world.consumers()
@@ -89,7 +90,7 @@ def owners_of(world: ScenarioWorld) -> Owners:
 
 
 def service_view(role: ServiceRole) -> JsonObject:
-    """See the module."""
+    """Return the view of a service."""
     calls: list[JsonValue] = [
         {"operation": operation, "key": key, "times": times}
         for (operation, key), times in islice(
@@ -107,7 +108,7 @@ def service_view(role: ServiceRole) -> JsonObject:
 
 
 def idempotence_view(role: ConsumerRole) -> JsonObject | None:
-    """See the module."""
+    """Return the idempotence of a consumer with work; None without."""
     if role.spec.work is None:
         return None
     config = IdempotenceConfig(**of_class(IdempotenceConfig, role.settings))
@@ -143,7 +144,7 @@ def _store_of(strategy: str, work: WorkSpec) -> str | None:
 
 
 def redis_view(role: RedisRole, owners: Owners) -> JsonObject:
-    """See the module."""
+    """Return the view of a Redis."""
     values = role.at_rest() if role.server is None else role.server.model.values()
     at_replica_us = _replica_times(role)
     keys: list[JsonValue] = []
@@ -166,7 +167,7 @@ def redis_view(role: RedisRole, owners: Owners) -> JsonObject:
 
 
 def _replica_times(role: RedisRole) -> dict[str, int]:
-    """Of the keys that were written a moment ago: when the replica has them."""
+    """Return when the replica has the keys that were written a moment ago."""
     lag_us = role.spec.replica_lag_ms * 1_000
     found: dict[str, int] = {}
     for time_us, name, _ in reversed(() if role.server is None else role.server.model.writes):
@@ -199,7 +200,7 @@ def _is_idempotent(role: ServiceRole) -> bool:
 
 
 class DatabaseView:
-    """The picture of one database; its tables are read again only when something was written."""
+    """The view of one database; its tables are read again only when something was written."""
 
     def __init__(self, role: DatabaseRole) -> None:
         self._role = role
@@ -210,7 +211,7 @@ class DatabaseView:
         self._records: list[tuple[Record, bool]] = []
 
     def build(self, owners: Owners) -> JsonObject:
-        """See the module."""
+        """Return the view of the database."""
         server = self._role.server
         database = self._role.at_rest() if server is None else server.database
         if database is None or database.is_closed:
@@ -285,7 +286,7 @@ def _records(tables: Database) -> list[Record]:
 
 
 def _open(server: SqlServer, world: Surroundings) -> list[JsonValue]:
-    """Transactions, those that only consist of one statement too, as long as they wait."""
+    """Return the open transactions; those of a single statement too, as long as they wait."""
     names = {role.runtime.identity.host_ip: name for name, role in world.nodes.items()}
     waiting = [transaction for transaction, _ in server.waiting]
     alone = [one for one in waiting if one.number == 0]
@@ -311,5 +312,5 @@ def _transaction_view(transaction: OpenTransaction, server: SqlServer, node: str
 
 
 def is_store(role: LabNodeRole) -> bool:
-    """Whether its picture says who is at a record."""
+    """Return whether its view shows which consumer works on a record."""
     return isinstance(role, DatabaseRole | RedisRole)

@@ -1,7 +1,7 @@
-"""The picture of one run: everything that the stage draws, as one JSON tree. Its shape: ``app/lab/__init__.py``.
+"""The view of one run: everything that the stage draws, as one JSON tree. Its shape: ``app/lab/__init__.py``.
 
-A node is looked at again only when one of its actors has acted since the last view (the journal says so), or a command
-came in; everything else stays the same object from view to view, which also makes the patches cheap.
+A node is read again only when one of its actors has acted since the last view (the journal says so), or a command came
+in; everything else stays the same object from view to view, which also makes the patches cheap.
 """
 
 from __future__ import annotations
@@ -58,12 +58,12 @@ from engine.lab.world.next_step import next_step
 if TYPE_CHECKING:
     from engine.lab.run.run import LabRun
 
-#: Journal entries that are read to find out which nodes acted; after more all are looked at.
+#: Journal entries that are read to find out which nodes acted; after more, all nodes are read.
 _ENTRIES_READ = 400
 
 
 class WorldView:
-    """Looks at one run, from its first event on. Builds a view in well below 3 ms."""
+    """The view of one run, which it watches from its first event on. A view takes well below 3 ms to build."""
 
     def __init__(self, run: LabRun) -> None:
         self.run = run
@@ -76,7 +76,7 @@ class WorldView:
         self._backlog = BacklogView(run)
         self._brokers: dict[str, BrokerView] = {}
         self._databases: dict[str, DatabaseView] = {}
-        #: Node -> what it was made from besides its actors' deeds, and its view.
+        #: Node -> what its view was made from, apart from the actions of its actors, and its view.
         self._nodes: dict[str, tuple[object, JsonObject]] = {}
         self._xa = XaView(world)
         self._xa_roles = roles_of(run.scenario)
@@ -90,7 +90,7 @@ class WorldView:
         self._invariants: tuple[object, list[JsonValue]] = (None, [])
 
     def build(self) -> JsonObject:
-        """The view of the run as it stands; ``app.lab.session.session`` adds how it is played."""
+        """Return the view of the run as it is; ``app.lab.session.session`` adds how it is played."""
         run = self.run
         world = run.world
         has_new_commands = len(world.history.commands) != self._seen_commands
@@ -129,7 +129,7 @@ class WorldView:
         return view
 
     def journal_after(self, number: int) -> JsonObject:
-        """``{from, entries}``: the newest entries behind entry ``number``; ``from`` is the last one left out."""
+        """Return ``{from, entries}``: the newest entries after entry ``number``; ``from`` is the last one left out."""
         journal = self.run.world.journal
         last = journal.dropped + len(journal.entries)
         start = max(number, last - JOURNAL_BATCH, journal.dropped)
@@ -167,7 +167,9 @@ class WorldView:
         return nodes
 
     def _nodes_that_acted(self) -> set[str] | None:
-        """Names of the nodes whose actors ran an event since the last view. None: too many events to say."""
+        """Return the names of the nodes whose actors ran an event since the last view; None when there were too many
+        events.
+        """
         journal = self.run.world.journal
         count = self.run.world.event_number - self._seen_event
         if count > min(_ENTRIES_READ, len(journal.entries)):
@@ -251,7 +253,7 @@ class WorldView:
         return self._commands
 
     def _build_settings(self) -> list[JsonValue]:
-        """What the scenario and commands have set: these are the timers and sizes that the lesson is about."""
+        """Return what the scenario and commands have set: the timers and sizes that the lesson is about."""
         made_from = [
             (role.name, name, value) for role in self.run.world.nodes.values() for name, value in role.settings.items()
         ]
@@ -266,7 +268,7 @@ class WorldView:
 
 
 def view_of(run: LabRun) -> JsonObject:
-    """One view of ``run``, from scratch: for scripts and tests. Frames are seen only from here on."""
+    """Return one view of ``run``, built from scratch, for scripts and tests. Frames are recorded only from here on."""
     return WorldView(run).build()
 
 
@@ -328,7 +330,7 @@ def _caption_view(caption: Caption) -> JsonObject:
 
 
 def _name_server(role: NameServerRole) -> JsonObject:
-    """Which brokers it knows (broker id -> address), and which brokers have which topic."""
+    """Return which brokers it knows (broker id -> address), and which brokers have which topic."""
     server = role.name_server
     if server is None:
         return {}
@@ -346,7 +348,7 @@ def _name_server(role: NameServerRole) -> JsonObject:
 
 
 def violation_view(violation: Violation) -> JsonObject:
-    """One violation; the queue in ``element`` is named as the stage names it: ``topic@queue id``."""
+    """Return one violation; the queue in ``element`` is named as the stage names it: ``topic@queue id``."""
     view: JsonObject = violation.to_dict()
     element = dict(violation.element)
     if "queue" in element and "topic" in element:
@@ -356,7 +358,9 @@ def violation_view(violation: Violation) -> JsonObject:
 
 
 def stop_reason(run: LabRun, narrator: Narrator) -> JsonObject | None:
-    """Why a world stands still: ``{kind, text, ...}`` of what ended the last stretch of ``run``; None: nothing did."""
+    """Return why a world stopped: ``{kind, text, ...}`` of what ended the last stretch of ``run``; None when nothing
+    did.
+    """
     stopped_by = run.stopped_by
     if isinstance(stopped_by, Violation):
         return {"kind": "violation", **violation_view(stopped_by)}
@@ -369,7 +373,7 @@ def stop_reason(run: LabRun, narrator: Narrator) -> JsonObject | None:
 
 
 def node_of(actor: str) -> str:
-    """``B1`` of the task ``B1/flush`` and of the link ``P1->B1#2``."""
+    """Return ``B1`` for the task ``B1/flush`` and for the link ``P1->B1#2``."""
     source, arrow, target = actor.partition("->")
     return target.partition("#")[0] if arrow else source.partition("/")[0]
 
@@ -378,7 +382,7 @@ def _held_actors(role: LabNodeRole) -> tuple[str, ...]:
     return tuple(task.actor.name for task in role.runtime.node.tasks if task.actor.held_until_us and not task.done())
 
 
-#: Of roles whose picture needs nothing else.
+#: The views of roles that need nothing but the role.
 _VIEWS: Mapping[type[LabNodeRole], Callable[[Any], JsonObject]] = {
     NameServerRole: _name_server,
     ProducerRole: producer_view,

@@ -1,1 +1,1 @@
-"""The same messages into both stores, more and more of them, over more and more topics."""
+"""The same messages in both stores, in growing numbers, over a growing number of topics."""

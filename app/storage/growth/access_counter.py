@@ -1,19 +1,20 @@
-"""Counts accesses to a disk while they happen, in little memory however many there are."""
+"""Counts accesses to a disk while they happen, in bounded memory."""
 
 from __future__ import annotations
 
 from app.storage.growth.result import Place
 from engine.runtime.traced_disk import AccessKind, DiskAccess
 
-#: Writes that are kept to be drawn; when there are more, every second one is thrown away, again and again.
+#: Writes that are kept for the picture; when there are more, every second one is dropped, again and again.
 PATTERN_MAX = 400
 
 
 class AccessCounter:
-    """:ivar open_max: the most files that were open at the same time.
+    """Counts of disk accesses.
 
-    :ivar log_files: file that holds records -> its number, in the order of their making.
-    :ivar reads: since it was last emptied; kept only while ``keeps_reads``.
+    :ivar open_max: the most files that were open at the same time.
+    :ivar log_files: file with records -> its number, in the order of creation.
+    :ivar reads: reads since it was last emptied; kept only while ``keeps_reads``.
     """
 
     def __init__(self, log_marker: str) -> None:
@@ -28,7 +29,7 @@ class AccessCounter:
         self._every = 1
 
     def note(self, access: DiskAccess) -> None:
-        """What a traced disk tells."""
+        """Count an access that a traced disk reports."""
         match access.kind:
             case AccessKind.OPEN:
                 self._open += 1
@@ -53,5 +54,5 @@ class AccessCounter:
 
     @property
     def pattern(self) -> tuple[Place, ...]:
-        """Writes of records, in order, thinned out evenly."""
+        """Return writes of records, in order, thinned out evenly."""
         return tuple(self._pattern)

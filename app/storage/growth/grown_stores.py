@@ -1,4 +1,6 @@
-"""Both stores as growth needs them: written to, opened again after either end, and asked for single records."""
+"""Both stores as growth needs them: written to, opened again after a clean end or a kill, and searched for single
+records.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,7 @@ from engine.store.files.store_config import MessageStoreConfig
 from engine.store.log.store_message import StoreMessage
 from engine.store.message_store import MessageStore
 
-#: Records that travel together, where there are so many for each topic, and the size of each body.
+#: Records in one batch, when there are that many for each topic, and the size of each body.
 BATCH = 100
 MESSAGE_BYTES = 128
 
@@ -27,7 +29,9 @@ _HOST = "192.0.2.1:10911"
 
 
 def batches_of(topics: int, messages: int) -> Iterator[tuple[int, int]]:
-    """(topic, how many) in turn, ``messages`` in all; fewer at a time where there are hardly more than topics."""
+    """Yield (topic, count) in turn, ``messages`` in all; fewer at a time where there are hardly more messages than
+    topics.
+    """
     batch = min(BATCH, messages // topics)
     number = 0
     while messages > 0:
@@ -37,9 +41,9 @@ def batches_of(topics: int, messages: int) -> Iterator[tuple[int, int]]:
 
 
 class GrownStore(Protocol):
-    """One of them, below a folder of its own.
+    """One of the stores, below a folder of its own.
 
-    :ivar counter: of all its accesses.
+    :ivar counter: counts all its accesses.
     """
 
     name: str
@@ -50,11 +54,11 @@ class GrownStore(Protocol):
         ...
 
     def write(self, topic: int, count: int) -> None:
-        """Append so many messages."""
+        """Append this many messages."""
         ...
 
     def written(self) -> None:
-        """All has been appended: bring what waits to where readers find it."""
+        """Note that all has been appended, and make everything visible to readers."""
         ...
 
     def look_up(self, topic: int, offset: int) -> None:
@@ -62,11 +66,11 @@ class GrownStore(Protocol):
         ...
 
     def end(self, *, is_clean: bool) -> None:
-        """In order, or as the end of the process does it."""
+        """End cleanly, or as a kill of the process does."""
         ...
 
     def index_bytes(self) -> int:
-        """Of what leads from an offset to a record."""
+        """Return the bytes of what leads from an offset to a record."""
         ...
 
     def close(self) -> None:
@@ -75,7 +79,7 @@ class GrownStore(Protocol):
 
 
 class GrownRocketmq:
-    """One commit log for all topics, one queue of entries for each."""
+    """RocketMQ's store: one commit log for all topics, one queue of entries for each."""
 
     name = "rocketmq"
 
@@ -132,7 +136,7 @@ class GrownRocketmq:
 
 
 class GrownKafka:
-    """One log for each topic, which has one partition here."""
+    """Kafka's store: one log for each topic, which has one partition here."""
 
     name = "kafka"
 
@@ -153,7 +157,7 @@ class GrownKafka:
         self._logs[topic].append(encode_batch([Record(0, now_ms, None, _BODY)] * count))
 
     def written(self) -> None:
-        """Nothing waits."""
+        """Do nothing: all is visible already."""
 
     def look_up(self, topic: int, offset: int) -> None:
         data = self._logs[topic].read(offset, 1).data

@@ -1,4 +1,6 @@
-"""Measures both stores at every wanted size, one after the other at each, in folders that are removed at once."""
+"""Measures both stores at every requested size, one after the other at each, in folders that are removed
+immediately.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +28,10 @@ from app.storage.growth.result import GrowthPoint, GrowthResult
 from app.storage.laboratory.search import seeks_of
 from app.storage.progress import Progress, Step
 
-#: Records that are looked up at each point, drawn by chance, the same for both stores.
+#: Records that are looked up at each point, drawn at random, the same for both stores.
 LOOKUPS = 50
 _STORES = ("rocketmq", "kafka")
-#: Messages between two looks whether the work shall go on.
+#: Messages between two checks whether to continue.
 _PROGRESS_EVERY = 10_000
 
 
@@ -41,14 +43,14 @@ class Size(NamedTuple):
 
 
 def check_size(size: Size) -> Size:
-    """The size itself. Raises ``ValueError`` where a topic would get no message."""
+    """Return the size itself. Raises ``ValueError`` where a topic would get no message."""
     if not 1 <= size.topics <= size.messages:
         raise ValueError(f"{size.messages:,} messages for {size.topics:,} topics: each topic needs one at least")
     return size
 
 
 def grow(folder: Path, sizes: Sequence[Size], progress: Progress) -> GrowthResult:
-    """All points. Raises ``OSError``, ``DiskFault`` where the disk cannot hold them, ``ValueError`` for a size."""
+    """Measure all points. Raises ``OSError``, ``DiskFault`` where the disk is too small, ``ValueError`` for a size."""
     for size in sizes:
         check_size(size)
     _allow_open_files()
@@ -65,7 +67,7 @@ def grow(folder: Path, sizes: Sequence[Size], progress: Progress) -> GrowthResul
 
 
 def _allow_open_files() -> None:
-    """As many as the system gives: Kafka's log of every partition stays open."""
+    """Allow as many open files as the system permits: Kafka's log of every partition stays open."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
@@ -126,7 +128,7 @@ def _timed_load(store: GrownStore) -> float:
 
 
 class _LookUps(NamedTuple):
-    """On average."""
+    """The averages of the look-ups."""
 
     reads: float
     bytes: float
@@ -135,7 +137,7 @@ class _LookUps(NamedTuple):
 
 
 def _look_up(store: GrownStore, size: Size) -> _LookUps:
-    """Seeks are counted of each look-up as if it were the first one: as if nothing were in memory."""
+    """Look records up. The seeks of each look-up are counted as if it were the first one and nothing were in memory."""
     draw = random.Random(1)
     counter = store.counter
     counter.keeps_reads = True

@@ -25,7 +25,7 @@ _COLUMNS: dict[str, Callable[[GrowthPoint], str]] = {
     "opens after a clean end, s": lambda point: f"{point.recover_clean_s:.2f}",
     "after a kill, s": lambda point: f"{point.recover_killed_s:.2f}",
 }
-#: So often must each topic get a batch, or the picture of the writes would not show that they come back to it.
+#: Batches that each topic must get: with fewer, the picture of the writes would not show that they come back to it.
 _ROUNDS = 5
 _FIGURES: dict[str, Callable[[GrowthPoint], float]] = {
     "messages written per second": lambda point: point.messages / point.write_s,
@@ -38,7 +38,7 @@ _FIGURES: dict[str, Callable[[GrowthPoint], float]] = {
 
 
 def table(result: GrowthResult) -> str:
-    """Markdown."""
+    """Return the table in Markdown."""
     lines = [
         f"{result.machine}; bodies of {result.message_bytes} bytes, {result.batch} to a batch where there are as many.",
         "",
@@ -50,7 +50,7 @@ def table(result: GrowthResult) -> str:
 
 
 def comma_separated(result: GrowthResult) -> str:
-    """All figures but the writes, a line for each point."""
+    """Return all figures but the writes, a line for each point."""
     text = io.StringIO()
     names = [field.name for field in dataclasses.fields(GrowthPoint) if field.name != "pattern"]
     writer = csv.writer(text, lineterminator="\n")
@@ -60,7 +60,7 @@ def comma_separated(result: GrowthResult) -> str:
 
 
 def picture(result: GrowthResult) -> str:
-    """Curves of the figures: over topics where only these change, over messages where those do."""
+    """Return curves of the figures: over topics where only these change, over messages where those do."""
     panels = []
     for over, other in (("topics", "messages"), ("messages", "topics")):
         for title, figure in _FIGURES.items():
@@ -73,7 +73,7 @@ def picture(result: GrowthResult) -> str:
 def _series(
     result: GrowthResult, over: str, other: str, figure: Callable[[GrowthPoint], float]
 ) -> dict[str, list[tuple[float, float]]]:
-    """Store -> points with the same ``other``, of which most have; nothing where there are fewer than two."""
+    """Return store -> points with the same ``other``, of which most have; nothing where there are fewer than two."""
     counts: dict[int, dict[int, None]] = {}
     for point in result.points:
         counts.setdefault(getattr(point, other), {})[getattr(point, over)] = None
@@ -88,7 +88,7 @@ def _series(
 
 
 def write_pattern(result: GrowthResult) -> str:
-    """Where each write went, at the point with the most topics of those in which each got several batches."""
+    """Return where each write went, at the point with the most topics of those in which each got several batches."""
     often = [point for point in result.points if point.messages >= _ROUNDS * result.batch * point.topics]
     topics, messages = max((point.topics, point.messages) for point in often or result.points)
     strips = {

@@ -9,7 +9,7 @@ from app.foundation.json_types import JsonObject
 
 
 class Place(NamedTuple):
-    """One write: which file it went to, numbered in the order of their making, and where in it."""
+    """One write: the number of its file, in the order of creation, and the position in it."""
 
     file: int
     position: int
@@ -17,15 +17,17 @@ class Place(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class GrowthPoint:
-    """:ivar store: ``rocketmq`` or ``kafka``.
+    """One point of growth.
+
+    :ivar store: ``rocketmq`` or ``kafka``.
 
     :ivar write_s, recover_clean_s, recover_killed_s: seconds for writing all messages, and for opening the store again
         after a clean end and after the end of the process.
-    :ivar files: that hold records or indexes; ``open_files``: the most that were open at the same time.
-    :ivar written_files: how many files the messages themselves were written to.
-    :ivar index_bytes: of what leads from an offset to a record.
-    :ivar disk_bytes: that the files take on the disk.
-    :ivar lookup_reads, lookup_bytes, lookup_seeks: of one look-up of an offset, on average.
+    :ivar files: number of files with records or indexes; ``open_files``: the most that were open at the same time.
+    :ivar written_files: number of files to which the messages themselves were written.
+    :ivar index_bytes: bytes of what leads from an offset to a record.
+    :ivar disk_bytes: bytes that the files take on the disk.
+    :ivar lookup_reads, lookup_bytes, lookup_seeks: averages of one look-up of an offset.
     :ivar pattern: the writes of the log's records, thinned out.
     """
 
@@ -57,5 +59,5 @@ class GrowthResult:
     points: tuple[GrowthPoint, ...]
 
     def to_dict(self) -> JsonObject:
-        """As JSON takes it."""
+        """Return the result as JSON."""
         return dataclasses.asdict(self)

@@ -1,1 +1,1 @@
-"""The same traffic in both stores: their files to the byte, and what it costs to find a message in them."""
+"""The same traffic in both stores: their files to the byte, and the cost of finding a message in them."""

@@ -1,7 +1,7 @@
-"""What a file of a store is made of: units one after the other (a record, an entry, a batch), and each unit's fields.
+"""The content of a store's file: consecutive units (a record, an entry, a batch), and each unit's fields.
 
-A unit's kind and values are put into words by the page (``storage.unit.KIND``), a field's name is the engine's own and
-its explanation ``storage.field.LAYOUT.NAME``.
+The page has the texts of a unit's kind and values (``storage.unit.KIND``); a field's name is the engine's own and its
+explanation ``storage.field.LAYOUT.NAME``.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from app.foundation.translator import in_all_languages
 
 
 class FileUnit(NamedTuple):
-    """Bytes ``start`` to ``start + length`` of a file. ``values``: what its words need, all of it JSON."""
+    """Bytes ``start`` to ``start + length`` of a file. ``values``: the values in its text, all of it JSON."""
 
     kind: str
     start: int
@@ -31,8 +31,8 @@ class FileUnit(NamedTuple):
 class FileFormat(NamedTuple):
     """How files of one kind are read.
 
-    :ivar units: path and content to what is in it, without gaps, in order.
-    :ivar fields: content and unit to the unit's fields; their places count from the unit's start.
+    :ivar units: path and content to the units in it, without gaps, in order.
+    :ivar fields: content and unit to the unit's fields; their positions count from the unit's start.
     """
 
     name: str
@@ -43,11 +43,13 @@ class FileFormat(NamedTuple):
 def struct_fields(
     layout: str, fields: struct.Struct, names: Sequence[str], data: bytes, unit: FileUnit
 ) -> list[JsonValue]:
-    """The fields ``names`` at the start of ``unit``, as ``fields`` lays them out without repeat counts."""
+    """Return the fields ``names`` at the start of ``unit``, as the struct ``fields`` lays them out without repeat
+    counts.
+    """
     position = 0
     described: list[JsonValue] = []
     values = fields.unpack_from(data, unit.start)
-    codes = fields.format[1:].replace("0x", "")  # gaps of no bytes, as record_layout makes them
+    codes = fields.format[1:].replace("0x", "")  # gaps of zero bytes, as record_layout makes them
     for name, code, value in zip(names, codes, values, strict=True):
         length = struct.calcsize(">" + code)
         described.append(field(layout, name, position, length, value))
@@ -56,7 +58,7 @@ def struct_fields(
 
 
 def field(layout: str, name: str, start: int, length: int, value: object) -> JsonObject:
-    """One field. Values are texts: a browser's numbers are exact to 2**53 only."""
+    """Return one field. Values are texts: a browser's numbers are exact to 2**53 only."""
     explanation = in_all_languages("storage.field." + layout + "." + name)
     is_time = name.endswith(("timestamp", "timestamp_ms")) and isinstance(value, int) and value > 0
     return {
@@ -75,12 +77,12 @@ def _utc(time_ms: int) -> str:
 
 
 def unused(data: bytes, start: int) -> list[FileUnit]:
-    """The rest of a file that nobody has written yet."""
+    """Return the rest of a file that has not been written yet."""
     return [FileUnit("unused", start, len(data) - start, {"bytes": len(data) - start})] if start < len(data) else []
 
 
 def no_fields(_data: bytes, _unit: FileUnit) -> list[JsonValue]:
-    """Of a unit that is no more than its bytes."""
+    """Return no fields, for a unit that is no more than its bytes."""
     return []
 
 
@@ -88,5 +90,5 @@ def _text_units(_path: str, data: bytes) -> list[FileUnit]:
     return [FileUnit("text", 0, len(data), {"bytes": len(data)})] if data else []
 
 
-#: Files that a person can read as they are.
+#: Files in a text format.
 TEXT_FORMAT = FileFormat("text", _text_units, no_fields)

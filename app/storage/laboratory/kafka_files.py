@@ -1,4 +1,4 @@
-"""The files of Kafka's log, unit by unit, as the engine's own layouts say."""
+"""The files of Kafka's log, unit by unit, in the engine's own layouts."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from engine.kafka.log import log_segment
 from engine.kafka.records.record_batch import decode_batch, read_header
 from engine.kafka.wire.records_tree import FieldTree, records_tree
 
-#: Records of one batch that are shown, and of each value so many bytes.
+#: Records of one batch that are shown, and bytes of each value.
 RECORDS_MAX = 60
 _VALUE_MAX_BYTES = 60
 
 
 def format_of(path: str) -> FileFormat:
-    """How the file at ``path`` is read."""
+    """Return the format of the file at ``path``."""
     return _FORMATS.get(path.rpartition(".")[2], TEXT_FORMAT)
 
 
 def _base_offset(path: str) -> int:
-    """Of its segment: the file's name."""
+    """Return the base offset of a file's segment: the file's name."""
     return log_segment.base_offset_of(path.rpartition("/")[2].partition(".")[0] + log_segment.LOG_SUFFIX) or 0
 
 
@@ -65,7 +65,7 @@ def _shown(text: bytes) -> str:
 
 
 def contents(data: bytes, unit: FileUnit) -> list[JsonValue]:
-    """The records of a batch, unpacked."""
+    """Return the records of a batch, decompressed."""
     records = decode_batch(data, unit.start) if unit.kind == "batch" else []
     return [
         {

@@ -1,4 +1,4 @@
-"""Kafka's way: a log of its own for each partition, in batches, with a sparse index; nothing leads from a key there."""
+"""Kafka's store: a log of its own for each partition, in batches, with a sparse index; there is no index of keys."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from engine.kafka.records.record_batch import decode_batch, encode_batch, read_h
 
 #: Kafka's segments have 1 GiB; the interval between two entries of the index is Kafka's own.
 CONFIG = PartitionLogConfig(segment_bytes=128 * 1024, retention_ms=-1)
-#: What a consumer takes at once (``max.partition.fetch.bytes``).
+#: Bytes that a consumer fetches in one request (``max.partition.fetch.bytes``).
 FETCH_BYTES = 1_048_576
 
 
 class KafkaSide:
-    """See :class:`~app.storage.laboratory.store_side.StoreSide`."""
+    """Kafka's store; a :class:`~app.storage.laboratory.store_side.StoreSide`."""
 
     def __init__(self, folder: Path, traffic: Traffic) -> None:
         self.runtime = TracedRuntime("kafka", folder)
@@ -39,7 +39,7 @@ class KafkaSide:
                 self._log(place).append(batch)
 
     def _batches(self, messages: Iterable[TrafficMessage]) -> Iterator[tuple[int, tuple[str, int], bytes]]:
-        """(when it is full, topic and partition, batch), as a producer packs them."""
+        """Yield (when it is full, topic and partition, batch), as a producer packs them."""
         codec = Codec[self._traffic.codec.upper()]
         gathered: defaultdict[tuple[str, int], list[Record]] = defaultdict(list)
         time_ms = FIRST_MS
@@ -84,7 +84,9 @@ class KafkaSide:
         return [_found(topic, queue_id, record) for record in records if record.offset == offset]
 
     def by_key(self, topic: str, key: str) -> list[FoundMessage]:
-        """Nothing says where a key is: every batch of the topic is fetched and unpacked, as a consumer would do it."""
+        """Find messages by key without an index: every batch of the topic is fetched and decompressed, as a consumer
+        would do it.
+        """
         wanted, found = key.encode(), []
         for partition in range(self._traffic.queues):
             log = self._log((topic, partition))

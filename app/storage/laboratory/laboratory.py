@@ -1,4 +1,4 @@
-"""Keeps the stores of the traffics that people look at, a few of them; the one not looked at for longest goes."""
+"""Keeps the stores of the traffics that pages view, a few of them; the one not viewed for longest is removed."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from app.storage.laboratory.store_files import files_of
 from app.storage.laboratory.store_side import StoreSide
 from app.storage.laboratory.traffic import Traffic, messages_of
 
-#: Stores of so many traffics are kept; each takes some tens of megabytes of a disk at most.
+#: Traffics whose stores are kept; each takes some tens of megabytes of a disk at most.
 KEPT_MAX = 4
-#: How long a request waits for its turn: one store is built, one is read at a time.
+#: Seconds that a request waits for its turn: one store is built, one is read at a time.
 WAIT_S = 20.0
 
 
 class LaboratoryBusy(Exception):
-    """Others are being served."""
+    """The laboratory is busy with other requests."""
 
 
 class BuiltStores:
-    """The stores that hold one traffic.
+    """The stores with one traffic.
 
     :ivar sides: by name.
-    :ivar files: of each, by name; they do not change any more.
+    :ivar files: files of each, by name; they do not change any more.
     """
 
     def __init__(self, traffic: Traffic) -> None:
-        """Writes them, in a folder of their own. Raises ``DiskFault``."""
+        """Write the stores, in a folder of their own. Raises ``DiskFault``."""
         # Deleted with the process at the latest.
         self._folder = tempfile.TemporaryDirectory(prefix="glassmq-storage-", ignore_cleanup_errors=True)
         self.sides: dict[str, StoreSide] = {}
@@ -43,7 +43,7 @@ class BuiltStores:
             for side in self.sides.values():
                 side.write(messages_of(traffic))
                 with side.opened(None, None):
-                    pass  # RocketMQ marks its folder as in use: the files shall be listed as they stay
+                    pass  # RocketMQ marks its folder as in use: the files must be listed as they will stay
             self.files = {name: files_of(side) for name, side in self.sides.items()}
         except BaseException:
             self.close()
@@ -57,7 +57,10 @@ class BuiltStores:
 
 
 class Laboratory:
-    """Used by web threads. The same traffic has the same stores, so that any number of pages share them."""
+    """The stores of recent traffics.
+
+    Used by web threads. The same traffic has the same stores, so that any number of pages share them.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -65,7 +68,7 @@ class Laboratory:
 
     @contextmanager
     def stores(self, traffic: Traffic) -> Iterator[BuiltStores]:
-        """The stores of ``traffic``, built if need be, for this thread alone.
+        """Yield the stores of ``traffic``, built if need be, for this thread alone.
 
         Raises :class:`LaboratoryBusy`, ``DiskFault``.
         """

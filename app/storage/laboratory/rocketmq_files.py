@@ -1,4 +1,4 @@
-"""The files of RocketMQ's store, unit by unit, as the engine's own layouts say."""
+"""The files of RocketMQ's store, unit by unit, in the engine's own layouts."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _FIRST_ENTRY = index_file.HEADER_SIZE_BYTES + CONFIG.max_hash_slot_num * index_f
 
 
 def format_of(path: str) -> FileFormat:
-    """How the file at ``path`` is read."""
+    """Return the format of the file at ``path``."""
     folder = path.partition("/")[0]
     return _FORMATS.get(folder, TEXT_FORMAT)
 
 
 def _start_of(path: str) -> int:
-    """The offset in the file's name: that of its first byte in the whole log or queue."""
+    """Return the offset in the file's name: that of its first byte in the whole log or queue."""
     return start_offset_of(path.rpartition("/")[2]) or 0
 
 
@@ -80,7 +80,7 @@ def _index_units(_path: str, data: bytes) -> list[FileUnit]:
         kind = "index_slot" if entry else "empty_slot"
         units.append(FileUnit(kind, start, index_file.SLOT_SIZE_BYTES, {"slot": slot, "entry": entry}))
     size = index_file.ENTRY_SIZE_BYTES
-    # RocketMQ counts from 1, because 0 in a slot means none: the place of entry 0 stays empty.
+    # RocketMQ counts from 1, because 0 marks an empty slot: the place of entry 0 stays empty.
     units.append(FileUnit("unused", _FIRST_ENTRY, size, {"bytes": size}))
     for number in range(1, header["index_count"]):
         start = _FIRST_ENTRY + number * size

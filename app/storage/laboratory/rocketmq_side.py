@@ -1,4 +1,4 @@
-"""RocketMQ's way: all messages in one commit log, one dense queue of entries each, an index of keys beside them."""
+"""RocketMQ's store: all messages in one commit log, one dense queue of entries per queue, and an index of keys."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TIME_MAX_MS = 2**62
 
 
 class RocketmqSide:
-    """See :class:`~app.storage.laboratory.store_side.StoreSide`."""
+    """RocketMQ's store; a :class:`~app.storage.laboratory.store_side.StoreSide`."""
 
     def __init__(self, folder: Path, traffic: Traffic) -> None:
         self.runtime = TracedRuntime("rocketmq", folder)
@@ -62,14 +62,16 @@ class RocketmqSide:
 
     @property
     def _store(self) -> MessageStore:
-        """As after a restart: nothing of the index is kept in memory, so that a search reads what lies on the disk."""
+        """Return the store as after a restart: nothing of the index is kept in memory, so that a search reads from the
+        disk.
+        """
         if self._loaded is None:
             self._loaded = MessageStore(self.runtime, CONFIG)
             self._loaded.load()
         return self._loaded
 
     def opened(self, topic: str | None, queue_id: int | None) -> AbstractContextManager[object]:
-        """All of it: a loaded store stays open."""
+        """Open all of it: a loaded store stays open."""
         return nullcontext(self._store)
 
     def by_offset(self, topic: str, queue_id: int, offset: int) -> list[FoundMessage]:

@@ -1,6 +1,6 @@
-"""Finding a message in both stores: each access to the disk, what lies there, and what all of them cost.
+"""Finding a message in both stores: each access to the disk, the data read, and the total cost.
 
-The accesses are those of the engine's own reading code, told by its traced disk.
+The accesses are those of the engine's own reading code, reported by its traced disk.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from app.storage.laboratory.store_files import StoreFile
 from app.storage.laboratory.store_side import FoundMessage, StoreSide
 from engine.runtime.traced_disk import AccessKind, DiskAccess
 
-#: Of the page cache, which fetches and keeps whole pages.
+#: Bytes of a page of the page cache, which fetches and keeps whole pages.
 PAGE_BYTES = 4_096
-#: Accesses that are told one by one; of the others only how many there were.
+#: Accesses that are listed; the others are only counted.
 STEPS_MAX = 120
-#: Matches that are told one by one.
+#: Matches that are listed.
 FOUND_MAX = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is looked for: ``by`` is "offset", "key" or "time"; ``value`` an offset, a key, or ms since 1970."""
+    """The query: ``by`` is "offset", "key" or "time"; ``value`` an offset, a key, or ms since 1970."""
 
     by: str
     topic: str
@@ -36,9 +36,9 @@ class Question:
 
 
 def seeks_of(reads: Sequence[DiskAccess]) -> list[bool]:
-    """Of each read whether a disk had to go elsewhere for it, if nothing was in memory before.
+    """Return for each read whether a disk had to seek for it, if nothing was in memory before.
 
-    What is read once stays in the page cache, whole pages of it; and the page behind the last one costs no way.
+    What is read once stays in the page cache, in whole pages; the page after the last one needs no seek.
     """
     cached: set[tuple[str, int]] = set()
     last: tuple[str, int] | None = None
@@ -54,7 +54,7 @@ def seeks_of(reads: Sequence[DiskAccess]) -> list[bool]:
 
 
 def search(stores: BuiltStores, question: Question) -> JsonObject:
-    """Store -> what was found, step by step, and the cost."""
+    """Return store -> what was found, step by step, and the cost."""
     return {name: _search_side(side, question) for name, side in stores.sides.items()}
 
 

@@ -1,4 +1,4 @@
-"""The files of a store as a tree, and one of them unit by unit."""
+"""The files of a store as a tree, and the units of one file."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from app.storage.laboratory.store_side import StoreSide
 
 #: Units that one page of a file shows.
 UNITS_MAX = 40
-#: Bytes of one unit that are shown; of holes, and of great batches, the rest is counted only.
+#: Bytes of one unit that are shown; of holes and large batches the rest is only counted.
 HEX_MAX_BYTES = 8_192
 
-#: What ``st_blocks`` counts in.
+#: The unit of ``st_blocks``.
 _BLOCK_BYTES = 512
 _FORMATS = {"rocketmq": rocketmq_files.format_of, "kafka": kafka_files.format_of}
 
@@ -26,7 +26,7 @@ class UnknownFile(Exception):
 
 
 def files_of(side: StoreSide) -> list[JsonObject]:
-    """Every file with its size, how far it is written, and what it takes of the disk: a hole takes nothing."""
+    """Return every file with its size, how far it is written, and what it takes of the disk: a hole takes nothing."""
     files: list[JsonObject] = []
     for path in sorted(path for path in side.runtime.folder.rglob("*") if path.is_file()):
         name = path.relative_to(side.runtime.folder).as_posix()
@@ -48,7 +48,10 @@ def _format_of(side: StoreSide, path: str) -> FileFormat:
 
 
 class StoreFile:
-    """One file. Raises :class:`UnknownFile`: whatever a page asks for, only what :func:`files_of` names is opened."""
+    """One file.
+
+    Raises :class:`UnknownFile`: only files that :func:`files_of` names are opened, whatever a page requests.
+    """
 
     def __init__(self, side: StoreSide, path: str) -> None:
         known = {found.relative_to(side.runtime.folder).as_posix(): found for found in side.runtime.folder.rglob("*")}
@@ -60,11 +63,11 @@ class StoreFile:
 
     @cached_property
     def units(self) -> list[FileUnit]:
-        """All that is in it; an empty file is one unit, too."""
+        """Return all that is in it; an empty file is one unit, too."""
         return self._format.units(self.path, self._data) or [FileUnit("empty", 0, 0, {})]
 
     def page(self, position: int) -> JsonObject:
-        """The units from that one on which holds byte ``position``, or the last one."""
+        """Return the units from the one with byte ``position`` on, or the last one."""
         first = self._index(position)
         return {
             "path": self.path,
@@ -79,7 +82,7 @@ class StoreFile:
         }
 
     def unit(self, position: int) -> JsonObject:
-        """The unit that holds byte ``position``: its fields and its bytes."""
+        """Return the unit with byte ``position``: its fields and its bytes."""
         unit = self.units[self._index(position)]
         shown = self._data[unit.start : unit.start + min(unit.length, HEX_MAX_BYTES)]
         return {

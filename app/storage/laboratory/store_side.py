@@ -1,4 +1,4 @@
-"""What both stores of the laboratory can do: take a traffic, and find messages in it again."""
+"""The common operations of both stores of the laboratory: write a traffic, and find messages in it again."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from app.storage.laboratory.traffic import TrafficMessage
 
 
 class FoundMessage(NamedTuple):
-    """Where a message is. ``queue_id``: RocketMQ's queue, Kafka's partition; ``offset``: within it; ``stored_ms``: the
-    time that the store knows of it, since 1970."""
+    """Where a message is. ``queue_id``: RocketMQ's queue, Kafka's partition; ``offset``: within it; ``stored_ms``: its
+    time in the store, since 1970.
+    """
 
     topic: str
     queue_id: int
@@ -24,7 +25,7 @@ class FoundMessage(NamedTuple):
 class StoreSide(Protocol):
     """One of the two stores. It is written once, then only read, by one thread at a time.
 
-    Its files are small, so that a little traffic fills several and a person sees where one ends.
+    Its files are small, so that a little traffic fills several and the page shows where one ends.
     """
 
     @property
@@ -35,19 +36,22 @@ class StoreSide(Protocol):
         ...
 
     def opened(self, topic: str | None, queue_id: int | None) -> AbstractContextManager[object]:
-        """Within it what a search there needs is open, so that only the search is counted; None: all topics, queues."""
+        """Keep what a search needs open within the block, so that only the search is counted.
+
+        None: all topics, queues.
+        """
         ...
 
     def by_offset(self, topic: str, queue_id: int, offset: int) -> list[FoundMessage]:
-        """The message of that offset, or none."""
+        """Return the message of that offset, or none."""
         ...
 
     def by_key(self, topic: str, key: str) -> list[FoundMessage]:
-        """All messages of ``topic`` with that key."""
+        """Return all messages of ``topic`` with that key."""
         ...
 
     def by_time(self, topic: str, queue_id: int, time_ms: int) -> list[FoundMessage]:
-        """The first message stored at ``time_ms`` or behind it, or none."""
+        """Return the first message stored at ``time_ms`` or later, or none."""
         ...
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A live node on real files whose every access is told, and whose clock is that of the traffic."""
+"""A live node on real files that reports every access, and whose clock is that of the traffic."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ class TrafficClock:
 
 
 class TracedRuntime:
-    """The port's ``Runtime`` over a live one.
+    """A ``Runtime`` on top of a live one.
 
-    :param tell: gets every access; without it they are kept.
+    :param tell: is called with every access; without it they are kept.
     :ivar folder: where its files are.
-    :ivar accesses: all since it was last emptied, in order.
+    :ivar accesses: accesses since it was last emptied, in order.
     """
 
     def __init__(self, node_name: str, folder: Path, tell: Callable[[DiskAccess], None] | None = None) -> None:
@@ -49,11 +49,9 @@ class TracedRuntime:
         self.disk = TracedDisk(self._live.disk, tell or self.accesses.append)
 
     def random_for(self, purpose: str) -> random.Random:
-        """See the port."""
         return self._live.random_for(purpose)
 
     async def call_listener(self, listener: Callable[..., Any], *arguments: Any) -> Any:
-        """See the port."""
         return await self._live.call_listener(listener, *arguments)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The traffic that goes to both stores: how much of it there may be, and its messages, the same at each call."""
+"""The traffic that goes to both stores: its bounds, and its messages, which are the same at each call."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from app.foundation.translator import in_all_languages
 from app.web.api_parameters import BadParameter, shown, whole_number
 from engine.kafka.records.compression import SPOKEN_CODECS
 
-#: When the first message is born, ms since 1970: 1 January 2026, UTC. The same traffic gives the same bytes.
+#: When the first message is born, in ms since 1970: 1 January 2026, UTC. The same traffic gives the same bytes.
 FIRST_MS = 1_767_225_600_000
-#: From one message to the next, ms.
+#: Milliseconds from one message to the next.
 STEP_MS = 10
 
-#: What a person may choose: least and most. Names are those of :class:`Traffic`.
+#: Least and most of each choice. Names are those of :class:`Traffic`.
 BOUNDS: Mapping[str, tuple[int, int]] = {
     "topics": (1, 32),
     "queues": (1, 8),
@@ -25,9 +25,9 @@ BOUNDS: Mapping[str, tuple[int, int]] = {
     "distinct_keys": (0, 10_000),
     "batch_records": (1, 500),
 }
-#: Of all queues together: each partition has files of its own, all open while they are written.
+#: Queues of all topics together: each partition has files of its own, all open while they are written.
 QUEUES_MAX = 64
-#: Of all bodies together: a page must not fill the disk.
+#: Bytes of all bodies together: a page must not fill the disk.
 BODIES_MAX_BYTES = 8_000_000
 CODECS = tuple(codec.name.lower() for codec in SPOKEN_CODECS)
 
@@ -37,12 +37,13 @@ _SHORTEST = min(map(len, _WORDS))
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """What is sent, message by message to one topic after the other, and within a topic to one queue after the other.
+    """The messages to send: to one topic after the other, and within a topic to one queue after the other.
 
-    :ivar queues: of each topic; Kafka calls them partitions.
+    :ivar queues: queues of each topic; Kafka calls them partitions.
     :ivar distinct_keys: 0: messages have no key.
-    :ivar codec: with which a Kafka producer packs a batch.
-    :ivar batch_records: most records of a Kafka batch. RocketMQ stores each message by itself, however it was sent.
+    :ivar codec: the compression of a Kafka producer's batches.
+    :ivar batch_records: maximum number of records in a Kafka batch. RocketMQ stores each message by itself, however it
+        was sent.
     """
 
     topics: int = 2
@@ -54,11 +55,11 @@ class Traffic:
     batch_records: int = 10
 
     def topic(self, number: int) -> str:
-        """The topic of that number, from 0."""
+        """Return the topic of that number, from 0."""
         return f"orders-{number}"
 
     def as_json(self) -> JsonObject:
-        """Its fields by name."""
+        """Return its fields by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 
@@ -74,7 +75,7 @@ class TrafficMessage:
 
 
 def read_traffic(parameters: Mapping[str, str]) -> Traffic:
-    """The traffic that ``parameters`` ask for; the default of what they leave out. Raises ``BadParameter``."""
+    """Return the traffic that ``parameters`` describe, with defaults for missing ones. Raises ``BadParameter``."""
     defaults = Traffic()
     numbers = {
         name: whole_number(name, parameters.get(name, str(getattr(defaults, name))), least, most)
@@ -95,7 +96,7 @@ def read_traffic(parameters: Mapping[str, str]) -> Traffic:
 
 
 def messages_of(traffic: Traffic) -> Iterator[TrafficMessage]:
-    """All messages, in the order in which they are sent."""
+    """Yield all messages, in the order in which they are sent."""
     source = random.Random(20260101)
     for number in range(traffic.messages):
         topic, turn = number % traffic.topics, number // traffic.topics
@@ -110,6 +111,6 @@ def messages_of(traffic: Traffic) -> Iterator[TrafficMessage]:
 
 
 def _body(number: int, size_bytes: int, source: random.Random) -> bytes:
-    """Words, as bodies mostly are: a packer finds something to do."""
+    """Return a body of words, as in most real bodies, so that it compresses."""
     words = " ".join(source.choices(_WORDS, k=size_bytes // _SHORTEST + 1))
     return f"#{number} {source.getrandbits(32):08x} {words}".encode()[:size_bytes]

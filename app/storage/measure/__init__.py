@@ -1,1 +1,3 @@
-"""What the disk of this machine does: reads in order and by chance, three ways to send a file, what a flush costs."""
+"""Measures the disk of this machine: reads in sequential and random order, three ways to send a file, the cost of a
+flush.
+"""

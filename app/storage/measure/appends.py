@@ -1,4 +1,4 @@
-"""Appending messages: what it costs to make them durable, each by itself, a batch at a time, or never."""
+"""Appending messages: the cost of making them durable, each by itself, a batch at a time, or never."""
 
 from __future__ import annotations
 
@@ -12,14 +12,16 @@ BATCH = 100
 
 
 class AppendSample(NamedTuple):
-    """One round."""
+    """The figures of one round."""
 
     messages_per_s: float
     flushes: int
 
 
 def append(descriptor: int, messages: int, flush: str) -> AppendSample:
-    """Append so many, in batches, one write each; where each message is flushed, each is also written alone."""
+    """Append this many messages in batches, one write each; where each message is flushed, each is also written
+    alone.
+    """
     per_write = 1 if flush == "per message" else BATCH
     data = bytes(MESSAGE_BYTES * per_write)
     flushes = 0

@@ -1,4 +1,4 @@
-"""Reading a file whole: block after block, or the same blocks in an order drawn by chance."""
+"""Reads a whole file: block after block, or the same blocks in random order."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BLOCKS_BYTES = (4_096, 65_536, 1_048_576)
 
 
 class ReadSample(NamedTuple):
-    """One round."""
+    """The figures of one round."""
 
     bytes_per_s: float
     calls: int
@@ -23,7 +23,7 @@ def read_whole(descriptor: int, size_bytes: int, block_bytes: int, order: str, s
     positions = list(range(0, size_bytes, block_bytes))
     if order == "random":
         random.Random(seed).shuffle(positions)
-    # Without this, the system would read ahead where nobody goes.
+    # Without this, the system would read ahead blocks that are not needed.
     advice = os.POSIX_FADV_RANDOM if order == "random" else os.POSIX_FADV_NORMAL
     os.posix_fadvise(descriptor, 0, 0, advice)
     buffer = bytearray(block_bytes)

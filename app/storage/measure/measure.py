@@ -1,4 +1,4 @@
-"""Measures this machine's disk: everything once per round, so that what else the machine does falls on all alike."""
+"""Measures this machine's disk: everything once per round, so that other load on the machine affects all alike."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from app.storage.measure.result import AppendFigures, MeasureResult, ReadFigures
 from app.storage.measure.socket_sends import CHUNKS_BYTES, COPIES, WAYS, SendSample, send_whole
 from app.storage.progress import Progress, Step
 
-#: Random reads of blocks of 4 KiB, cold, take long on a disk that turns: so much of the file is enough for reads.
+#: Bytes that are read: random reads of blocks of 4 KiB, cold, take long on a hard disk, so this part of the file is
+#: enough.
 _READ_MAX_BYTES = 64 * 1024 * 1024
 _MEGABYTE = 1024 * 1024
 #: Messages of one round; a flush may take 10 ms.
@@ -38,7 +39,7 @@ class _Send(NamedTuple):
 
 
 class Measurement:
-    """One run of it, in a file of its own below ``folder``, which is removed at the end.
+    """A run of the measurement, in a file of its own below ``folder``, which is removed at the end.
 
     Raises ``OSError`` where the folder cannot be written.
     """
@@ -54,7 +55,7 @@ class Measurement:
         self._cold_share = 0.0
 
     def run(self) -> MeasureResult:
-        """Takes seconds to minutes."""
+        """Measure; takes seconds to minutes."""
         with tempfile.NamedTemporaryFile(dir=self._folder, prefix="glassmq-measure-") as file:
             piece = os.urandom(_MEGABYTE)
             for _ in range(self._size_bytes // _MEGABYTE):
@@ -72,7 +73,7 @@ class Measurement:
         return len(ORDERS) * len(BLOCKS_BYTES) * 2 + len(WAYS) * len(CHUNKS_BYTES) * 2 + len(FLUSHES)
 
     def _round(self, descriptor: int, seed: int) -> Iterator[str]:
-        """Each name is told before its measurement, which follows when the next one is asked for."""
+        """Yield each name before its measurement, which runs when the next name is requested."""
         read_bytes = min(self._size_bytes, _READ_MAX_BYTES)
         for read in itertools.starmap(_Read, itertools.product(ORDERS, BLOCKS_BYTES, (_COLD, _WARM))):
             yield f"{read.order} reads of {read.block_bytes:,} bytes, {'cold' if read.is_cold else 'warm'}"

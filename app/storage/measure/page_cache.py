@@ -1,4 +1,4 @@
-"""Empties the page cache of one file, and looks how much of it is still there. Linux."""
+"""Empties the page cache of one file, and measures how much of it is still cached. Linux."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def empty(descriptor: int) -> None:
-    """Let the system forget the file's pages. Only clean ones go, so they are made clean first."""
+    """Let the system drop the file's pages. Only clean pages are dropped, so they are flushed first."""
     os.fsync(descriptor)
     os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
 
 
 def cached_share(descriptor: int, size_bytes: int) -> float:
-    """Which share of the file lies in the page cache, 0 to 1. 1 also where the system does not say."""
+    """Return the share of the file that is in the page cache, 0 to 1; also 1 where the system does not report it."""
     pages = -(-size_bytes // mmap.PAGESIZE)
     states = (ctypes.c_ubyte * pages)()
-    # Private and writable, for that is what ctypes takes an address of; nothing is written.
+    # Private and writable, because ctypes takes the address of nothing else; nothing is written.
     with mmap.mmap(descriptor, size_bytes, flags=mmap.MAP_PRIVATE) as mapping:
         anchor = ctypes.c_char.from_buffer(mapping)
         try:

@@ -6,12 +6,12 @@ from app.storage.measure.result import MeasureResult, Spread
 from app.storage.measure.socket_sends import COPIES
 from app.storage.plots import Bar, bars_svg
 
-#: Who sends files in which way; see the module that does it here.
+#: The programs that send files in each way; see the module that does it here.
 _USERS = {"read+send": "a usual program", "mmap+send": "RocketMQ, `transferMsgByHeap` false", "sendfile": "Kafka"}
 
 
 def tables(result: MeasureResult) -> str:
-    """Markdown."""
+    """Return the tables in Markdown."""
     size = f"{result.file_bytes >> 20} MiB"
     lines = [
         f"{result.machine}; a file of {size}, {result.rounds} rounds in turn.",
@@ -53,7 +53,7 @@ def _row(*cells: str) -> str:
 
 
 def picture(result: MeasureResult) -> str:
-    """Bars in MB/s."""
+    """Return bars in MB/s."""
     groups = {}
     for is_cold in (True, False):
         groups[f"reads, {_cache(is_cold)}"] = [

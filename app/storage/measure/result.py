@@ -11,7 +11,7 @@ from app.foundation.json_types import JsonObject
 
 
 class Spread(NamedTuple):
-    """Of one figure over all rounds."""
+    """One figure over all rounds."""
 
     median: float
     low: float
@@ -19,7 +19,7 @@ class Spread(NamedTuple):
 
     @classmethod
     def of(cls, values: Sequence[float]) -> Spread:
-        """At least one value."""
+        """Return the spread of at least one value."""
         return cls(statistics.median(values), min(values), max(values))
 
 
@@ -27,9 +27,9 @@ class Spread(NamedTuple):
 class ReadFigures:
     """Reading a file whole, in blocks.
 
-    :ivar order: ``sequential`` or ``random``: every block once, in the order of the file or in one drawn by chance.
-    :ivar is_cold: the page cache held nothing of the file before.
-    :ivar calls: system calls that read.
+    :ivar order: ``sequential`` or ``random``: every block once, in the order of the file or in random order.
+    :ivar is_cold: nothing of the file was in the page cache before.
+    :ivar calls: number of read system calls.
     """
 
     order: str
@@ -44,10 +44,10 @@ class SendFigures:
     """Sending a file to a socket on this machine.
 
     :ivar way: ``read+send``, ``mmap+send`` or ``sendfile``.
-    :ivar calls: system calls of the sender.
-    :ivar copied_bytes: what the processor copied into or out of the sender's memory by these calls.
+    :ivar calls: number of system calls of the sender.
+    :ivar copied_bytes: bytes that the processor copied into or out of the sender's memory by these calls.
     :ivar user_ms, system_ms: processor time of the sender's thread.
-    :ivar page_faults: of the sender's thread, those without and with a read from the disk.
+    :ivar page_faults: page faults of the sender's thread, without and with a read from the disk.
     """
 
     way: str
@@ -77,8 +77,10 @@ class AppendFigures:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class MeasureResult:
-    """:ivar cold_share: the largest share of the file that was still in the page cache where it should have been empty;
-    1 where it could not be emptied.
+    """The figures of a measurement.
+
+    :ivar cold_share: the largest share of the file that was still in the page cache where it should have been empty; 1
+    where it could not be emptied.
     """
 
     machine: str
@@ -90,5 +92,5 @@ class MeasureResult:
     appends: tuple[AppendFigures, ...]
 
     def to_dict(self) -> JsonObject:
-        """As JSON takes it."""
+        """Return the result as JSON."""
         return dataclasses.asdict(self)

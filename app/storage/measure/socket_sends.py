@@ -1,13 +1,13 @@
-"""Three ways to send a file to a socket. They are alternatives, not steps of one way.
+"""Three ways to send a file to a socket. They are alternatives.
 
 ``read+send``
     The processor copies each byte twice: page cache to the program's memory, and from there to the socket's buffer.
 ``mmap+send``
-    The program's memory *is* the page cache: one copy, to the socket's buffer. Pages that nobody has touched yet cost a
-    fault. RocketMQ maps its files and, with ``transferMsgByHeap`` false, writes from there; by default it copies
+    The program's memory *is* the page cache: one copy, to the socket's buffer. Pages that were not touched before cost
+    a page fault. RocketMQ maps its files and, with ``transferMsgByHeap`` false, writes from there; by default it copies
     messages to the heap first.
 ``sendfile``
-    The program never sees the bytes: the socket's buffer refers to the page cache. Kafka sends so (not with TLS).
+    The program never sees the bytes: the socket's buffer refers to the page cache. Kafka sends this way (not with TLS).
 
 The other end is a thread of this process on the loopback; what it copies to receive is not counted.
 """
@@ -31,7 +31,7 @@ _RECEIVE_BYTES = 1_048_576
 
 
 class SendSample(NamedTuple):
-    """One round; see :class:`app.storage.measure.result.SendFigures`."""
+    """The figures of one round; see :class:`app.storage.measure.result.SendFigures`."""
 
     bytes_per_s: float
     calls: int

@@ -1,1 +1,1 @@
-"""What takes longer than a page waits: runs in a process of their own, with progress, an end on demand and a report."""
+"""Runs that take longer than a page waits: in a process of their own, with progress, cancellation and a report."""

@@ -1,6 +1,6 @@
-"""The runs that pages ask for: one at a time for the whole server, so that none disturbs another's measurement.
+"""The runs that pages start: one at a time for the whole server, so that none disturbs another's measurement.
 
-Each is a process of its own that gives way to the broker. The last run of each kind is remembered, for every page.
+Each is a process of its own at low priority. The last run of each kind is kept, for every page.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from app.storage.runs.works import measure_disk, measure_growth
 
 log = logging.getLogger("glassmq.storage")
 
-#: What a run is: it works in a folder of its own, tells how far it is, and brings a report.
+#: The function of a run: it works in a folder of its own, reports its progress, and returns a report.
 Work = Callable[[Path, Progress], Report]
 WORKS: Mapping[str, Work] = {"grow": measure_growth, "disk": measure_disk}
-#: How long what is ended may take to go.
+#: Seconds that an ended process may take to exit.
 _CLOSE_S = 5.0
 
 
 class RunPhase(StrEnum):
-    """``running`` leads to one of the others; from those it begins anew."""
+    """The phase of a run. ``running`` leads to one of the others, and a new run leads back to it."""
 
     NONE = "none"
     RUNNING = "running"
@@ -41,7 +41,7 @@ class RunPhase(StrEnum):
 
 
 class RunUnderWay(Exception):
-    """Another run has the machine."""
+    """Another run is using the machine."""
 
 
 @dataclass(slots=True)
@@ -56,7 +56,7 @@ class _Run:
 
 
 class StorageRuns:
-    """Used by web threads."""
+    """The runs of all pages. Used by web threads."""
 
     def __init__(self, works: Mapping[str, Work] = WORKS) -> None:
         self._works = works
@@ -66,11 +66,11 @@ class StorageRuns:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What may be started."""
+        """Return the kinds of runs that may be started."""
         return tuple(self._works)
 
     def state(self, kind: str) -> JsonObject:
-        """How far the last run of that kind is, and what it brought; the former report until then."""
+        """Return the progress of the last run of that kind, and its report; the former report until then."""
         with self._lock:
             run = self._runs[kind]
             return {
@@ -82,7 +82,7 @@ class StorageRuns:
             }
 
     def start(self, kind: str) -> None:
-        """Begin one. Raises :class:`RunUnderWay`."""
+        """Start a run. Raises :class:`RunUnderWay`."""
         with self._lock:
             if self._is_closed or any(run.phase is RunPhase.RUNNING for run in self._runs.values()):
                 raise RunUnderWay
@@ -95,12 +95,12 @@ class StorageRuns:
             run.listener.start()
 
     def cancel(self, kind: str) -> None:
-        """End the one that is under way; nothing happens to one that is over."""
+        """End the run that is under way; a run that is over stays as it is."""
         with self._lock:
             self._cancel(self._runs[kind])
 
     def close(self) -> None:
-        """End what is under way; nothing can be started any more."""
+        """End the run that is under way; none can be started any more."""
         with self._lock:
             self._is_closed = True
             runs = list(self._runs.values())
@@ -121,7 +121,7 @@ class StorageRuns:
                 self._hear(run, worker.receiver.recv())
         except (EOFError, OSError):
             worker.close()
-        # Here, for a process that is ended removes nothing.
+        # Here, because a process that is ended removes nothing.
         shutil.rmtree(folder, ignore_errors=True)
         with self._lock:
             if run.phase is RunPhase.RUNNING:
@@ -138,7 +138,7 @@ class StorageRuns:
 
 
 def _work(sender: Connection, work: Work, folder: Path) -> None:
-    """In the process."""
+    """Do the work, in the process of the run."""
 
     def tell(step: Step) -> None:
         sender.send({"number": step.number, "total": step.total})

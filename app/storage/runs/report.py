@@ -1,4 +1,4 @@
-"""What a run brings: plots and figures by name, which the page puts into words (``storage.plot.NAME``)."""
+"""The report of a run: plots and figures by name, for which the page has the texts (``storage.plot.NAME``)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Point = tuple[float, float]
 class Plot:
     """Lines over a common axis.
 
-    :ivar name: of its texts: ``storage.plot.NAME`` (title), ``.x`` and ``.y`` (what the axes show).
+    :ivar name: the name of its texts: ``storage.plot.NAME`` (title), ``.x`` and ``.y`` (what the axes show).
     :ivar lines: by name, ``storage.line.NAME``.
-    :ivar is_log: both axes by powers of ten.
-    :ivar is_strip: points without lines between them.
+    :ivar is_log: both axes are logarithmic.
+    :ivar is_strip: the points have no lines between them.
     """
 
     name: str
@@ -26,7 +26,7 @@ class Plot:
     is_strip: bool = False
 
     def add(self, line: str, x: float, y: float) -> None:
-        """A further point of that line; what is nothing has no place on an axis of powers."""
+        """Add a point to that line; a point at 0 is left out of a logarithmic plot."""
         if y <= 0 and self.is_log:
             return
         self.lines.setdefault(line, []).append((x, y))
@@ -34,7 +34,7 @@ class Plot:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A claim that the figures bear out or not: ``storage.fact.NAME.holds`` or ``.fails``, with ``values``."""
+    """A claim that the figures confirm or refute: ``storage.fact.NAME.holds`` or ``.fails``, with ``values``."""
 
     name: str
     holds: bool
@@ -43,7 +43,10 @@ class Fact:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """:ivar name: ``storage.table.NAME``; columns are ``storage.column.NAME``, words in cells ``storage.cell.NAME``."""
+    """A table.
+
+    :ivar name: ``storage.table.NAME``; columns are ``storage.column.NAME``, words in cells ``storage.cell.NAME``.
+    """
 
     name: str
     columns: list[str]
@@ -52,7 +55,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All that a run brings. ``machine``: where the figures are from."""
+    """The whole report of a run. ``machine``: where the figures are from."""
 
     machine: str
     plots: list[Plot]
@@ -60,5 +63,5 @@ class Report:
     tables: list[Table] = field(default_factory=list)
 
     def as_json(self) -> JsonObject:
-        """All of it."""
+        """Return the report as JSON."""
         return asdict(self)

@@ -1,4 +1,6 @@
-"""The measurements of ``glassmq storage``, in a size that a page waits for, with their figures as plots and tables."""
+"""The measurements of ``glassmq storage``, in a size for which a page can wait, with their figures as plots and
+tables.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,9 @@ from app.storage.progress import Progress
 from app.storage.runs.report import Fact, Plot, Point, Report, Table
 
 STORES = ("rocketmq", "kafka")
-#: The greater ones are for the command line: Kafka has three open files for each topic.
+#: Larger sizes are for the command line: Kafka has three open files for each topic.
 TOPICS, TOPIC_MESSAGES = (1, 10, 100, 1_000), 20_000
-#: For so many the strip of writes is drawn: few enough for batches to come to each again and again.
+#: The number of topics for which the strip of writes is drawn: few enough that batches come to each repeatedly.
 STRIP_TOPICS = 10
 MESSAGES, MESSAGE_TOPICS = (1_000, 10_000, 100_000), 10
 FILE_BYTES, ROUNDS = 64 * 1024 * 1024, 3
@@ -31,7 +33,7 @@ FIGURES: Mapping[str, Callable[[GrowthPoint], float]] = {
     "recover_clean_ms": lambda point: 1e3 * point.recover_clean_s,
     "recover_killed_ms": lambda point: 1e3 * point.recover_killed_s,
 }
-#: Which of them is drawn over what.
+#: Which figure is drawn over what.
 DRAWN = (
     ("write_us", "topics"),
     ("written_files", "topics"),
@@ -47,7 +49,7 @@ DRAWN = (
 
 
 def measure_growth(folder: Path, progress: Progress) -> Report:
-    """Ever more topics, then ever more messages, in both stores."""
+    """Measure growing numbers of topics, then growing numbers of messages, in both stores."""
     sizes = [*(Size(topics, TOPIC_MESSAGES) for topics in TOPICS)]
     sizes += [Size(MESSAGE_TOPICS, messages) for messages in MESSAGES]
     result = grow(folder, sizes, progress)
@@ -63,7 +65,7 @@ def measure_growth(folder: Path, progress: Progress) -> Report:
 
 
 def _strips(points: list[GrowthPoint]) -> list[Plot]:
-    """Where each write of records went: to which file, and how far into it."""
+    """Return where each write of records went: to which file, and how far into it."""
     plots = []
     for point in points:
         largest = 1 + max(place.position for place in point.pattern)
@@ -75,7 +77,7 @@ def _strips(points: list[GrowthPoint]) -> list[Plot]:
 
 
 def _of_topics(points: list[GrowthPoint]) -> Fact:
-    """One log for all suits many topics: writing a message grows dearer by less."""
+    """Check that one log for all suits many topics: its cost of writing a message grows less."""
     factors = {}
     for store in STORES:
         costs = [FIGURES["write_us"](point) for point in points if point.store == store]
@@ -84,20 +86,20 @@ def _of_topics(points: list[GrowthPoint]) -> Fact:
 
 
 def _of_messages(points: list[GrowthPoint]) -> Fact:
-    """A sparse index suits many messages: it is smaller."""
+    """Check that a sparse index suits many messages: it is smaller."""
     values = _last(points)
     return Fact("many_messages", values["kafka_index_bytes"] < values["rocketmq_index_bytes"], values)
 
 
 def _last(points: list[GrowthPoint]) -> dict[str, float]:
-    """The figures of both stores at the last point."""
+    """Return the figures of both stores at the last point."""
     last = points[-len(STORES) :]
     values = {f"{point.store}_{name}": figure(point) for point in last for name, figure in FIGURES.items()}
     return {**values, "topics": last[0].topics, "messages": last[0].messages}
 
 
 def measure_disk(folder: Path, progress: Progress) -> Report:
-    """Reads, sends and appends on the disk of ``folder``."""
+    """Measure reads, sends and appends on the disk of ``folder``."""
     result = Measurement(folder, FILE_BYTES, ROUNDS, progress).run()
     reads = Plot("reads")
     for read in result.reads:
@@ -109,7 +111,7 @@ def measure_disk(folder: Path, progress: Progress) -> Report:
 
 
 def _coldness(result: MeasureResult) -> Fact:
-    """Whether what is called cold was cold."""
+    """Check whether cold reads were really cold."""
     return Fact("cold", result.cold_share < 0.01, {"percent": 100 * result.cold_share, "rounds": result.rounds})
 
 
@@ -132,5 +134,5 @@ def _cache(is_cold: bool) -> str:
 
 
 def _name(words: str) -> str:
-    """As it stands in the names of texts."""
+    """Return words in the form of the names of texts."""
     return words.replace("+", "_").replace(" ", "_")

@@ -1,4 +1,4 @@
-"""How the rows of an article are read, and what an author is told."""
+"""How the rows of an article are read, and the errors that an author gets."""
 
 from __future__ import annotations
 

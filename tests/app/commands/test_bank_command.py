@@ -87,7 +87,7 @@ def test_an_overdraft_rolls_back_by_transaction_and_makes_money_naively(server, 
     assert good.exit_code == 0, good.output
     assert "could not debit 10000: overdraft" in good.output
     assert "A at ICBC has 5000, B at CCB has 20000" in good.output
-    # What came from nowhere stays: nobody waits for that, and here nobody could for so long.
+    # Money that came from nowhere stays: no process waits for it, and the test could not wait this long.
     naive = run(server, tmp_path / "naive", *options, "--way", "send-then-debit", "--wait-s", "3600")
     assert naive.exit_code == 1, naive.output
     assert "B has 10000 that A never lost: money from nowhere" in naive.output

@@ -1,4 +1,4 @@
-"""``glassmq consume`` is told to end: what it has printed it has acknowledged, and stored that, before it goes."""
+"""``glassmq consume`` is ended: what it has printed is acknowledged, and stored, before it exits."""
 
 from __future__ import annotations
 
@@ -45,5 +45,5 @@ def test_a_signal_ends_it_in_order(server, number):
     progress = [line for line in lines if topic in line]
     assert len(progress) == 4
     tool(server, "send", topic, "the next one")
-    # Who comes next begins behind what was printed.
+    # The next consumer begins after what was printed.
     assert "the next one" in tool(server, "consume", topic, "--group", group, "--count", "1")

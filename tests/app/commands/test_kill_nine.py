@@ -18,7 +18,7 @@ from engine.protocol.message.message_id import decode_offset_message_id
 from tests.support.live.glass_process import GlassProcess
 from tests.support.pipeline.stored_log import commit_everything, read_all_bodies, stored_offsets
 
-#: So many kills under synchronous flush, and two fifths of them under asynchronous.
+#: The number of kills under synchronous flush, and two fifths of it under asynchronous.
 pytestmark = pytest.mark.seeds(quick=3, full=10)
 
 TOPIC = "kill_nine"
@@ -35,7 +35,7 @@ class Load:
         self._enough = asyncio.Event()
 
     async def run(self, server, acknowledgements):
-        """Kill ``server`` once so many messages are acknowledged, in the middle of everything."""
+        """Kill ``server`` once this many messages are acknowledged, in the middle of everything."""
         self.wanted = acknowledgements
         async with DefaultMQProducer(
             None, "killers", (server.name_server,), retry_times_when_send_failed=0, send_msg_timeout_ms=60_000
@@ -79,7 +79,7 @@ def test_no_acknowledged_message_is_lost_when_the_process_is_killed(tmp_path, fl
             lost = [body for body in acknowledged if body not in found]
             assert lost == [], f"round {round_number}: {len(lost)} of {len(acknowledged)} acknowledged messages lost"
             for body, result in load.acknowledged.items():
-                # The offset that the producer was told is still the message's offset.
+                # The offset that the producer received is still the message's offset.
                 assert (result.message_queue.queue_id, result.queue_offset) in found[body]
             server.kill()
         # Said, not only done: what happened, and what a harder crash would have cost.

@@ -168,7 +168,7 @@ def test_a_oneway_send_that_was_dropped_is_found_by_its_reader(live, tmp_path, m
 
 
 async def send_and_drop(live):
-    """Six numbered messages: the third one and the last one are dropped on their way, and nobody is told."""
+    """Send six numbered messages: the third one and the last one are dropped on their way, without a report."""
     async with DefaultMQProducer(None, "shop", live.name_servers, number_messages=True) as producer:
         for number in range(6):
             if number in (2, 5):

@@ -23,8 +23,11 @@ from app.commands.lab import shared_work
 from app.commands.lab.shared_work import LateSpark
 from app.pipeline.child_process import kill_session, session_members
 from engine.lab.scenario.scenario_files import load_scenario
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
+#: Spark starts in seconds; on a busy machine, in minutes.
+PATIENCE_S = 300
 
 
 @pytest.fixture
@@ -129,15 +132,6 @@ class Command:
         os.killpg(self.process.pid, signal.SIGINT)
 
 
-def until(condition):
-    event = threading.Event()
-    for _ in range(6_000):
-        if condition():
-            return
-        event.wait(0.05)
-    raise AssertionError("it never came")
-
-
 def test_seeds_on_spark_end_with_the_figures_of_one_process_and_a_stopped_run_goes_on(spark_installed, tmp_path):
     scenario = tmp_path / "tiny.yaml"
     scenario.write_text(load_scenario("hello").text)
@@ -149,13 +143,13 @@ def test_seeds_on_spark_end_with_the_figures_of_one_process_and_a_stopped_run_go
         return path.read_text().count("\n") - 1 if path.exists() else 0
 
     with Command(*run, "--spark", "local[1]", "--results", str(results)) as command:
-        until(lambda: lines() >= 2 or command.process.poll() is not None)
+        wait_until(lambda: lines() >= 2 or command.process.poll() is not None, "two lines of results", PATIENCE_S)
         command.interrupt()
         _, errors = command.process.communicate(timeout=120)
         assert command.process.returncode == 130, errors
         assert "Traceback" not in errors
         assert f"of 2,000 seeds; go on with the same command, {results} has them" in errors
-        until(lambda: not session_members(command.process.pid))
+        wait_until(lambda: not session_members(command.process.pid), "the end of the session", PATIENCE_S)
     kept = lines()
     assert kept >= 2
     seeds = str(20 * (kept + 3))
@@ -173,7 +167,7 @@ def test_a_search_on_spark_finds_what_one_process_finds(spark_installed):
     with Command(*arguments, "--spark", "local[1]", prelude=prelude) as command:
         output, errors = command.process.communicate(timeout=240)
         assert "starting Spark on local[1]" in errors
-        until(lambda: not session_members(command.process.pid))
+        wait_until(lambda: not session_members(command.process.pid), "the end of the session", PATIENCE_S)
     alone = CliRunner().invoke(main, arguments)
     left_out = ("seconds", "search_cpu_seconds")
     shared, expected = (

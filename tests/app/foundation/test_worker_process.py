@@ -1,4 +1,4 @@
-"""Processes of the server's own: they give way, and end with whoever started them."""
+"""Processes of the server: they run at low priority, and end with their parent."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class Lab:
         return browser
 
     def serve(self, turns=400):
-        """Let the lab work until nobody waits for anything (or for so many turns)."""
+        """Let the lab work until no request waits for anything, or for this number of turns."""
         for _ in range(turns):
             self.host.serve_once()
             if not any(session.player.has_job or session.is_urgent for session in self.host.worlds.sessions.values()):

@@ -270,7 +270,7 @@ def rehearsed_steps(name):
 
 
 def lengths(name, language):
-    """Of each choice of a lesson: how long the right answer is, and how long the others are."""
+    """Return the length of the right answer of each choice of a lesson, and the lengths of the others."""
     text = load_lesson(name).texts[language]
     for rehearsed in rehearsed_steps(name):
         if isinstance(rehearsed.step.prediction, ChoicePrediction):

@@ -25,7 +25,7 @@ def as_read(prose: Prose) -> str:
 
 
 def words_on_the_way(text: LessonText) -> int:
-    """Of one who predicts right and needs no hint."""
+    """Return the number of words for a learner who predicts right and needs no hint."""
     pieces = [as_read(text.intro), as_read(text.summary)]
     for step in text.steps.values():
         prose = [step.body, step.question, *step.choices.values(), step.after]

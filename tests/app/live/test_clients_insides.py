@@ -1,10 +1,9 @@
-"""What the live page is told of the insides of a group's members: by our own client, over real connections."""
+"""The live page's view of the internals of a group's members: our own client, over real connections."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ from engine.client import ConsumeConcurrentlyStatus, ConsumeOrderlyStatus
 from engine.client.consumer.client_remoting_processor import ClientRemotingProcessor
 from tests.support.live.consumer_thread import consumer_of_orders
 from tests.support.live.live_server import LiveServer, message
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -27,14 +27,17 @@ def succeed(messages, context):
 
 
 def look_when(live, condition, group="billing"):
-    """The first look at the group for which ``condition`` holds."""
-    ends_at = time.monotonic() + 60
-    while time.monotonic() < ends_at:
-        _, look = live.get(f"/api/live/clients?group={group}")
-        if condition(look):
-            return look
-        time.sleep(0.1)
-    raise AssertionError(f"it never came: {look}")
+    """Return the first snapshot of the group for which ``condition`` holds."""
+
+    def look():
+        return live.get(f"/api/live/clients?group={group}")[1]
+
+    return wait_until(
+        lambda: found if condition(found := look()) else None,
+        f"the snapshot of group {group} that the test needs",
+        seen=look,
+        poll_interval_s=0.1,
+    )
 
 
 def queue_of(look, topic="orders"):

@@ -1,4 +1,4 @@
-"""Breaking the running engine over HTTP: what is told, and what is refused, by name and in both languages."""
+"""Fault injection into the running engine over HTTP: the answers, and the refusals, by name and in both languages."""
 
 from __future__ import annotations
 

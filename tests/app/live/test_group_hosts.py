@@ -12,7 +12,7 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.name_server.name_server_config import NameServerConfig
 from engine.replication.majority.group_config import parse_group
 from tests.interop.harness.ports import free_port
-from tests.interop.harness.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 def group_host(folder, peers, name):

@@ -1,4 +1,4 @@
-"""Held frames as the page is told of them."""
+"""The page's view of held frames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What idempotent listeners told, added up: by hand-made answers, and by our own client over a real connection."""
+"""The counters of idempotent listeners, added up: from hand-made answers, and from our own client over a connection."""
 
 from __future__ import annotations
 

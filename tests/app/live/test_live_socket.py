@@ -14,6 +14,7 @@ from app.web.access_gate import SOCKET_SESSIONS_MAX
 from app.web.socket_namespace import MESSAGE_MAX_BYTES, open_socket_sessions
 from tests.support.live.fixture_server import create_fixture_server
 from tests.support.live.socket_browser import Refused, SocketBrowser
+from tests.support.waiting import wait_until
 
 
 class Page:
@@ -39,15 +40,6 @@ class Page:
         self._open.close()
         self.server.stream.stop()
         self.listener.shutdown()
-
-
-def wait_until(condition, limit_s=60):
-    pause = threading.Event()
-    for _ in range(20 * limit_s):
-        if condition():
-            return
-        pause.wait(0.05)
-    pytest.fail(f"it never came true; threads: {threading.enumerate()}")
 
 
 def requests_served():
@@ -152,7 +144,9 @@ def test_web_sockets_that_watch_nothing_are_closed_for_those_that_do(page):
         page.browser(join=False)
     assert page.browser().receive()[0] == "snapshot"
     # Half as long as a silent one may stay.
-    wait_until(lambda: requests_served() <= before + SOCKET_SESSIONS_MAX, limit_s=12)
+    wait_until(
+        lambda: requests_served() <= before + SOCKET_SESSIONS_MAX, f"at most {SOCKET_SESSIONS_MAX} more requests", 12
+    )
 
 
 def test_a_browser_that_is_sent_away_and_never_reads_keeps_no_thread(page):
@@ -164,7 +158,7 @@ def test_a_browser_that_is_sent_away_and_never_reads_keeps_no_thread(page):
         with contextlib.suppress(urllib.error.HTTPError):  # the session is gone already
             page.post(address, b'42/live,["nonsense"]')
     assert page.server.stream.viewer_count == 0
-    wait_until(lambda: threading.active_count() <= before)
+    wait_until(lambda: threading.active_count() <= before, f"at most {before} threads")
 
 
 def test_a_browser_from_another_site_cannot_connect(page):
@@ -190,4 +184,7 @@ def test_a_browser_that_left_is_forgotten(page):
     browser.receive()
     assert page.server.stream.viewer_count == 1
     browser.close()
-    wait_until(lambda: page.server.stream.viewer_count == 0 and open_socket_sessions(page.server.socketio) == 0)
+    wait_until(
+        lambda: page.server.stream.viewer_count == 0 and open_socket_sessions(page.server.socketio) == 0,
+        "a page without viewers",
+    )

@@ -13,6 +13,7 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.replication.ha.ha_config import BrokerRole
 from engine.texts import LANGUAGES
 from tests.support.live.live_server import LiveServer, message
+from tests.support.waiting import wait_until
 
 
 @pytest.fixture
@@ -96,10 +97,7 @@ def test_a_form_of_another_site_sets_no_threshold(live):
 
 def test_the_history_of_a_window_has_the_backlog_from_before_anybody_watched(live):
     make_backlog(live)
-    deadline = time.monotonic() + 30
-    while 5 not in live.host.history()["backlog"]:  # the next look comes within a second
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    wait_until(lambda: 5 in live.host.history()["backlog"], "a sample with the backlog; one is taken every second")
     status, told = live.get(f"/api/live/history?from={int(time.time()) - 300}")
     assert (status, told["resolution_s"]) == (200, 1)
     assert 5 in told["measures"]["backlog"]["max"]

@@ -1,4 +1,4 @@
-"""What the verdict is told of a broker, also of what is too much for a page."""
+"""The input of the verdict on a broker, including what is too much for a page."""
 
 from __future__ import annotations
 

@@ -7,8 +7,8 @@ import pytest
 from app.foundation.operator_wishes import SendWish
 from app.observation.bounds import TOPICS_FOUND_MAX, TOPICS_MAX
 from engine.protocol.body.topic_config import TopicConfig
-from tests.interop.harness.waiting import wait_until
 from tests.support.live.live_server import LiveServer
+from tests.support.waiting import wait_until
 
 COUNT = TOPICS_MAX + 90
 LAST = f"t{COUNT - 1:04}"

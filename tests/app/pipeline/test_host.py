@@ -37,6 +37,7 @@ from engine.pipeline.errors import UnknownJob
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
 from tests.support.pipeline import tiny_job
+from tests.support.waiting import wait_until
 
 FAKE = (sys.executable, "-m", "tests.support.pipeline.fake_job")
 
@@ -55,12 +56,12 @@ def host(tmp_path):
 
 
 def when(host, run_id, condition):
-    """The first state of the run for which ``condition`` holds."""
-    ends_at = time.monotonic() + 60
-    while not condition(state := host.state(run_id)):
-        assert time.monotonic() < ends_at, state
-        time.sleep(0.01)
-    return state
+    """Return the first state of the run for which ``condition`` holds."""
+    return wait_until(
+        lambda: state if condition(state := host.state(run_id)) else None,
+        f"the state of run {run_id} that the test needs",
+        seen=lambda: host.state(run_id),
+    )
 
 
 def is_over(state):

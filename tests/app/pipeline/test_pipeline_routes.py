@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 
 import pytest
 
@@ -15,6 +14,7 @@ from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
 from tests.support.live.fixture_server import FixtureSource
 from tests.support.pipeline import tiny_job
+from tests.support.waiting import wait_until
 
 FAKE = (sys.executable, "-m", "tests.support.pipeline.fake_job")
 
@@ -43,11 +43,12 @@ def begin(client, job="tiny", arguments=None, **more):
 
 
 def until_over(client, run_id):
-    ends_at = time.monotonic() + 60
-    while (run := client.get(f"/api/pipeline/runs/{run_id}").json)["ended_ms"] is None:
-        assert time.monotonic() < ends_at
-        time.sleep(0.02)
-    return run
+    address = f"/api/pipeline/runs/{run_id}"
+    return wait_until(
+        lambda: run if (run := client.get(address).json)["ended_ms"] is not None else None,
+        f"the end of run {run_id}",
+        seen=lambda: client.get(address).json,
+    )
 
 
 def test_the_jobs_tell_what_a_form_needs(client):

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from dataclasses import replace
@@ -20,6 +19,7 @@ from engine.protocol.message.message import Message
 from tests.support.live.glass_process import GlassProcess
 from tests.support.live.live_server import LiveServer
 from tests.support.pipeline.spark import QUICK_JVM
+from tests.support.waiting import wait_until
 
 ROOT = Path(__file__).parents[3]
 
@@ -42,14 +42,6 @@ def ask(address, path, body=None):
             return json.load(answer)
     except urllib.error.HTTPError as error:
         raise AssertionError(error.read().decode()) from error
-
-
-def until(condition, limit_s=PATIENCE_S):
-    ends_at = time.monotonic() + limit_s
-    while not (found := condition()):
-        assert time.monotonic() < ends_at, "it never came"
-        time.sleep(0.05)
-    return found
 
 
 def session_of(log_file):
@@ -78,15 +70,23 @@ def test_a_run_reads_the_broker_shows_its_offsets_and_is_gone_soon_after_a_stop(
             assert run["phase"] in ("starting", "running"), run
             return run
 
-        run = until(lambda: state() if sum(state()["reached"].get("orders", {}).values()) == 40 else None)
+        run = wait_until(
+            lambda: state() if sum(state()["reached"].get("orders", {}).values()) == 40 else None,
+            "40 messages that the run has read",
+            PATIENCE_S,
+        )
         assert run["tables"] and run["batches"]
         assert sum(one["rows"] for one in run["batches"]) == 40
         session = pipeline.process_id(run_id)
         assert len(session_members(session)) >= 2  # Python and Java at least
         ask(address, f"/api/pipeline/runs/{run_id}/stop", {})
-        run = until(lambda: (one := ask(address, f"/api/pipeline/runs/{run_id}"))["ended_ms"] and one)
+        run = wait_until(
+            lambda: (one := ask(address, f"/api/pipeline/runs/{run_id}"))["ended_ms"] and one,
+            "the end of the stopped run",
+            PATIENCE_S,
+        )
         assert run["phase"] == "stopped"
-        until(lambda: session_members(session) == [])
+        wait_until(lambda: session_members(session) == [], "the end of the processes of the run", PATIENCE_S)
 
 
 def test_a_secret_is_in_no_line_that_a_job_tells_and_not_in_its_log(tmp_path):
@@ -125,11 +125,11 @@ def test_nothing_of_a_run_outlives_a_server_that_was_killed(tmp_path):
         address = server.addresses["page"].removeprefix("http://").rstrip("/")
         run_id = ask(address, "/api/pipeline/runs", {"job": "traffic", "arguments": {"topics": "orders"}})["id"]
         log_file = ask(address, f"/api/pipeline/runs/{run_id}")["log_file"]
-        session = until(lambda: session_of(log_file))
+        session = wait_until(lambda: session_of(log_file), "the process of the run", PATIENCE_S)
         try:
             # The run's own Python, and Java on its way.
-            until(lambda: len(session_members(session)) >= 2)
+            wait_until(lambda: len(session_members(session)) >= 2, "Python and Java of the run", PATIENCE_S)
             server.kill()
-            until(lambda: not session_members(session))
+            wait_until(lambda: not session_members(session), "the end of the processes of the run", PATIENCE_S)
         finally:
             kill_session(session)

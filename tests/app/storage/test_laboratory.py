@@ -1,4 +1,4 @@
-"""How many stores are kept, and that none of their files stays behind."""
+"""How many stores are kept, and that all their files are removed."""
 
 from __future__ import annotations
 

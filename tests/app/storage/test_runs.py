@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-import threading
 
 import pytest
 
@@ -14,6 +13,7 @@ from app.storage.runs.host import RunUnderWay, StorageRuns
 from app.web_application import create_app
 from tests.app.storage import tiny_works
 from tests.support.live.fixture_server import FixtureSource
+from tests.support.waiting import wait_until
 
 WORKS = {"quick": tiny_works.quick, "endless": tiny_works.endless, "broken": tiny_works.broken}
 
@@ -26,14 +26,12 @@ def runs():
 
 
 def until(runs, kind, is_reached):
-    """The first state of that run that is wanted."""
-    tick = threading.Event()
-    for _ in range(600):
-        state = runs.state(kind)
-        if is_reached(state):
-            return state
-        tick.wait(0.1)
-    raise AssertionError(f"{kind} stays {state}")
+    """Return the first state of that run that is wanted."""
+    return wait_until(
+        lambda: state if is_reached(state := runs.state(kind)) else None,
+        f"the state of {kind} that the test needs",
+        seen=lambda: runs.state(kind),
+    )
 
 
 def test_a_run_ends_with_its_report(runs):

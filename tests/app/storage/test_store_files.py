@@ -1,4 +1,4 @@
-"""Files of both stores, unit by unit and field by field: no byte is left out, none is told twice."""
+"""Files of both stores, unit by unit and field by field: no byte is left out, none is listed twice."""
 
 from __future__ import annotations
 

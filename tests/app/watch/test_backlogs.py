@@ -1,4 +1,4 @@
-"""What becomes of a backlog: told by how it moved, and not by a burst or by the saw of commits."""
+"""The trend of a backlog: it follows from how the backlog moved, not from a burst or the sawtooth of commits."""
 
 from __future__ import annotations
 

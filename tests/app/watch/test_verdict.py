@@ -41,14 +41,14 @@ class Looks:
         self.at_s = 0
 
     def see(self, seconds: int = 1, **known: Any) -> str:
-        """The same for so many seconds; the English line of the last one."""
+        """Return the English line of the last of this many seconds."""
         for _ in range(seconds):
             self.verdict.look(facts(self.at_s, **known))
             self.at_s += 1
         return self.line
 
     def see_lag(self, lags: list[int], **known: Any) -> str:
-        """Of a group that reads 100 messages a second."""
+        """Return the line for a group that reads 100 messages a second."""
         for lag in lags:
             self.see(groups={"reports": reads(lag, 10_000 + 100 * self.at_s)}, **known)
         return self.line

@@ -66,7 +66,7 @@ many = settings(
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    """Whoever asks is never too fast: a second passes with every look at the clock."""
+    """A server whose clients are never too fast: a second passes with every reading of the clock."""
     seconds = itertools.count()
     pipeline = PipelineSettings(
         tmp_path_factory.mktemp("pipeline"), "127.0.0.1:1", command=(sys.executable, "-c", "pass"), niceness=0

@@ -5,7 +5,6 @@ import json
 import random
 import select
 import socket
-import threading
 import urllib.error
 import urllib.request
 
@@ -14,6 +13,7 @@ import pytest
 from app.foundation.half_open import HALF_OPEN_PER_ADDRESS_MAX
 from app.web.page_listener import CONNECTIONS_MAX
 from tests.support.live.glass_process import GlassProcess
+from tests.support.waiting import wait_until
 
 SOCKET = "/socket.io/?EIO=4&transport=polling"
 
@@ -176,9 +176,4 @@ def test_connections_beyond_the_bound_are_closed_and_room_comes_back(server):
             connection.close()
     for connection in still_open:
         connection.close()
-    pause = threading.Event()
-    for _ in range(600):
-        if is_healthy(server):
-            return
-        pause.wait(0.1)
-    pytest.fail("the server never took a connection again")
+    wait_until(lambda: is_healthy(server), "a server that accepts connections again")

@@ -164,7 +164,7 @@ def test_a_slow_viewer_that_caught_up_gets_a_snapshot_and_follows_again(world):
     world.publish(30)
     seen = len(world.browsers.received["slow"])
     first = world.browsers.received["slow"][0][1]["sequence"]
-    world.acknowledge("slow", first)  # still behind
+    world.acknowledge("slow", first)  # not caught up yet
     world.publish()
     assert len(world.browsers.received["slow"]) == seen
     world.acknowledge("slow")

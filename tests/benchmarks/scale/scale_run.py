@@ -3,9 +3,9 @@
 One ``glassmq serve`` gets 10,000 queues, then 2,000 consumers that wait, then ten million messages of 128 bytes in
 batches. At each step: memory, the latency of pulls at random places and of deliveries to a pull that waits, and for
 twelve seconds (long enough for everything that happens each ten seconds) sends one after the other, while topics are
-created. Then a browser looks on; then the process is killed at rest and started again, killed just behind more messages
-and started again, and every message read back. It is a
-measurement, not a test: it never fails because of a number, but it does when a message is missing.
+created. Then a browser looks on; then the process is killed at rest and started again, killed just after more messages
+and started again, and every message read back. It is a measurement, not a test: it never fails because of a number, but
+it does when a message is missing.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MARK = "make bench scale"
 _QUEUES_PER_TOPIC = 4
 #: Of the queues get no message but those that the measurement sends: consumers wait at them.
 _QUIET_PART = 5
-#: So many more are sent just before the kill.
+#: Messages that are sent just before the kill.
 _LAST_PART = 20
 _MEMBERS_PER_GROUP = 20
 _CONNECTING_AT_ONCE = 50
@@ -63,7 +63,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Step:
-    """What was measured behind one step.
+    """What was measured after one step.
 
     :ivar resident_mib: with the pages of mapped files, which the kernel may take back at any time.
     :ivar own_mib: without them.
@@ -84,7 +84,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Restart:
-    """Seconds from the start command behind a kill -9."""
+    """Seconds from the start command after a kill -9."""
 
     when: str
     accepted_send_s: float
@@ -148,7 +148,7 @@ class Bench:
             told(first + len(parked))
 
     async def store(self, messages: int) -> None:
-        """Send until there are so many."""
+        """Send until there are this many messages."""
         started, count = time.monotonic(), messages - self.messages
         queues = self.queues(quiet=False)
         sent = await send_all(self.cluster.broker, queues, self.messages, count, _progress("messages", count))
@@ -193,7 +193,7 @@ class Bench:
     async def _timed_delivery(self, client: Client, sender: Client) -> float:
         """From the send to the answer of the pull that waits."""
         waits = client.park("scale", _LIVE, await client.end_offset(_LIVE))
-        await client.end_offset(_LIVE)  # answered behind the pull: it waits now
+        await client.end_offset(_LIVE)  # answered after the pull: it waits now
         started = time.perf_counter()
         sent = asyncio.ensure_future(sender.send(_LIVE))
         await waits
@@ -231,7 +231,7 @@ class Bench:
     # --- the end -----------------------------------------------------------------------------------------------------
 
     async def kill_and_start(self, folder: Path, name: str) -> None:
-        """Kill -9, at once behind one more topic, and start again."""
+        """Kill -9, immediately after one more topic, and start again."""
         client = await Client.connect(self.cluster.broker)
         await self._timed_creation(client)
         client.close()
@@ -251,7 +251,7 @@ class Bench:
         print(self.restarts[-1], file=sys.stderr)
 
     async def disconnect(self) -> None:
-        """Of all consumers that wait."""
+        """Disconnect all consumers that wait."""
         for consumer in self.consumers:
             consumer.cancel()
         await asyncio.gather(*self.consumers, return_exceptions=True)

@@ -42,7 +42,7 @@ class Data:
     folder: Path
 
     def options(self, columns: str = COLUMNS) -> dict[str, str]:
-        """Of a read."""
+        """Return the options of a read."""
         return {"nameServer": self.name_server, "topic": self.topic, "columns": columns}
 
     @property
@@ -139,7 +139,7 @@ class Latency:
 def measure_latency(
     spark: SparkSession, name_server: str, topic: str, rate: int, seconds: float, folder: Path
 ) -> Latency:
-    """A stream over a topic that is written to at ``rate`` for so long, after a warm-up."""
+    """Measure a stream over a topic that is written to at ``rate`` for this long, after a warm-up."""
     found: list[tuple[float, list[float]]] = []
 
     def take(frame: DataFrame, _: int) -> None:

@@ -1,7 +1,7 @@
-"""The pipeline's part of ``make bench``: reading by Spark beside Parquet and a bare pull loop, in one run.
+"""The pipeline's part of ``make bench``: reading by Spark compared with Parquet and a bare pull loop, in one run.
 
-Every round measures every way once, in changing order, on the same messages, so what disturbs the machine disturbs
-all; a ratio is one of the same round. It is a measurement, not a test: it never fails because of a number.
+Every round measures every way once, in changing order, on the same messages, so what disturbs the machine disturbs all;
+a ratio is one of the same round. It is a measurement, not a test: it never fails because of a number.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def run_to_ms(page: Page, time_ms: int) -> None:
 
 
 def wait_until_it_stands(page: Page, after: int) -> None:
-    """Wait until the world has run further than event ``after``, rests where it shall go, and the page shows that."""
+    """Wait until the world has run further than event ``after``, rests at its target, and the page shows that."""
     page.evaluate("async () => { window.labView = (await import('/static/lab/view.js')).view; }")
     page.wait_for_function(
         """(before) => {
@@ -83,7 +83,7 @@ def open_faults(page: Page, node: str) -> None:
 
 
 def show_panel(page: Page, name: str) -> None:
-    """Choose a panel's tab; what looks under the bonnet is behind the expert's switch."""
+    """Choose a panel's tab; panels about internals need the expert's switch."""
     if page.locator("#drawer-open").count():
         page.locator("#drawer-open").click()
     tab = page.locator(f"#tab-{name}")

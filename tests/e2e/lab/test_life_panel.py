@@ -28,7 +28,7 @@ def test_a_message_is_followed_from_its_producer_to_its_grave_and_resent(serve, 
     expect(rows).to_have_count(1)
     page.locator("#panel-life input[name=life-key]").fill("")
 
-    # With the keyboard: the story, the marks of a lane, and what stands behind a mark.
+    # With the keyboard: the story, the marks of a lane, and the details of a mark.
     rows.first.locator(".life-key").focus()
     page.keyboard.press("Enter")
     expect(rows.first.locator(".life-story")).to_contain_text("P1 begins to send it")

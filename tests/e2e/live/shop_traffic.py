@@ -3,8 +3,8 @@
     .venv/bin/python -m tests.e2e.live.shop_traffic --name-server 127.0.0.1:9876
 
 Two producers write orders, payments and shipments. Two members of ``billing`` share the orders and fail one now and
-then, so that it comes back through the retry topic; ``ledger`` keeps up with the payments; ``reports`` reads orders
-and shipments too slowly and falls behind. Nothing happens to ``vouchers`` after its first messages.
+then, so that it comes back through the retry topic; ``ledger`` keeps up with the payments; ``reports`` reads orders and
+shipments too slowly and lags. Nothing happens to ``vouchers`` after its first messages.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def test_the_commands_to_try_name_a_name_server_at_an_unusual_address(serve, ope
 
 
 def test_a_group_that_keeps_up_raises_no_alarm(serve, open_page):
-    """A group commits with its next pull: in a busy queue it is a few messages behind all the time."""
+    """A group commits with its next pull: in a busy queue it lags by a few messages all the time."""
     scene = small_scene(lively=False)
     scene.commit("billing", "orders", 0, 1190)
     scene.commit("billing", "orders", 1, 1189)
@@ -137,7 +137,7 @@ def test_with_many_groups_every_backlog_is_a_sentence_and_groups_with_members_co
         ["caught up", "1,991 behind", "39 behind", "11 behind", "2,112 behind", "12 behind"]
     )
     cell = page.locator("[data-queue='orders@3'] [data-cell=lag]")
-    expect(cell).to_contain_text("1,200 behind")  # of the group that is farthest behind
+    expect(cell).to_contain_text("1,200 behind")  # of the group that lags most
     assert cell.evaluate("(cell) => cell.scrollWidth <= cell.clientWidth")
     cards = page.locator("[data-group]").evaluate_all("(cards) => cards.map((card) => card.dataset.group)")
     assert cards == ["billing", "ledger", "mail", "search-index", "zebra", "analytics", "cache", "reports"]

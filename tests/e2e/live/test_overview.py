@@ -1,4 +1,4 @@
-"""The live page in words and figures: its verdict, the rules behind it, and plots over one range of time."""
+"""The live page in words and figures: its verdict, its rules, and plots over one range of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever is wrong about a secret is slowed, and soon forgiven."""
+"""A client that guesses a secret wrong is slowed, and soon forgiven."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from engine.acl.guess_limit import REMEMBERED_MAX, SECONDS_FOR_ANOTHER, WRONG_AT
 
 
 def tries(limit, who, now, count):
-    """How many of so many wrong tries are looked at."""
+    """Return how many of these wrong tries are checked."""
     looked_at = 0
     for _ in range(count):
         if not limit.is_slowed(who, now):

@@ -34,7 +34,7 @@ TOOL = "tool"
 
 
 class Tool:
-    """An administrator's requests to whoever leads."""
+    """An administrator's requests to the leader."""
 
     def __init__(self, group: BrokerGroup) -> None:
         self.group = group

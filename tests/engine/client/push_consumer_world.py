@@ -21,7 +21,7 @@ FROM_FIRST = ConsumeFromWhere.CONSUME_FROM_FIRST_OFFSET
 
 
 class Heard:
-    """A listener that keeps what it got and answers as told."""
+    """A listener that keeps its messages and answers as configured."""
 
     def __init__(self, cluster: LabCluster, answer: Callable[[MessageExt], object] = lambda message: SUCCESS) -> None:
         self.messages: list[MessageExt] = []

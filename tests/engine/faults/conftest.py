@@ -1,4 +1,4 @@
-"""A gate with a node behind it."""
+"""A gate with a node after it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A gate, a node behind it that keeps what reaches it, and connections of clients that keep what reaches them."""
+"""A gate, a node after it that keeps what reaches it, and connections of clients that keep what reaches them."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Wire:
 
 
 class Doorway:
-    """See the module."""
+    """A gate with a node and clients, for tests."""
 
     def __init__(self, world: LabMachines) -> None:
         self.world = world

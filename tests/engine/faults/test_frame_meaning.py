@@ -1,4 +1,4 @@
-"""What frames say, in both languages, whoever asks."""
+"""The meaning of frames, in both languages, for any client."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Frames that wait at the door: in order, bounded, and never for ever."""
+"""Frames that wait at the gate: in order, bounded, and never forever."""
 
 from __future__ import annotations
 

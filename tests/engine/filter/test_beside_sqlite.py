@@ -1,4 +1,4 @@
-"""SQL92 expressions beside SQLite, on the language that both share.
+"""SQL92 expressions compared with SQLite, in the language that both share.
 
 Properties of type number (``n``, ``m``) are columns of affinity REAL or INTEGER there, texts (``s``, ``t``) columns of
 affinity TEXT. Left out, because the two differ on purpose:
@@ -6,7 +6,7 @@ affinity TEXT. Left out, because the two differ on purpose:
 * two properties in one comparison: RocketMQ's ``=`` is not unknown when only the right one is missing, and it compares
   texts in an order as numbers;
 * a text where a number is wanted: an error in RocketMQ, which no OR can save; SQLite calls it greater than any number;
-* a whole number beside a fraction such as "7.5", and numbers beyond 32 bits: see ``values.py``;
+* an integer next to a fraction such as "7.5", and numbers beyond 32 bits: see ``values.py``;
 * NOT without brackets, which binds tighter here; a constant on the left of ``=`` (false, not unknown, when the property
   is missing); a property as a condition; LIKE and everything else that RocketMQ lacks.
 """

@@ -32,7 +32,7 @@ QUEUE = MessageQueue("Orders", "broker-a", 0)
 
 
 class Desk:
-    """A guard around work that notes what it does, and fails or waits where it is told to."""
+    """A guard around work that notes what it does, and fails or waits where it is configured to."""
 
     def __init__(self) -> None:
         self.runtime = SmallRuntime()

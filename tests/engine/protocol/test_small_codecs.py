@@ -11,12 +11,13 @@ from engine.protocol.body.subscription_data import MAX_TAGS, SubscriptionData, b
 from engine.protocol.errors import IllegalName, MalformedBody, MalformedMessage, ProtocolError
 from engine.protocol.java_hash import java_string_hash
 from engine.protocol.json_form.json_text import ObjectKeyMap, dumps_json, loads_json
-from engine.protocol.message.batch_codec import decode_batch, encode_batch
+from engine.protocol.message.batch_codec import BatchedMessage, decode_batch, encode_batch, encode_batched_message
 from engine.protocol.message.message import Message
 from engine.protocol.message.message_id import UniqueIdGenerator, decode_offset_message_id, encode_offset_message_id
 from engine.protocol.message.message_properties import decode_properties, encode_properties
 from engine.protocol.names import validate_topic
 from engine.protocol.response_code import ResponseCode, outcome_is_known
+from tests.support.fuzzing import check_decoder, damaged
 
 words = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x01\x02"), min_size=1, max_size=12)
 
@@ -38,13 +39,23 @@ def test_a_batch_survives(parts: list[tuple[bytes, dict[str, str]]]) -> None:
     assert [(body, decode_properties(properties.decode())) for _, body, properties in decoded] == parts
 
 
-@given(st.binary(max_size=120))
-def test_any_bytes_are_a_batch_or_refused(data: bytes) -> None:
-    try:
-        assert encode_batch([]) == b""
-        assert decode_batch(data)
-    except MalformedMessage:
-        pass
+batches = st.lists(
+    st.tuples(st.integers(-(1 << 31), (1 << 31) - 1), st.binary(max_size=30), st.binary(max_size=20)),
+    min_size=1,
+    max_size=3,
+).map(lambda parts: b"".join(encode_batched_message(*part) for part in parts))
+
+
+def test_a_damaged_batch_is_refused_or_keeps_its_messages_when_encoded_again() -> None:
+    def encode(messages: list[BatchedMessage]) -> bytes:
+        return b"".join(encode_batched_message(*message) for message in messages)
+
+    check_decoder(st.binary(max_size=120) | damaged(batches), decode_batch, encode, MalformedMessage)
+
+
+def test_an_empty_batch_is_refused() -> None:
+    with pytest.raises(MalformedMessage, match="empty"):
+        decode_batch(encode_batch([]))
 
 
 @given(st.sampled_from(["127.0.0.1:10911", "[::1]:9"]), st.integers(0, (1 << 63) - 1))
@@ -120,12 +131,16 @@ def test_unquoted_integer_keys_are_read() -> None:
     assert loads_json(b'{"a":{0:"x",1 : [true,null,-1.5]}}\n') == {"a": {"0": "x", "1": [True, None, -1.5]}}
 
 
-@given(st.text(alphabet='{}[],:"0a \\', max_size=40))
-def test_any_text_is_json_or_refused(text: str) -> None:
-    try:
-        loads_json(text.encode())
-    except MalformedBody:
-        pass
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(1 << 63), (1 << 63) - 1) | words,
+    lambda values: st.lists(values, max_size=3) | st.dictionaries(words, values, max_size=3),
+    max_leaves=6,
+)
+
+
+def test_damaged_json_is_refused_or_keeps_its_value_when_written_again() -> None:
+    any_text = st.text(alphabet='{}[],:"0a \\', max_size=40).map(str.encode)
+    check_decoder(any_text | damaged(json_values.map(dumps_json)), loads_json, dumps_json, MalformedBody)
 
 
 def test_deep_nesting_is_refused() -> None:

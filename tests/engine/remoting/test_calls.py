@@ -311,7 +311,7 @@ def test_codes_are_registered_once() -> None:
 
 
 def test_a_failed_connection_whose_callers_are_gone_is_no_complaint():
-    """A client that shuts down at once leaves the attempt of another task behind."""
+    """A client that shuts down immediately leaves the attempt of another task unfinished."""
     complaints: list[object] = []
 
     async def give_up() -> None:

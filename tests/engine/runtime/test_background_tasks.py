@@ -16,13 +16,13 @@ def world():
         yield lab_world
 
 
-def start(world, **options):
-    """Background tasks of a lab node, and a list of what happens."""
-    return BackgroundTasks("broker", **options), []
+def new_tasks():
+    """Return background tasks, and a list for what they do."""
+    return BackgroundTasks("broker"), []
 
 
 def test_an_action_runs_again_and_again_at_its_interval(world):
-    background, calls = start(world)
+    background, calls = new_tasks()
 
     async def begin():
         background.every(1_000, lambda: calls.append(world.loop.now_us // 1_000), "counts")
@@ -33,7 +33,7 @@ def test_an_action_runs_again_and_again_at_its_interval(world):
 
 
 def test_the_first_call_may_come_at_another_time_and_an_interval_may_change(world):
-    background, calls = start(world)
+    background, calls = new_tasks()
     interval_ms = [100]
 
     async def act():
@@ -49,7 +49,7 @@ def test_the_first_call_may_come_at_another_time_and_an_interval_may_change(worl
 
 
 def test_a_failing_action_is_logged_by_name_and_called_again(world, caplog):
-    background, calls = start(world)
+    background, calls = new_tasks()
 
     def fail():
         calls.append("called")
@@ -84,7 +84,7 @@ def test_a_failing_task_is_logged_and_reported(world, caplog):
 
 
 def test_stop_ends_everything_and_waits_for_it(world):
-    background, ended = start(world)
+    background, ended = new_tasks()
 
     async def loop_with_a_slow_end(name):
         try:
@@ -108,7 +108,7 @@ def test_stop_ends_everything_and_waits_for_it(world):
 
 
 def test_after_stop_nothing_starts_any_more(world):
-    background, _ = start(world)
+    background, _ = new_tasks()
 
     async def work():
         await background.stop()
@@ -119,7 +119,7 @@ def test_after_stop_nothing_starts_any_more(world):
 
 
 def test_a_task_may_stop_the_whole_it_belongs_to(world):
-    background, ended = start(world)
+    background, ended = new_tasks()
 
     async def stopper():
         await background.stop()
@@ -136,7 +136,7 @@ def test_a_task_may_stop_the_whole_it_belongs_to(world):
 
 
 def test_the_result_of_a_spawned_task_is_to_be_had(world):
-    background, _ = start(world)
+    background, _ = new_tasks()
 
     async def answer():
         return 42
@@ -147,8 +147,8 @@ def test_the_result_of_a_spawned_task_is_to_be_had(world):
     assert world.node("broker").run(work()) == 42
 
 
-def test_whoever_sets_the_clock_ahead_need_not_wait_for_what_is_due_then(world):
-    background, calls = start(world)
+def test_a_clock_set_ahead_runs_what_is_due_then_without_a_wait(world):
+    background, calls = new_tasks()
 
     async def begin():
         background.every(10_000, lambda: calls.append(world.loop.now_us // 1_000), "counts")
@@ -170,7 +170,7 @@ def test_whoever_sets_the_clock_ahead_need_not_wait_for_what_is_due_then(world):
 
 
 def test_what_was_advanced_can_still_be_stopped(world):
-    background, calls = start(world)
+    background, calls = new_tasks()
 
     async def begin():
         background.every(10_000, lambda: calls.append(1), "counts")

@@ -38,7 +38,7 @@ from tests.support.lab.lab_cluster import LAB_STORE, LabCluster
 
 #: Where the component runs that is started.
 NODE = "X"
-#: A start is cut off after so many events at most; one that is longer is a bug of the test.
+#: A start is cut off after this many events at most; a longer one is a bug of the test.
 MOST_EVENTS = 2_000
 
 

@@ -1,4 +1,4 @@
-"""Every access to a file is told, and nothing else changes."""
+"""Every access to a file is reported, and nothing else changes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.support.lab.both_worlds import run_scenario
 
 @pytest.fixture(params=["lab", "asyncio"])
 def traced(request, tmp_path):
-    """Run a scenario on a traced disk; what was told."""
+    """Run a scenario on a traced disk, and return what was reported."""
 
     def run(scenario):
         told: list[DiskAccess] = []

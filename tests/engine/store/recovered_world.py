@@ -31,7 +31,7 @@ def assert_holds(world: StoreWorld, numbers: list[int], queues: int = 2) -> None
 
 
 def assert_goes_on(world: StoreWorld, queue_id: int = 0) -> None:
-    """New messages are stored behind the old ones, and survive a normal restart."""
+    """New messages are stored after the old ones, and survive a normal restart."""
     before = world.bodies(queue_id=queue_id)
     expected_offset = world.store.max_offset("T", queue_id)
     result = world.put(b"new", queue_id=queue_id)

@@ -17,7 +17,7 @@ from tests.engine.store.store_world import small_config, store_message
 
 ROOT = Path(__file__).parents[3]
 
-#: Puts messages for ever, and prints the number of each one that is reported durable.
+#: Puts messages forever, and prints the number of each one that is reported durable.
 WRITER = """
 import asyncio, sys
 from pathlib import Path

@@ -55,7 +55,7 @@ def test_nobody_is_told_of_a_commit_before_it_is_durable():
         do(run, "restart", "TC")
         run_to_ms(run, 20_000)
         assert ends(run) == BOTH_ROLLED_BACK
-        # Its begin was not flushed either: the banks are told to roll back, the manager that nobody knows.
+        # Its begin was not flushed either: the banks must roll back, and the manager gets the answer "unknown".
         assert outcomes(run)[0] == "unknown"
 
 

@@ -20,7 +20,7 @@ from tests.interop.harness.installs import (
 )
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.rocketmq_jars import Jars, best_example_jars, client_jars, driver_jars, vip_driver_jars
-from tests.interop.harness.waiting import wait_until
+from tests.support.waiting import wait_until
 
 DRIVERS = Path(__file__).resolve().parents[1] / "drivers"
 #: Small and quick to start: most of these processes live for a few seconds.
@@ -132,7 +132,7 @@ class Clients:
         return self._java(class_name, best_example_jars(), main_class, [*map(str, options)], binary, heap)
 
     def java_load(self, options: Mapping[str, object]) -> ManagedProcess:
-        """``java/LoadClient.java`` with binary headers; ``options`` are those behind the name server."""
+        """Start ``java/LoadClient.java`` with binary headers; ``options`` are those after the name server."""
         arguments = [self.cluster.name_server, *(f"{name}={value}" for name, value in options.items())]
         return self._java("Java load", driver_jars(), "LoadClient", arguments, binary=True, heap=_LOAD_HEAP)
 

@@ -1,4 +1,4 @@
-"""What a test may ask of a running cluster, whoever wrote the broker."""
+"""What a test may ask of a running cluster, whichever broker it is."""
 
 from __future__ import annotations
 

@@ -13,8 +13,8 @@ from tests.interop.harness.clients import Clients, messages
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.page import page_of
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import max_offsets
+from tests.support.waiting import wait_until
 
 #: Starts one program of a client: (clients, group, topic).
 Starter = Callable[[Clients, str, str], ManagedProcess]
@@ -37,7 +37,7 @@ def add_rule(cluster: Cluster, what: str, **fields: object) -> int:
 
 
 def hits_when(cluster: Cluster, rule: int, at_least: int) -> list[int]:
-    """When the rule acted, in milliseconds, oldest first, once it has so often."""
+    """Return when the rule acted, in milliseconds, oldest first, once it has acted this often."""
 
     def hits() -> list[int]:
         return [hit["at_ms"] for hit in reversed(ask_faults(cluster)["hits"]) if hit["rule"] == rule]
@@ -47,7 +47,7 @@ def hits_when(cluster: Cluster, rule: int, at_least: int) -> list[int]:
 
 
 def check_duplicated_sends(clients: Clients, unique: partial[str], send: Starter) -> None:
-    """Two of the sends come twice: both are stored twice, and the client is none the wiser."""
+    """Two of the sends come twice: both are stored twice, and the client does not notice."""
     topic = clients.cluster.create_topic(unique("Doubled"), queues=1)
     rule = add_rule(clients.cluster, "duplicate", topic=topic, direction="in", times=2)
     send(clients, unique("pg"), topic).wait_for_success(90.0)

@@ -13,8 +13,8 @@ from tests.interop.harness.cluster import NO_SETTINGS, Cluster
 from tests.interop.harness.installs import REPOSITORY
 from tests.interop.harness.ports import free_broker_port, free_port
 from tests.interop.harness.process import ManagedProcess, ProcessFailed
-from tests.interop.harness.waiting import START_POLL_INTERVAL_S, wait_until
 from tests.interop.harness.wire import write_queues
+from tests.support.waiting import START_POLL_INTERVAL_S, wait_until
 
 BROKER_NAME = "broker-a"
 CLUSTER_NAME = "DefaultCluster"
@@ -22,7 +22,7 @@ _START_DEADLINE_S = 60.0
 
 
 def glassmq_command() -> str:
-    """The console script beside this interpreter."""
+    """Return the console script next to this interpreter."""
     return str(Path(sys.executable).parent / "glassmq")
 
 

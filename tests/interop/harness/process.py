@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from tests.interop.harness.waiting import POLL_INTERVAL_S, wait_until
+from tests.support.waiting import POLL_INTERVAL_S, wait_until
 
 
 class ProcessFailed(AssertionError):

@@ -13,8 +13,8 @@ from tests.interop.harness.cluster import NO_SETTINGS
 from tests.interop.harness.installs import maven_class_path, tool
 from tests.interop.harness.ports import free_port
 from tests.interop.harness.process import ManagedProcess
-from tests.interop.harness.waiting import wait_until
 from tests.support.kafka.asking import ask_over_tcp
+from tests.support.waiting import wait_until
 
 _BOOT_DEADLINE_S = 120.0
 _HEAP = ("-Xms128m", "-Xmx300m")
@@ -101,7 +101,7 @@ class SegmentsDump(NamedTuple):
 
 
 def dump_log_segments(folder: Path, paths: Iterable[Path], *options: str) -> SegmentsDump:
-    """Have logs, indexes and snapshots judged, which all lie in order below ``folder``, where the output goes, too.
+    """Check logs, indexes and snapshots, all of them in order below ``folder``, which also gets the output.
 
     Raises :class:`ClientUnavailable`, and ``ProcessFailed`` where it cannot go through a batch.
     """

@@ -11,14 +11,14 @@ from tests.interop.harness.installs import tool
 from tests.interop.harness.ports import free_broker_port, free_port
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.rocketmq_jars import server_jars
-from tests.interop.harness.waiting import START_POLL_INTERVAL_S, wait_until
 from tests.interop.harness.wire import write_queues
+from tests.support.waiting import START_POLL_INTERVAL_S, wait_until
 
 BROKER_NAME = "broker-a"
 CLUSTER_NAME = "DefaultCluster"
 _BOOT_DEADLINE_S = 120.0
 
-#: RocketMQ 4.9.8 maps and unmaps files by reflection; JDK 17 has to be told that this is allowed.
+#: RocketMQ 4.9.8 maps and unmaps files by reflection; JDK 17 has to allow this explicitly.
 _OPENED_PACKAGES = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
     "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",

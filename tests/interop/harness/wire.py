@@ -16,7 +16,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-from tests.interop.harness.waiting import wait_until
+from tests.support.waiting import wait_until
 
 SEND_MESSAGE = 10
 PULL_MESSAGE = 11
@@ -122,7 +122,7 @@ def commit_transaction(broker: str, group: str, half_offset: int, log_offset: in
 
 
 def write_queues(name_server: str, topic: str) -> int:
-    """Number of write queues in the topic's route; 0 if there is none."""
+    """Return the number of write queues in the topic's route; 0 without a route."""
     try:
         fields = {"topic": topic, "acceptStandardJsonOnly": "true"}
         _, body = request(name_server, GET_ROUTEINFO_BY_TOPIC, fields)

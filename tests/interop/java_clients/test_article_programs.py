@@ -16,7 +16,6 @@ from tests.interop.harness.clients import Clients
 from tests.interop.harness.cluster import NO_SETTINGS, Cluster
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.rocketmq_jars import Jars, driver_jars, executer_driver_jars
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import (
     RequestRefused,
     committed_offset,
@@ -24,6 +23,7 @@ from tests.interop.harness.wire import (
     queues_of_members,
     send_message,
 )
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 

@@ -126,7 +126,7 @@ REQUESTS: dict[str, Request] = {
     "send to another group's retry topic": (310, {**SEND, "a": "billing", "b": "%RETRY%others"}, b"x"),
 }  # fmt: skip
 
-#: Whoever guesses a secret key is slowed down here, and not by RocketMQ.
+#: A client that guesses a secret key is slowed down here, and not by RocketMQ.
 SLOWED_DOWN = "too many wrong signatures from this address"
 #: What the real broker lets through (as far as its rules go) and GlassMQ does not.
 DIFFERENCES = {

@@ -16,8 +16,8 @@ from tests.interop.harness.clients import Clients
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.ports import DEFAULT_NAME_SERVER_PORT
 from tests.interop.harness.rocketmq_jars import HOME_VARIABLE, best_example_jars
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import committed_offset, max_offsets, send_message, write_queues
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 

@@ -1,7 +1,7 @@
 """Random expressions, compiled and evaluated by RocketMQ's own filter and by ours.
 
-The golden file ``tests/golden/sql92-expressions.json`` is a choice of what this compares. Left out is what RocketMQ
-ignores behind a whole expression, and here is a mistake.
+The golden file ``tests/golden/sql92-expressions.json`` is a choice of what this compares. What RocketMQ ignores after a
+whole expression is a mistake here, and is left out.
 """
 
 from __future__ import annotations

@@ -15,8 +15,8 @@ from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import commit_transaction, max_offsets, send_message
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 
@@ -67,7 +67,7 @@ _HASTY = {"transactionTimeOut": "2000", "transactionCheckInterval": "2000", "tra
 def test_the_transaction_example_ends_as_its_checks_are_answered(
     start_clients: StartClients, kind: str, binary: bool
 ) -> None:
-    """It answers UNKNOW first, then by the message's number: UNKNOW for ever, commit, rollback, and round again."""
+    """It answers UNKNOW first, then by the message's number: UNKNOW forever, commit, rollback, and round again."""
     clients = start_clients(kind, _HASTY)
     consumer = clients.java_driver("push", "shipping", "TopicTest1234", binary=binary)
     producer = clients.java_example("transaction.TransactionProducer", binary=binary)
@@ -90,7 +90,7 @@ def test_a_slow_local_transaction_and_a_second_end_transaction_have_a_message_de
     start_clients: StartClients, kind: str
 ) -> None:
     """The check comes while it works, and gives the half message another place; END_TRANSACTION names the old one."""
-    # GlassMQ does so only if it is told to; the real broker does not know the setting, and does.
+    # GlassMQ does so only if it is configured to; the real broker does not know the setting, and does.
     clients = start_clients(kind, {**_HASTY, "transactionCheckMax": "15", "commitTransactionOnce": "false"})
     topic = clients.cluster.create_topic("Payments", queues=1)
     consumer = clients.java_driver("push", "shipping", topic)

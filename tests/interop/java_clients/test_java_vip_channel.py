@@ -12,8 +12,8 @@ import pytest
 from tests.interop.harness.clients import Clients, messages, sent, wait_for_bodies
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import committed_offset, max_offsets
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 

@@ -20,8 +20,8 @@ from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.exporter import read_as_the_exporter_does
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.rocketmq_jars import server_jars
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import committed_offset, max_offsets
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 

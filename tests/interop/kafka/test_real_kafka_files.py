@@ -67,7 +67,7 @@ def test_our_reader_reads_what_a_real_kafka_wrote_and_would_have_written_the_sam
         assert log.offset_for_time(records_of(log, 1_000)[0].timestamp_ms)[1] <= 1_000
         log.close(is_clean=False)
         assert _indexes(folder, codec) == theirs[codec]
-        # Otherwise all batches are checked, and the indexes made anew.
+        # Otherwise all batches are checked, and the indexes are made again.
         log = _ours(folder, codec)
         assert log.load().batches_checked > 0
         log.close()

@@ -23,7 +23,6 @@ from engine.kafka.wire.offsets import (
 )
 from engine.runtime.live.blocking_connection import BlockingConnection, ConnectionLost
 from tests.interop.harness.real_kafka import RealKafka
-from tests.interop.harness.waiting import wait_until
 from tests.support.kafka.asking import ask_over_tcp
 from tests.support.kafka.bad_requests import (
     BAD_REQUESTS,
@@ -38,6 +37,7 @@ from tests.support.kafka.bad_requests import (
 from tests.support.kafka.brokers import TOPIC
 from tests.support.kafka.kafka_python import create_topic
 from tests.support.kafka.partitions import BEGIN_MS, batch_of, orders, records_in
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 
@@ -46,7 +46,9 @@ _TIMEOUT_MS = 20_000
 
 @pytest.fixture(scope="module")
 def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Of a real Kafka with one topic of one partition, whose coordinator of groups and producer ids is ready."""
+    """Yield the address of a real Kafka with one topic of one partition, whose coordinator of groups and producer ids
+    is ready.
+    """
     kafka = RealKafka(tmp_path_factory.mktemp("kafka"), {"auto.create.topics.enable": "false"})
     try:
         kafka.start()

@@ -21,14 +21,14 @@ from tests.interop.harness.ports import DEFAULT_NAME_SERVER_PORT, is_free
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.rocketmq_jars import HOME_VARIABLE, best_example_jars
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import max_offsets, write_queues
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 
 _DEADLINE_S = 90.0
 _BROKERS: Mapping[str, Callable[..., Cluster]] = {"glassmq": start_glassmq, "real": start_real_rocketmq}
-#: How far the deliverer may be behind: the machine is busy, and a client polls.
+#: By how much the deliverer may lag: the machine is busy, and a client polls.
 _LATE_MS = 4_000
 
 

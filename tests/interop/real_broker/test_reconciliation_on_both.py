@@ -14,9 +14,9 @@ from engine.pipeline.jobs.runner import run_job
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
-from tests.interop.harness.waiting import wait_until
 from tests.support.live.live_server import ObedientListener
 from tests.support.pipeline.memory_report import MemoryReport
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 

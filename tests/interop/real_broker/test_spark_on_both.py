@@ -13,8 +13,8 @@ import pytest
 from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
-from tests.interop.harness.waiting import wait_until
 from tests.interop.harness.wire import UPDATE_AND_CREATE_TOPIC, request, signed, write_queues
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 

@@ -26,9 +26,9 @@ from tests.interop.harness.clients import DRIVERS
 from tests.interop.harness.installs import cpp_client_python, tool
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.rocketmq_jars import driver_jars
-from tests.interop.harness.waiting import wait_until
 from tests.soak.clients import SoakClient
 from tests.support.live.group_processes import GroupProcesses
+from tests.support.waiting import wait_until
 
 ROUNDS = 10
 SENT_BETWEEN_KILLS = 100
@@ -87,7 +87,7 @@ def _one_of(queues: Sequence[MessageQueue], message: Message, queue_id: object) 
 
 
 async def consume_all(name_servers: str, wanted: int) -> dict[int, list[int]]:
-    """What a new group gets of each queue, in order, until it has so many different messages."""
+    """Return what a new group gets of each queue, in order, until it has this many different messages."""
     seen: dict[int, list[int]] = defaultdict(list)
 
     async def listen(messages: Sequence[MessageExt], context: object) -> ConsumeOrderlyStatus:

@@ -19,7 +19,7 @@ from engine.protocol.message.message import Message, MessageExt
 from tests.interop.harness.ports import free_port
 from tests.support.live.glass_process import GlassProcess
 
-#: A slave knows a new topic when it has asked for all of them; every 10 s, unless told.
+#: A slave knows a new topic when it has asked for all of them; by default every 10 s.
 _OFTEN = ("--broker-setting", "slaveSynchronizeInterval=200")
 ROUNDS = 10
 SENT_BEFORE_THE_KILL = 200
@@ -88,7 +88,7 @@ def test_what_a_synchronous_master_acknowledged_its_slave_has_in_every_one_of_te
 
 
 async def bodies_read(name_servers: str, wanted: int) -> set[str]:
-    """What a new group gets, until it has got so many."""
+    """Return what a new group gets, until it has this many messages."""
     seen: set[str] = set()
 
     async def listen(messages: Sequence[MessageExt], context: object) -> ConsumeConcurrentlyStatus:

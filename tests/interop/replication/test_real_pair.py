@@ -20,8 +20,8 @@ from tests.interop.harness.glassmq_cluster import start_glassmq
 from tests.interop.harness.ports import free_broker_port, free_port
 from tests.interop.harness.process import ManagedProcess
 from tests.interop.harness.real_rocketmq import start_real_broker, start_real_rocketmq
-from tests.interop.harness.waiting import wait_until
 from tests.support.live.glass_process import GlassProcess
+from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
 
@@ -58,7 +58,7 @@ class Load:
                     self.acknowledged += 1
 
     def wait_for_more(self, count: int) -> None:
-        """So many more are acknowledged."""
+        """Wait until this many more are acknowledged."""
         wanted = self.acknowledged + count
         wait_until(lambda: self.acknowledged >= wanted, f"{wanted} messages to be acknowledged", _DEADLINE_S, str)
 
@@ -77,7 +77,7 @@ class Load:
 
 
 def _log(folder: Path) -> dict[str, bytes]:
-    """File name -> what is in it, without the zeros behind the last message."""
+    """Return file name -> its content, without the zeros after the last message."""
     return {path.name: path.read_bytes().rstrip(b"\0") for path in sorted(folder.iterdir())}
 
 

@@ -1,4 +1,4 @@
-"""Peers whose disks lose what they were told to keep: the group stands still, or goes on, and loses nothing.
+"""Peers whose disks lose what they should have kept: the group stands still, or goes on, and loses nothing.
 
 ``GLASSMQ_SWEEP_SEEDS=1000 make test TESTS=tests/lab/raft/test_lost_disks.py`` runs a thousand seeds of each kind.
 """

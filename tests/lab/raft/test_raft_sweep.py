@@ -1,8 +1,8 @@
 """Random faults against a Raft group: elections and crashes by the hundred, and nothing acknowledged is lost.
 
-The loss is counted here once more, without the checkers: what clients were told is committed, in the newest
-log. ``GLASSMQ_SWEEP_SEEDS=1000 make test TESTS=tests/lab/raft/test_raft_sweep.py`` runs a thousand seeds of each
-scenario in eight minutes of one core.
+The loss is counted here once more, without the checkers: what was reported to clients as committed, in the newest log.
+``GLASSMQ_SWEEP_SEEDS=1000 make test TESTS=tests/lab/raft/test_raft_sweep.py`` runs a thousand seeds of each scenario in
+eight minutes of one core.
 """
 
 from __future__ import annotations

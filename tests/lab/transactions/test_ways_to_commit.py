@@ -1,4 +1,4 @@
-"""The scenarios of other ways to commit beside transactional messages: what their texts say is what their runs do."""
+"""The scenarios of other ways to commit than transactional messages: what their texts say is what their runs do."""
 
 from __future__ import annotations
 

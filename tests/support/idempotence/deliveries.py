@@ -43,7 +43,7 @@ class SmallRuntime:
 
 
 def claim_of(owner: str, now_ms: int = START_MS, body: bytes = b"body", expiry_ms: int = DEFAULT_EXPIRY_MS) -> Claim:
-    """Of delivery ``owner`` of one order."""
+    """Return the claim of delivery ``owner`` of one order."""
     return Claim(RecordKey("shop", "order-1"), owner, digest_of(body), f"message of {owner}", now_ms, expiry_ms)
 
 

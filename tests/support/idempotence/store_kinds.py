@@ -76,7 +76,7 @@ class RealServers:
         return self._running[kind]
 
     def start(self, kind: type[RealServer]) -> RealServer:
-        """One of the test's own, which it ends. Skips the test where there is none."""
+        """Start a server of the test's own, which it ends. Skips the test where it is not installed."""
         try:
             return kind()
         except ServerMissing as missing:

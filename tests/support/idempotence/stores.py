@@ -22,7 +22,7 @@ class Stores:
     first: RecordStore
     second: RecordStore
     let_expire: Callable[[RecordKey], Awaitable[None]]
-    #: An SqlDatabase; None: it is none.
+    #: An SqlDatabase; None for another kind of store.
     database: Any = None
     redis: RedisCommands | None = None
 

@@ -1,5 +1,6 @@
 """Requests that a broker of Kafka refuses, and with which code: ours in the tests of the engine, Kafka 4.1 in those
-beside a real one."""
+with a real one.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +53,7 @@ class BadRequest(NamedTuple):
 
 
 def codes_in(message: object) -> tuple[int, ...]:
-    """Every ``error_code`` of an answer that is none of success."""
+    """Return every ``error_code`` of an answer that is not success."""
     if isinstance(message, tuple):
         return tuple(code for part in message for code in codes_in(part))
     if not is_dataclass(message):

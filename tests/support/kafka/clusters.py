@@ -38,7 +38,7 @@ class Cluster:
         return producer
 
     def consumer(self, group: str = "readers", **settings: object) -> KafkaConsumer:
-        """Of ``Orders``, from its beginning."""
+        """Return a consumer of ``Orders``, from its beginning."""
         settings = {"auto_offset_reset": OffsetReset.EARLIEST, **settings}
         consumer = KafkaConsumer(self.client, ConsumerConfig(self.address, group, **settings))  # type: ignore[arg-type]
         consumer.assign([ORDERS])

@@ -15,7 +15,7 @@ _PATIENCE_S = 30
 
 
 def create_topic(address: str, topic: str) -> None:
-    """Of one partition."""
+    """Create a topic of one partition."""
     admin = KafkaAdminClient(bootstrap_servers=address)
     admin.create_topics([NewTopic(topic, 1, 1)])
     admin.close()

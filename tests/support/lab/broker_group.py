@@ -23,7 +23,7 @@ MEMBERS = ("n0", "n1", "n2")
 #: The group's broker, by the name that clients know.
 GROUP = "broker-a"
 SMALL_FILES = MessageStoreConfig(mapped_file_size_commit_log=16 * 1024, max_message_size=8 * 1024)
-#: Clients look for the new master so often.
+#: Interval at which clients look for the new master.
 _OFTEN = {"poll_name_server_interval_ms": 500}
 
 
@@ -90,7 +90,7 @@ class BrokerGroup(LabCluster):
 
     @property
     def leader(self) -> GroupMember:
-        """Of the newest term: one that is cut off does not know of it for a while."""
+        """Return the leader of the newest term: one that is cut off does not know of it for a while."""
         return max(self.leaders, key=lambda member: member.peer.core.term)
 
     def cut_off(self, name: str) -> Partition:
@@ -123,7 +123,7 @@ class BrokerGroup(LabCluster):
         self.run(self.sender, send_all())
 
     def start_consumer(self) -> DefaultMQPushConsumer:
-        """Of topic T, from its first message on."""
+        """Start a consumer of topic T, from its first message on."""
 
         async def listen(messages: Sequence[MessageExt], context: object) -> ConsumeConcurrentlyStatus:
             self.consumed += [message.body.decode() for message in messages]
@@ -138,7 +138,7 @@ class BrokerGroup(LabCluster):
         return consumer
 
     def logs(self) -> list[bytes]:
-        """The commit log of each member as it lies in its files, in order."""
+        """Return the commit log of each member as it is in its files, in order."""
         return [_log_bytes(self.world.storages[name].files) for name in MEMBERS]
 
     def wait_until_same(self) -> None:

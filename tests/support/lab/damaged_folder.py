@@ -34,7 +34,7 @@ Place = tuple[str, int, int]
 
 
 class Stored(NamedTuple):
-    """One message of the folder: its body, and where its record lies in the commit log."""
+    """One message of the folder: its body, and the position of its record in the commit log."""
 
     body: bytes
     start: int

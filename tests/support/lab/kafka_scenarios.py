@@ -63,7 +63,7 @@ def cluster(*, broker: str = "", producer: str = "linger_ms: 0", extra: str = ""
 
 
 def small(*replacements: tuple[str, str], extra: str = "") -> Scenario:
-    """The scenario, with each ``old`` (which must occur) replaced by ``new``, and ``extra`` behind it."""
+    """Return the scenario, with each ``old`` (which must occur) replaced by ``new``, and ``extra`` at its end."""
     text = SMALL
     for old, new in replacements:
         assert old in text, old

@@ -16,7 +16,6 @@ class DropsRequests:
         self.dropped = 0
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
-        """See ``LinkFault``."""
         if parcel.kind is ParcelKind.FRAME and parcel.source == self._node:
             command = decode_command(parcel.data[4:])
             if command.code == self._code and not command.is_response:

@@ -36,7 +36,7 @@ groups:
 
 
 def small_text(*replacements: tuple[str, str], extra: str = "") -> str:
-    """The text, with each ``old`` (which must occur) replaced by ``new``, and ``extra`` behind it."""
+    """Return the text, with each ``old`` (which must occur) replaced by ``new``, and ``extra`` at its end."""
     text = SMALL
     for old, new in replacements:
         assert old in text, old

@@ -88,5 +88,5 @@ def answers(run: LabRun) -> list[tuple[str, int, str]]:
 
 
 def reported(run: LabRun, count: int) -> Callable[[], bool]:
-    """Whether the transaction listeners have ended so many calls."""
+    """Return whether the transaction listeners have ended this many calls."""
     return lambda: len(run.world.history.transactions_ended) >= count

@@ -1,4 +1,6 @@
-"""Orderly consumers against a real broker, in the lab: a topic with few queues, and listeners that answer as told."""
+"""Orderly consumers against a real broker, in the lab: a topic with few queues, and listeners that answer as
+configured.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,7 @@ Answer = Callable[[MessageExt, ConsumeOrderlyContext], object]
 
 
 class HeardInOrder:
-    """A listener that keeps what it got and when, takes its time, and answers as told.
+    """A listener that keeps what it got and when, takes its time, and answers as configured.
 
     :ivar most_at_once: how many calls were under way at the same time per queue at most.
     """

@@ -68,7 +68,7 @@ class ReplicaPair(LabCluster):
 
 
 def log_bytes(broker: Broker, start: int | None = None) -> bytes:
-    """The commit log as it lies in the files."""
+    """Return the commit log as it is in the files."""
     log = broker.store.commit_log
     begin = log.min_offset if start is None else start
     return log.files.read(begin, log.max_offset - begin)

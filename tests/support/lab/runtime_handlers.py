@@ -13,7 +13,7 @@ def frame_of(content: bytes) -> bytes:
 
 
 class CollectingHandler:
-    """Keeps what it is told; ``changed`` wakes whoever waits for the next thing."""
+    """Keeps what it gets; ``changed`` wakes the task that waits for the next thing."""
 
     #: Set by ``connection_made``.
     connection: Connection

@@ -104,7 +104,7 @@ def coordinator_of(run: LabRun) -> TransactionCoordinator:
 
 
 def outcomes(run: LabRun) -> list[str]:
-    """What the manager was told of each transfer."""
+    """Return the outcome of each transfer that the manager received."""
     return [entry.outcome for entry in run.world.history.transfers_ended]
 
 

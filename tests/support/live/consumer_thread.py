@@ -1,4 +1,4 @@
-"""A member of a group that consumes beside the test, in a thread and an event loop of its own."""
+"""A member of a group that consumes during the test, in a thread and an event loop of its own."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def read_golden_records() -> dict[int, bytes]:
 
 
 class FixtureSource(RecordSearch):
-    """A LiveSource whose topic GT grows by ``messages_per_second``; its consumer gc1 follows a little behind."""
+    """A LiveSource whose topic GT grows by ``messages_per_second``; its consumer gc1 lags a little."""
 
     def __init__(self, messages_per_second: float, clock=time.time) -> None:
         self.rate = messages_per_second

@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 
 from tests.interop.harness.ports import free_broker_port, free_port
-from tests.interop.harness.waiting import wait_until
 from tests.support.live.glass_process import GlassProcess
+from tests.support.waiting import wait_until
 
 MEMBERS = ("n0", "n1", "n2")
 #: An election and the start of a broker, on a loaded machine.

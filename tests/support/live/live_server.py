@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import logging
-import time
 import urllib.error
 import urllib.request
 
@@ -24,6 +23,7 @@ from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message import Message
 from engine.runtime.live.live_tls import ServerTls
 from engine.store.files.store_config import MessageStoreConfig
+from tests.support.waiting import wait_until
 
 
 class ObedientListener:
@@ -134,23 +134,28 @@ class LiveServer:
         return self.host.faults.apply({"kind": kind, "target": target, **fields})
 
     def faults_when(self, condition):
-        """What is broken, once ``condition`` holds for it; fails after two minutes."""
-        ends_at = time.monotonic() + 120
-        while not condition(view := self.host.faults.view()):
-            assert time.monotonic() < ends_at, view
-            time.sleep(0.02)
-        return view
+        """Return the active faults, once ``condition`` holds for them; fails after two minutes."""
+        return wait_until(
+            lambda: view if condition(view := self.host.faults.view()) else None,
+            "the faults that the test needs",
+            120,
+            seen=self.host.faults.view,
+        )
 
     def state_when(self, condition):
-        """The first state for which ``condition`` holds; fails after two minutes."""
-        ends_at = time.monotonic() + 120
-        while time.monotonic() < ends_at:
+        """Return the first state for which ``condition`` holds; fails after two minutes."""
+
+        def state_that_fits():
             state = self.host.state()
             with contextlib.suppress(KeyError, IndexError, TypeError):
-                if condition(state):
-                    return state
-            time.sleep(0.05)
-        raise AssertionError(f"the state never came: {json.dumps(self.host.state(), default=str)[:2000]}")
+                return state if condition(state) else None
+
+        return wait_until(
+            state_that_fits,
+            "the state that the test needs",
+            120,
+            seen=lambda: json.dumps(self.host.state(), default=str)[:2000],
+        )
 
 
 def message(topic, body="hello", **options):

@@ -1,4 +1,4 @@
-"""A producer that stays connected beside the test, in a thread and an event loop of its own."""
+"""A producer that stays connected during the test, in a thread and an event loop of its own."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
 from engine.runtime.frame_splitter import FrameSplitter
 
-#: An answer that is none: the connection is closed.
+#: Instead of an answer: the connection is closed.
 CLOSE = object()
 
 

@@ -98,7 +98,7 @@ class SocketBrowser:
         raise AssertionError(f"the stream ended with {event} before it came to that: {str(self._state)[:2000]}")
 
     def patience(self, timeout_s):
-        """From now on a wait ends after so many seconds."""
+        """From now on a wait ends after this many seconds."""
         self._socket.settimeout(timeout_s)
 
     def send(self, event, *arguments):

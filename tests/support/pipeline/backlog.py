@@ -87,7 +87,7 @@ class Backlog:
         ]
 
     def rows(self, topic=None):
-        """What lies in a topic, queue by queue."""
+        """Return the content of a topic, queue by queue."""
         options = {**self.cluster_options, "topic": topic or self.topic}
         rows = self.spark.read.format("rocketmq").options(**options).load().collect()
         return sorted(rows, key=lambda row: (row.broker_name, row.queue_id, row.queue_offset))

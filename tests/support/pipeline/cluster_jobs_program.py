@@ -1,7 +1,7 @@
 """Run by a test in a process of its own: jobs on executors that have Spark's packages and nothing else.
 
 ``python cluster_jobs_program.py WORK_FOLDER NAME_SERVER JOBS``, JOBS being JSON: ``[[job, arguments], ...]``. Writes
-the tables of each run as JSON to its output. A run that follows is stopped when it has told its tables once.
+the tables of each run as JSON to its output. A run that follows is stopped when it has reported its tables once.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ MASTER = "local-cluster[2,1,512]"
 
 
 class UntilTold(JobReport):
-    """Ends the run when the last of its tables was told."""
+    """Ends the run when the last of its tables was reported."""
 
     def __init__(self, stop):
         self._stop = stop

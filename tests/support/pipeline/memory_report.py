@@ -1,4 +1,4 @@
-"""What a job told, kept for a test to look at."""
+"""What a job reported, kept for a test."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from engine.runtime.live.blocking_connection import ConnectionLost
 
 FIRST = WriteIdentity("00112233aabbccdd", 7, 1, may_repeat=False, is_noted=False)
 AGAIN = replace(FIRST, may_repeat=True, is_noted=True)
-#: Another query, whose messages lie between ours.
+#: Another query, whose messages are between ours.
 OTHERS = replace(FIRST, name="ee" * 8)
 
 
@@ -47,7 +47,7 @@ def bodies(cluster, topic):
 
 
 class BadLine(Cluster):
-    """A cluster behind a line that may lose requests or replies, or answer in the broker's stead.
+    """A cluster on a line that may lose requests or replies, or answer in the broker's stead.
 
     ``faults`` are for the requests that send, one after the other: "request" or "reply" is lost, a number is the code
     of the answer, None lets it pass; a function is called before the reply is lost.

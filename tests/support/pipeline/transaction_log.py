@@ -32,7 +32,7 @@ class TransactionLog:
         self.halves = {}
 
     def half(self, identity, *, checks=0, key=None, unique_id=...):
-        """A half message; of a known identity: stored anew."""
+        """Add a half message; of a known identity: stored again."""
         known = self.halves.get(identity)
         properties = {"TRAN_MSG": "true", "REAL_TOPIC": self.topic, "REAL_QID": "0", "PGROUP": "bank"}
         if checks:

@@ -1,4 +1,4 @@
-"""A group of cores without a runtime: messages lie in a list until the test delivers them."""
+"""A group of cores without a runtime: messages are in a list until the test delivers them."""
 
 from __future__ import annotations
 

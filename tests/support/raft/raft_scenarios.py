@@ -24,7 +24,8 @@ nodes:
 
 def small_text(*replacements: tuple[str, str], rules: str = "", extra: str = "") -> str:
     """The text, with each ``old`` (which must occur) replaced by ``new``, ``rules`` among the settings of every peer,
-    and ``extra`` behind it. R1 leads first, and R3 before R2: pre-vote, by which R2 would hold R3 back, is off."""
+    and ``extra`` at its end. R1 leads first, and R3 before R2: pre-vote, by which R2 would hold R3 back, is off.
+    """
     text = SMALL
     for old, new in replacements:
         assert old in text, old

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tests.support.rules.import_direction import imported_modules
 
-#: Folder -> its rooms: each imports from itself and from those before it only. ".": the files beside the rooms.
+#: Folder -> its rooms: each imports from itself and from those before it only. ".": the files next to the rooms.
 ROOMS: Mapping[str, tuple[str, ...]] = {
     "app": (
         "foundation",

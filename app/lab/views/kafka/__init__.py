@@ -1,1 +1,1 @@
-"""Pictures of the nodes and frames of Kafka."""
+"""Views of the nodes and frames of Kafka."""

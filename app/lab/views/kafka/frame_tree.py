@@ -1,5 +1,5 @@
-"""The fields of a frame of Kafka as a tree, for the frame's dialog: name, value, position among the frame's bytes (-1:
-it was packed and has none), length, children.
+"""The fields of a Kafka frame as a tree, for the frame's dialog: name, value, position in the frame's bytes (-1: it was
+compressed and has none), length, children.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from engine.runtime.frame_splitter import LENGTH_PREFIX
 
 
 def frame_tree(frame: bytes, api_key: int, *, is_request: bool) -> list[JsonValue]:
-    """All of ``frame``, which begins with its length; ``api_key``: what it asks, or what was asked that it answers.
+    """Return the fields of ``frame``, which begins with its length. ``api_key``: of the request, or of the request that
+    it answers.
 
     Raises :class:`~engine.kafka.records.error_code.KafkaRefusal`.
     """
@@ -28,7 +29,7 @@ def _view(field: FieldTree) -> JsonObject:
     return {
         "name": field.name,
         "value": field.value,
-        # The tree does not count the length, before which nothing stands.
+        # The tree does not count the length, which comes first.
         "position": field.position if _is_packed(field) else field.position + LENGTH_PREFIX.size,
         "length": field.length,
         "children": children,

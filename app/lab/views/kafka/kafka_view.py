@@ -1,12 +1,11 @@
-"""What the nodes of Kafka hold, for their cards on the stage.
+"""The state of the nodes of Kafka, for their cards on the stage.
 
 kafka_broker    partitions: topic, partition, start, end (offsets), size_bytes, committed (by group), segments: name,
-                base_offset, size_bytes, batch_count, index_entries, torn_bytes (behind the last batch that is whole),
-                batches (the newest: offset, records, size_bytes, codec, is_indexed, is_unflushed); as they lie on the
-                disk, also while no process runs. held: how many fetches wait for records
-                In a cluster a partition has replica: state, leader (a name or empty), epoch, high_watermark,
-                replicas, isr, asked_isr (names; null: nothing is asked for), followers (of a leader: name, end: -1 when
-                unknown); null while no process runs
+                base_offset, size_bytes, batch_count, index_entries, torn_bytes (after the last whole batch),
+                batches (the newest: offset, records, size_bytes, codec, is_indexed, is_unflushed); as they are on the
+                disk, also while no process runs. held: how many fetches wait for records. In a cluster a partition has
+                replica: state, leader (a name or empty), epoch, high_watermark, replicas, isr, asked_isr (names; null:
+                no change is requested), followers (of a leader: name, end: -1 when unknown); null while no process runs
 kafka_controller  brokers: name, heard_us (null: it counts as dead); session_us; partitions: topic, partition, leader,
                 epoch, replicas, isr
 kafka_producer  sent, acknowledged, failed, unknown, in_flight (as of a producer of RocketMQ)
@@ -15,9 +14,8 @@ kafka_producer  sent, acknowledged, failed, unknown, in_flight (as of a producer
                 requests (without an answer: number, name, records, since_us: null while unsent), max_in_flight,
                 producer_id (-1: none)
 kafka_consumer  group, topic, consumed; fetcher: unsent, in_flight (as requests), completed (topic, partition, records,
-                records_left, size_bytes); polled: keys (the first ones), count, at (the one that is worked on, or
-                null);
-                positions: topic, partition, position, committed (each a number or null)
+                records_left, size_bytes); polled: keys (the first ones), count, at (the one that is processed, or
+                null); positions: topic, partition, position, committed (each a number or null)
 """
 
 from __future__ import annotations
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
 
 
 def kafka_broker_view(role: KafkaBrokerRole) -> JsonObject:
-    """See the module."""
+    """Return the view of a Kafka broker."""
     committed: dict[tuple[str, int], JsonObject] = {}
     for (group, topic, partition), offset in role.committed_offsets():
         committed.setdefault((topic, partition), {})[group] = offset
@@ -98,7 +96,7 @@ def _replica_view(replica: Replica, names: dict[int, str]) -> JsonObject:
 
 
 def kafka_controller_view(role: KafkaControllerRole) -> JsonObject:
-    """See the module."""
+    """Return the view of a Kafka controller."""
     controller = role.controller
     if controller is None:
         return {}
@@ -151,7 +149,7 @@ def _segment_view(segment: StoredSegment) -> JsonObject:
 
 
 def kafka_producer_view(role: KafkaProducerRole) -> JsonObject:
-    """See the module."""
+    """Return the view of a Kafka producer."""
     in_flight: list[JsonValue] = [
         {"key": key, "since_us": since_us} for key, since_us in islice(role.in_flight.items(), IN_FLIGHT_SHOWN)
     ]
@@ -196,7 +194,7 @@ def _accumulator_view(role: KafkaProducerRole, producer: KafkaProducer) -> JsonO
 
 
 def kafka_consumer_view(role: KafkaConsumerRole) -> JsonObject:
-    """See the module."""
+    """Return the view of a Kafka consumer."""
     keys: list[JsonValue] = [*role.polled[:RECORDS_SHOWN]]
     view: JsonObject = {
         "group": role.spec.group,
@@ -256,11 +254,11 @@ def _requests_view(role: LabNodeRole, requests: Iterable[ClientRequest]) -> list
 
 
 def _record_count(request: KafkaMessage) -> int:
-    """How many it brings: each partition of a produce request has one batch."""
+    """Return the number of records in a produce request: each partition has one batch."""
     topics = request.topics if isinstance(request, ProduceRequest) else ()
     return sum(read_header(one.records or b"").record_count for topic in topics for one in topic.partitions)
 
 
 def _world_us(role: LabNodeRole, time_ms: int) -> int:
-    """A time by the node's own clock as one of the world."""
+    """Return a time of the node's own clock as one of the world."""
     return (time_ms - WORLD_BEGIN_MS - role.runtime.clock.skew_ms) * 1_000

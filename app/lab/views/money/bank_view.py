@@ -1,10 +1,10 @@
-"""The banks of a world: what each holds, and the money between them.
+"""The banks of a world: their balances, and the money between them.
 
 bank    of a client node that is one: name, account, opening, way (of a consumer: null), idempotent (of a producer:
-        null); balance (as the open transaction sees it), committed_balance (as everybody else does), is_locked, waiters
+        null); balance (as the open transaction sees it), committed_balance (as all others see it), is_locked, waiters
         (tasks that wait to write), open (key, amount, since_us, doing: "debit" | "credit" | "check"), rows (the newest
         of its table: key, amount, time_us, state: "open" | "committed", times: how often it was credited), refused
-        (key, amount, time_us, doing, reason), duplicates_ignored. While no process runs: what lies on the disk.
+        (key, amount, time_us, doing, reason), duplicates_ignored. While no process runs: what is on the disk.
 money   of a world with banks: debited, credited, in_flight (debited and not credited yet) and from_nowhere (credited
         and not debited), both summed transfer by transfer; series ([time_us, debited, credited, in_flight,
         from_nowhere] after each change, step lines; of a long story every other point), windows (the newest transfers:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 def bank_view(role: ProducerRole | ConsumerRole) -> JsonObject | None:
-    """See the module; None: the node is no bank."""
+    """Return the bank of a node; None when the node is not a bank."""
     node_bank = role.node_bank
     if node_bank is None:
         return None
@@ -103,7 +103,7 @@ def _resting(role: ProducerRole | ConsumerRole) -> JsonObject:
 
 
 def posting_rows(role: LabNodeRole, accounts: Accounts, table: str) -> list[JsonValue]:
-    """The newest rows of ``table``, see the module."""
+    """Return the newest rows of ``table``, see the module."""
     committed = {row.key: row.times for row in accounts.newest(table, BANK_ROWS_SHOWN + 1)}
     skew_ms = role.runtime.clock.skew_ms
     return [
@@ -119,7 +119,7 @@ def posting_rows(role: LabNodeRole, accounts: Accounts, table: str) -> list[Json
 
 
 class MoneyView:
-    """The money of one world; reads only what came since it was asked last."""
+    """The money of one world; each call reads only what is new since the last one."""
 
     def __init__(self, world: ScenarioWorld) -> None:
         self._entries = world.history.bank_entries
@@ -133,7 +133,7 @@ class MoneyView:
         self._built: JsonObject | None = None
 
     def build(self) -> JsonObject | None:
-        """See the module; the same object as long as nothing happens."""
+        """Return the money; the same object as long as nothing happens."""
         if not self._has_banks:
             return None
         if self._built is None or self._read != len(self._entries):
@@ -152,7 +152,7 @@ class MoneyView:
         if point[1:] != self._series[-1][1:]:
             self._series.append(point)
         if len(self._series) > MONEY_SERIES_SHOWN:
-            # Half of the points, the first and the last among them, still tell the story of a long run.
+            # Half of the points, including the first and the last, still show the course of a long run.
             self._series = self._series[::2] + ([] if len(self._series) % 2 else self._series[-1:])
         length = transfer.window_us
         if length is not None and transfer.key not in self._closed:

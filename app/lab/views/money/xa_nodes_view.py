@@ -5,8 +5,8 @@ coordinator  of a coordinator: process (its number), log (end, flushed, size in 
 manager      of a transaction manager: under_way (key, xid, phase, since_us) or null, counts (outcome -> number), ended
              (the newest: key, xid, outcome, reason, time_us), total (how many transfers it will make)
 resource     of a resource manager: branches (open, then the newest that are over: xid, key, doing, state, reason,
-             since_us), holder and held_us (who has the lock on its account, since when) or null, waiting (who waits for
-             it: waiter, since_us); bank as in app.lab.views.money.bank_view, way "two-phase-commit"
+             since_us), holder and held_us (who has the lock on its account, since when) or null, waiting (tasks
+             that wait for it: waiter, since_us); bank as in app.lab.views.money.bank_view, way "two-phase-commit"
 cash_machine of a node with one: since_us and holder while it waits, else null; ended (the newest: began_us, time_us,
              balance or null, holder)
 """
@@ -27,12 +27,12 @@ if TYPE_CHECKING:
     from engine.lab.nodes.xa_roles import CoordinatorRole, ManagerRole, ResourceManagerRole
     from engine.xa.resource_manager import Branch, ResourceManager
 
-#: Branches that are over and still on the card.
+#: Ended branches that stay on the card.
 _ENDED_SHOWN = 4
 
 
 def coordinator_view(role: CoordinatorRole) -> JsonObject:
-    """See the module."""
+    """Return the view of a coordinator."""
     coordinator = role.coordinator
     if coordinator is None or coordinator.log is None:
         return {"coordinator": None}
@@ -62,7 +62,7 @@ def coordinator_view(role: CoordinatorRole) -> JsonObject:
 
 
 def manager_view(role: ManagerRole) -> JsonObject:
-    """See the module."""
+    """Return the view of a transaction manager."""
     under_way, transfers = role.under_way, role.spec.transfers
     ended: list[JsonValue] = [
         {
@@ -85,7 +85,7 @@ def manager_view(role: ManagerRole) -> JsonObject:
 
 
 def resource_manager_view(role: ResourceManagerRole) -> JsonObject:
-    """See the module."""
+    """Return the view of a resource manager."""
     manager = role.resource_manager
     return {
         "resource": None if manager is None else _resource(manager, role.node_bank.spec.account),
@@ -169,7 +169,7 @@ def _bank(role: ResourceManagerRole) -> JsonObject:
 
 
 def _rows(role: ResourceManagerRole, accounts: Accounts) -> list[JsonValue]:
-    """The newest of both tables, oldest first; each says of which it is."""
+    """Return the newest rows of both tables, oldest first; each says to which it belongs."""
     rows: list[JsonObject] = []
     for doing, table in ((Doing.DEBIT, "transfer"), (Doing.CREDIT, "credit")):
         for row in posting_rows(role, accounts, table):
@@ -179,7 +179,7 @@ def _rows(role: ResourceManagerRole, accounts: Accounts) -> list[JsonValue]:
 
 
 def cash_machine_view(machine: CashMachine | None) -> JsonObject | None:
-    """See the module."""
+    """Return the view of a cash machine."""
     if machine is None:
         return None
     ended: list[JsonValue] = [

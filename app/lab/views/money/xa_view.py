@@ -1,15 +1,15 @@
-"""Two-phase commit in a world over time, beside the transactional messages; and who plays which part in either.
+"""Two-phase commits of a world over time, next to the transactional messages; and the roles of the nodes in either.
 
-xa_roles     of every node that plays a part in a transaction over several nodes: "TC", "TM", "RM". Of the nodes of a
-             two-phase commit each its own; of transactional messages what corresponds: the broker coordinates and keeps
-             the half message, the producer begins, decides and has the local database. Else null
+xa_roles     of every node that takes part in a transaction over several nodes: "TC", "TM", "RM". The nodes of a
+             two-phase commit have one each; for transactional messages the corresponding ones: the broker coordinates
+             and keeps the half message, the producer begins, decides and has the local database. Else null
 xa           of a world with a coordinator, else null:
              transactions  the newest: xid, key, node, state, reason, steps ([time_us, state], ...), branches (node,
                            doing, state, reason, steps)
              messages      the newest transfers by transactional message: key, node, sent_us, debit_us (its local
                            transaction begins), debited_us, credited_us, end (null, "credited", "rolled-back" or
                            "refused")
-             blocked       who waited for a lock, the newest: node, bank, account, waiter, by, since_us, until_us or
+             blocked       waits for a lock, the newest: node, bank, account, waiter, by, since_us, until_us or
                            null, in_vain
              waits         per cash machine: node, bank, count, longest_us, in_vain
              down          when a process was gone, the newest: node, since_us, until_us or null
@@ -36,7 +36,7 @@ _Entry = TypeVar("_Entry")
 
 
 def roles_of(scenario: Scenario) -> dict[str, list[JsonValue]]:
-    """Node -> its parts, see the module. Empty where nobody needs to agree with anybody."""
+    """Return node -> its roles, see the module. Empty where no transaction spans several nodes."""
     parts: dict[str, list[JsonValue]] = {}
     has_half_messages = any(spec.transaction is not None for spec in scenario.of_role(Role.PRODUCER))
     for spec in scenario.nodes:
@@ -65,7 +65,7 @@ class _Line(NamedTuple):
 
 
 class XaView:
-    """The two-phase commits of one world and the transfers beside them; reads only what is new."""
+    """The two-phase commits of one world and the transfers next to them; each call reads only what is new."""
 
     def __init__(self, world: ScenarioWorld) -> None:
         self._world = world
@@ -83,7 +83,7 @@ class XaView:
         self._built: JsonObject | None = None
 
     def build(self) -> JsonObject | None:
-        """See the module; the same object as long as nothing happens."""
+        """Return the view; the same object as long as nothing happens."""
         if not self._has_coordinator:
             return None
         blocked, waits = self._blocked(), self._waits()
@@ -114,7 +114,7 @@ class XaView:
         )
 
     def _news(self, name: str, entries: list[_Entry]) -> list[_Entry]:
-        """Those that were not there when this was asked last."""
+        """Return the entries that are new since the last call."""
         first = self._read.get(name, 0)
         self._read[name] = len(entries)
         return entries[first:]
@@ -248,7 +248,7 @@ class XaView:
         }
 
     def _down(self) -> list[JsonValue]:
-        """When processes were gone, the latest stretches; one that has not come back has no end."""
+        """Return the latest stretches without a process; one that has not come back has no end."""
         stretches: list[JsonObject] = []
         gone: dict[str, JsonObject] = {}
         for change in self._world.history.nodes_changed:
@@ -260,7 +260,7 @@ class XaView:
         return [*stretches[-XA_WAITS_SHOWN:]]
 
     def _waits(self) -> list[JsonValue]:
-        """What each cash machine has gone through in all."""
+        """Return the waits of each cash machine."""
         summaries: dict[str, JsonObject] = {}
         for entry in self._world.history.balance_lookups:
             bank = self._world.nodes[entry.node].spec.bank

@@ -1,1 +1,1 @@
-"""What the nodes of a Raft group show."""
+"""Views of the nodes of a Raft group."""

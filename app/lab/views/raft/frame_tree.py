@@ -1,4 +1,4 @@
-"""The fields of what replicas say to each other, as a tree for the frame's dialog: messages of Raft, commands of their
+"""The fields of messages between replicas as a tree, for the frame's dialog: messages of Raft, commands of their
 clients, and the copies that a master sends its slaves. The shape is that of :mod:`app.lab.views.kafka.frame_tree`.
 """
 
@@ -21,25 +21,25 @@ _HEAD, _KIND, _NUMBER, _NAME_LENGTH = 4, 1, 8, 1
 
 
 class _Row:
-    """Fields that stand behind each other; ``at``: the position of the next one."""
+    """Consecutive fields; ``at``: the position of the next one."""
 
     def __init__(self, at: int = 0) -> None:
         self.at = at
         self.fields: list[JsonValue] = []
 
     def add(self, name: str, value: object, length: int) -> None:
-        """The next field has ``length`` bytes."""
+        """Add the next field, which has ``length`` bytes."""
         self.fields.append(_field(name, value, self.at, length))
         self.at += length
 
 
 def is_of_replicas(frame: bytes) -> bool:
-    """Whether ``frame``, which begins with its length, is one of Raft's or of its clients."""
+    """Return whether ``frame``, which begins with its length, is one of Raft's or of its clients."""
     return frame[_HEAD : 2 * _HEAD] in (RAFT_MAGIC, COMMAND_MAGIC)
 
 
 def raft_tree(frame: bytes) -> list[JsonValue]:
-    """All of ``frame``, which begins with its length. Raises ``RaftFrameRefused``."""
+    """Return the fields of ``frame``, which begins with its length. Raises ``RaftFrameRefused``."""
     row = _Row()
     row.add("length", len(frame) - _HEAD, _HEAD)
     row.add("magic", frame[_HEAD : 2 * _HEAD].decode(), _HEAD)
@@ -61,7 +61,9 @@ def raft_tree(frame: bytes) -> list[JsonValue]:
 
 
 def ha_tree(frame: bytes) -> list[JsonValue]:
-    """All of a frame between slave and master, which :func:`~engine.replication.ha.ha_frames.frame_name` knows."""
+    """Return the fields of a frame between slave and master, which :func:`~engine.replication.ha.ha_frames.frame_name`
+    knows.
+    """
     row = _Row()
     if len(frame) == ha_frames.REPORT_BYTES:
         row.add("end of the slave's log", ha_frames.decode_report(frame), ha_frames.REPORT_BYTES)
@@ -75,7 +77,7 @@ def ha_tree(frame: bytes) -> list[JsonValue]:
 
 
 def _entry(entry: RaftEntry, row: _Row) -> JsonObject:
-    """One entry, behind what ``row`` has."""
+    """Return one entry, after the fields that ``row`` has."""
     inside = _Row(row.at)
     inside.add("index", entry.index, _NUMBER)
     inside.add("term", entry.term, _NUMBER)
@@ -88,7 +90,7 @@ def _entry(entry: RaftEntry, row: _Row) -> JsonObject:
 
 
 def _command_fields(frame: bytes) -> list[JsonValue]:
-    """The members of the JSON object behind the magic."""
+    """Return the members of the JSON object after the magic."""
     said = asdict(decode_command_frame(frame[_HEAD:]))
     found: list[JsonValue] = []
     at = 2 * _HEAD

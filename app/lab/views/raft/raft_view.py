@@ -1,13 +1,13 @@
-"""What the nodes of a Raft group hold, for their cards on the stage.
+"""The state of the nodes of a Raft group, for their cards on the stage.
 
 raft_peer    raft: role, term, voted_for, leader (each a name or empty), voters, commit_index, applied_index,
-             last_index, last_term, checks_log (whether it refuses who lacks something), failure; due_us (when the
-             timer is over), wait_us (how long it is at most); answers (of a candidate: name, verdict),
-             followers (of a leader: name, match_index, next_index); obstacles (why it does not lead: reason, names)
-             log: entry_count and the newest entries: index, term, text, kind, is_committed; while no process runs, as
-             they lie on the disk, and then nobody knows what is committed
-raft_client  sent, acknowledged, failed, unknown, in_flight (as of a producer of RocketMQ); asked: whom it takes for the
-             leader
+             last_index, last_term, checks_log (whether it refuses candidates that lack entries), failure; due_us (when
+             the timer is over), wait_us (how long it is at most); answers (of a candidate: name, verdict), followers
+             (of a leader: name, match_index, next_index); obstacles (why it does not lead: reason, names) log:
+             entry_count and the newest entries: index, term, text, kind, is_committed; while no process runs, as they
+             are on the disk, and then it is not known what is committed
+raft_client  sent, acknowledged, failed, unknown, in_flight (as of a producer of RocketMQ); asked: the node that it
+             takes for the leader
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def raft_peer_view(role: RaftPeerRole) -> JsonObject:
-    """See the module."""
+    """Return the view of a Raft peer."""
     view: JsonObject = {}
     if role.peer is None:
         entries, commit_index = role.stored_entries(), 0
@@ -82,7 +82,7 @@ def _core_view(role: RaftPeerRole, peer: RaftPeer) -> JsonObject:
 
 
 def _obstacles(core: RaftCore) -> list[JsonValue]:
-    """Why it does not lead; empty for a leader."""
+    """Return why it does not lead; empty for a leader."""
     if core.role is RaftRole.LEADER:
         return []
     if core.name not in core.voters:
@@ -100,7 +100,7 @@ def _obstacles(core: RaftCore) -> list[JsonValue]:
 
 
 def raft_client_view(role: RaftClientRole) -> JsonObject:
-    """See the module."""
+    """Return the view of a client of a Raft group."""
     in_flight: list[JsonValue] = [{"key": role.pending, "since_us": role.pending_since_us}] if role.pending else []
     return {
         "sent": role.sent,

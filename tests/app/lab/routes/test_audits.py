@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import sys
 import threading
-import time
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
@@ -23,9 +22,10 @@ from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.scenario.scenario_text import parse_scenario
 from engine.pipeline.world_export import export_messages
 from tests.app.lab.conftest import Lab
+from tests.support.waiting import wait_until
 
 LESSON = "15-auditing-with-spark"
-#: Stands in for ``glassmq pipeline``: one that ends at once, and one that ends when it is told to.
+#: Commands that stand in for ``glassmq pipeline``: one ends immediately, and one ends when it is stopped.
 ENDS = (sys.executable, "-c", "")
 WAITS = (sys.executable, "-c", "import sys; sys.stdin.read()")
 
@@ -97,10 +97,8 @@ def exporting():
 
 
 def all_over(lab):
-    ends_at = time.monotonic() + 60
-    while any(run["ended_ms"] is None for run in lab.server.pipeline.runs()):
-        assert time.monotonic() < ends_at
-        time.sleep(0.01)
+    runs = lab.server.pipeline.runs
+    wait_until(lambda: all(run["ended_ms"] is not None for run in runs()), "the end of every run", seen=runs)
 
 
 def test_a_run_is_written_as_it_stands_and_its_audit_begins(lab, exports):
@@ -326,10 +324,12 @@ def test_an_export_ends_with_the_server(link, tmp_path):
 
     thread = threading.Thread(target=export)
     thread.start()
-    ends_at = time.monotonic() + 60
-    while thread.is_alive() and time.monotonic() < ends_at:
+
+    def close_and_look():
         made.close()
-        thread.join(0.01)
+        return not thread.is_alive()
+
+    wait_until(close_and_look, "the end of the export after the server closed")
     assert (refused, exporting()) == (["audit_died"], [])
 
 

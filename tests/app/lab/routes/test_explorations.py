@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import time
 
 import pytest
 
@@ -14,12 +13,14 @@ from engine.lab.explorer.plan import ExplorationRequest
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.scenario import Command
 from engine.lab.scenario.scenario_files import load_scenario
+from tests.support.waiting import wait_until
 
 SCENARIO = load_scenario("two-consumers")
 QUICK = ExplorationRequest(SCENARIO, without=("process-queue-lock",), max_stalls=1)
 #: Takes minutes.
 LONG = ExplorationRequest(SCENARIO, max_stalls=3)
 ENDS = ("done", "cancelled", "failed")
+PATIENCE_S = 240
 
 
 class Clock:
@@ -43,20 +44,29 @@ def explorations(clock):
     assert [child for child in multiprocessing.active_children() if child.name == "glassmq explorer"] == []
 
 
-def wait_until(explorations, identity, condition, owner="me"):
-    """The state that fulfils ``condition``; asked again and again, as a page does."""
-    deadline = time.monotonic() + 240
-    while time.monotonic() < deadline:
-        state = explorations.state(owner, identity)
-        if condition(state):
-            return state
-        time.sleep(0.05)
-    raise AssertionError(f"it did not come to that: {state}")
+def state_when(explorations, identity, condition, owner="me"):
+    """Return the first state of a search for which ``condition`` holds; it is polled, as a page polls it."""
+    return wait_until(
+        lambda: state if condition(state := explorations.state(owner, identity)) else None,
+        f"the state of search {identity} that the test needs",
+        PATIENCE_S,
+        seen=lambda: explorations.state(owner, identity),
+    )
+
+
+def ended(browser, address):
+    """Return the state of a search of a page after its end."""
+    return wait_until(
+        lambda: state if (state := browser.http.get(address).get_json())["phase"] in ENDS else None,
+        f"the end of {address}",
+        PATIENCE_S,
+        seen=lambda: browser.http.get(address).get_json(),
+    )
 
 
 def test_a_search_says_how_far_it_has_come_and_what_it_found(explorations):
     identity = explorations.start("me", QUICK)
-    state = wait_until(explorations, identity, lambda state: state["phase"] in ENDS)
+    state = state_when(explorations, identity, lambda state: state["phase"] in ENDS)
     assert state["phase"] == "done"
     assert state["schedules"] > 1
     assert state["search_seconds"] > 0
@@ -69,7 +79,7 @@ def test_a_search_says_how_far_it_has_come_and_what_it_found(explorations):
 
 def test_a_search_that_finds_nothing_says_why_where_it_knows(explorations):
     identity = explorations.start("me", ExplorationRequest(SCENARIO, without=("message-queue-lock",), max_stalls=0))
-    state = wait_until(explorations, identity, lambda state: state["phase"] in ENDS)
+    state = state_when(explorations, identity, lambda state: state["phase"] in ENDS)
     assert state["finding"] is None
     assert state["is_complete"]
     assert (state["from_ms"], state["to_ms"]) == (400, 5_400)
@@ -78,7 +88,7 @@ def test_a_search_that_finds_nothing_says_why_where_it_knows(explorations):
 
 def test_a_search_can_be_cancelled_and_makes_room_for_the_next(explorations):
     identity = explorations.start("me", LONG)
-    wait_until(explorations, identity, lambda state: state["schedules"] > 0)
+    state_when(explorations, identity, lambda state: state["schedules"] > 0)
     with pytest.raises(LabRefused) as caught:
         explorations.start("me", QUICK)
     assert caught.value.reason == "too_many_searches"
@@ -98,7 +108,7 @@ def test_a_server_runs_two_searches_at_most(explorations):
 
 def test_a_search_that_nobody_asks_about_any_more_ends(explorations, clock):
     identity = explorations.start("me", LONG)
-    wait_until(explorations, identity, lambda state: state["schedules"] > 0)
+    state_when(explorations, identity, lambda state: state["schedules"] > 0)
     clock.now += 31
     search = explorations._searches[identity]
     search.thread.join(30)
@@ -108,12 +118,12 @@ def test_a_search_that_nobody_asks_about_any_more_ends(explorations, clock):
 
 def test_a_search_ends_after_its_time_even_when_it_is_asked_about(explorations, clock):
     identity = explorations.start("me", LONG)
-    wait_until(explorations, identity, lambda state: state["schedules"] > 0)
+    state_when(explorations, identity, lambda state: state["schedules"] > 0)
     for _ in range(int(TIME_MAX_S) // 20):
         clock.now += 20
         explorations.state("me", identity)
     clock.now += 1
-    assert wait_until(explorations, identity, lambda state: state["phase"] in ENDS)["phase"] == "cancelled"
+    assert state_when(explorations, identity, lambda state: state["phase"] in ENDS)["phase"] == "cancelled"
 
 
 def test_the_oldest_searches_that_have_ended_are_forgotten(explorations, monkeypatch):
@@ -133,12 +143,12 @@ def test_a_search_belongs_to_its_browser(explorations):
         with pytest.raises(LabRefused) as caught:
             deed("somebody else", identity)
         assert caught.value.reason == "no_search"
-    wait_until(explorations, identity, lambda state: state["phase"] in ENDS)
+    state_when(explorations, identity, lambda state: state["phase"] in ENDS)
 
 
 def test_a_search_that_cannot_be_done_says_why_in_both_languages(explorations):
     request = ExplorationRequest(SCENARIO, forced_unlocks=((418, "C2", 1),))
-    state = wait_until(explorations, explorations.start("me", request), lambda state: state["phase"] in ENDS)
+    state = state_when(explorations, explorations.start("me", request), lambda state: state["phase"] in ENDS)
     assert state["phase"] == "failed"
     assert state["error"]["en"] == "C2 does not own queue 1 of Orders now"
     assert "不拥有" in state["error"]["zh"]
@@ -146,9 +156,9 @@ def test_a_search_that_cannot_be_done_says_why_in_both_languages(explorations):
 
 def test_a_process_that_dies_is_a_failed_search(explorations):
     identity = explorations.start("me", LONG)
-    wait_until(explorations, identity, lambda state: state["schedules"] > 0)
+    state_when(explorations, identity, lambda state: state["schedules"] > 0)
     explorations._searches[identity].worker.process.kill()
-    assert wait_until(explorations, identity, lambda state: state["phase"] in ENDS)["phase"] == "failed"
+    assert state_when(explorations, identity, lambda state: state["phase"] in ENDS)["phase"] == "failed"
 
 
 # --- over HTTP -----------------------------------------------------------------------------------------------------
@@ -172,10 +182,7 @@ def test_a_page_searches_its_own_world(lab, browser):
     answer = begin(lab, browser, without=["broker-lock"], max_stalls=0, hold_ms=[2000])
     assert answer.status_code == 201
     address = f"/api/lab/explorations/{answer.get_json()['id']}"
-    deadline = time.monotonic() + 240
-    while (state := browser.http.get(address).get_json())["phase"] not in ENDS:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    state = ended(browser, address)
     assert state["finding"]["holds"] == []
     assert browser.http.delete(address).get_json()["phase"] == "done"
     browser.open(link=state["finding"]["link"], fresh=True)
@@ -250,10 +257,7 @@ def test_a_search_for_money_says_who_died(lab):
     assert plan["switches"] == ["idempotent-consumer"]
     answer = begin(lab, browser, max_stalls=0, crash=["producers"], restart_ms=[0])
     address = f"/api/lab/explorations/{answer.get_json()['id']}"
-    deadline = time.monotonic() + 240
-    while (state := browser.http.get(address).get_json())["phase"] not in ENDS:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    state = ended(browser, address)
     lab.server.explorations.close()
     (crash,) = state["finding"]["holds"]
     assert (crash["kind"], crash["ms"]) == ("crash", 0)
@@ -265,7 +269,7 @@ def test_a_search_for_lost_frames_says_which_one_was_lost(explorations):
         load_scenario("bank-naive"), max_stalls=0, max_crashes=0, max_losses=1, lose=("reply to SEND_MESSAGE_V2",)
     )
     identity = explorations.start("me", request)
-    state = wait_until(explorations, identity, lambda state: state["phase"] in ENDS)
+    state = state_when(explorations, identity, lambda state: state["phase"] in ENDS)
     assert state["max_losses"] == 1
     (loss,) = state["finding"]["holds"]
     assert (loss["kind"], loss["actor"], loss["label"]["en"]) == ("loss", "B1->P1", "reply to SEND_MESSAGE_V2")

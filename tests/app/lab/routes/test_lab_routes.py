@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,8 @@ from app.foundation.translator import translate
 from app.lab.foundation.browser_identity import COOKIE
 from app.lab.routes.scenario_list import SHELVES, START_HERE
 from engine.lab.scenario.scenario_files import load_scenario, preset_scenario_names, shelved_scenario_names
+
+ROOT = Path(__file__).parents[4]
 
 
 @pytest.fixture
@@ -154,12 +157,13 @@ def test_an_imported_run_s_name_that_leads_elsewhere_is_refused(lab, browser, na
 
 @pytest.mark.parametrize(
     "file",
-    ["", "engine", "engine/../app/web_application.py", "/etc/passwd", "app/web_application.py", "engine/lab/run.pyc",
-    "engine//lab/run.py",
-     "engine/lab/nothing.py", "engine/lab/%00.py", "engine/" + "x/" * 200 + "y.py"],
+    ["", "engine", "engine/../app/web_application.py", str(ROOT / "app/web_application.py"), "app/web_application.py",
+     "engine/lab/run/run.pyc", "engine/lab//run/run.py", "engine/lab/run/./run.py", str(ROOT / "engine/lab/run/run.py"),
+     "engine/texts/en.json", "engine/lab/nothing.py", "engine/lab/%00.py", "engine/" + "x/" * 200 + "y.py"],
 )  # fmt: skip
 def test_only_the_engine_s_own_source_is_shown(lab, file):
     http = lab.server.app.test_client()
+    assert http.get("/api/lab/source", query_string={"file": "engine/lab/run/run.py"}).status_code == 200
     assert http.get("/api/lab/source", query_string={"file": file}).status_code == 404
 
 

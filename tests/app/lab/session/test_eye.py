@@ -136,7 +136,7 @@ def test_the_last_events_before_a_wanted_one_come_one_by_one(world, speed):
 
 
 def test_a_world_that_is_moved_from_outside_passes_as_one_that_plays(world):
-    """One of two side by side: it is told where to stand, and says how quickly to go on."""
+    """One of two worlds side by side is moved from outside, and returns how fast to go on."""
     run, narrator = world
     eye = EyeOfMoved()
     moved = move(eye, run, narrator, 400)

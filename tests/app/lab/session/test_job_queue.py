@@ -61,7 +61,7 @@ def test_a_film_says_why_of_the_messages_that_somebody_may_ask_about(worlds):
 
 
 class Slices:
-    """A job that takes so many slices."""
+    """A job that takes this number of slices."""
 
     def __init__(self, name, slices, log):
         self.answer = Future()

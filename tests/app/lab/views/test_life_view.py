@@ -1,4 +1,4 @@
-"""What the page is told of messages' lives, delay levels and dead letters: figures from the engine, not from texts."""
+"""The page's view of messages' lives, delay levels and dead letters: figures from the engine, not from texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page is told about ordered consumption: locks, who holds them, how long they last."""
+"""The page's view of ordered consumption: locks, their owners, their remaining time."""
 
 from __future__ import annotations
 

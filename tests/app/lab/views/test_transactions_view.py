@@ -1,4 +1,4 @@
-"""What the page is told about transactions: half messages, how long until each is asked about, local transactions."""
+"""The page's view of transactions: half messages, the time until each check-back, local transactions."""
 
 from __future__ import annotations
 

@@ -86,5 +86,5 @@ def test_the_page_cache_of_a_file_is_emptied_and_filled_again(tmp_path):
         assert page_cache.cached_share(file.fileno(), 1 << 20) == 1
         page_cache.empty(file.fileno())
         emptied = page_cache.cached_share(file.fileno(), 1 << 20)
-        # Where files lie in memory only, there is nothing to empty, and that is told.
+        # Where files are in memory only, there is nothing to empty, and that is reported.
         assert emptied in (0, 1)

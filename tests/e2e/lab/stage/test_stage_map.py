@@ -1,4 +1,4 @@
-"""The stage fits itself, zooms and pans like a map; the drawer beside it; what a scenario suggests."""
+"""The stage fits itself, zooms and pans like a map; the drawer next to it; what a scenario suggests."""
 
 from __future__ import annotations
 

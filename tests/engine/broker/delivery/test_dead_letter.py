@@ -64,7 +64,7 @@ def test_to_the_topic_goes_a_new_message_without_what_belonged_to_the_old_ones_w
     assert (header.topic, header.queue_id, header.reconsume_times, header.born_timestamp) == ("T", 3, 0, 9)
     marker = {"RESENT_DEAD_LETTER": dead.offset_message_id}
     assert properties == {"KEYS": "k", "TAGS": "t", "UNIQ_KEY": "U", "mine": "1", **marker}
-    # Where the topic is gone no template makes it anew.
+    # Where the topic is gone no template creates it again.
     assert header.default_topic == ""
 
 

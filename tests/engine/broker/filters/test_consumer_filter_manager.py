@@ -36,7 +36,7 @@ def test_an_expression_is_replaced_by_a_newer_one_only(lab):
 
 
 def dead_in_file(lab: BrokerLab) -> list[bool]:
-    """Of every expression in ``consumerFilter.json`` after the next time that it is written."""
+    """Return the time at which each expression in ``consumerFilter.json`` died, after the next write of the file."""
     lab.run_for(11_000)
     content = json.loads(lab.world.node("broker-a").disk.read_whole("config/consumerFilter.json"))
     topics = content["filterDataByTopic"].values()

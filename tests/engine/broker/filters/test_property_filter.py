@@ -326,7 +326,7 @@ def test_all_expressions_together_are_bounded():
 
 
 def give_back(client: LabClient, topic: str, age: int) -> None:
-    """A message of ``topic`` that the group failed to consume, as it lies in its retry topic."""
+    """Store a message of ``topic`` that the group failed to consume, as it is in its retry topic."""
     retry = retry_topic("consumers")
     client.send(retry, b"%d" % age, properties={"age": str(age), "RETRY_TOPIC": topic})
 

@@ -1,4 +1,4 @@
-"""When whoever made a topic is answered, the name servers have it; and one that says nothing is not waited for long."""
+"""When the creator of a topic gets its answer, the name servers have the topic; a silent one is not waited for long."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.engine.broker.lab_broker import BrokerLab, LabClient, broker_lab
 from tests.engine.broker.processors.test_send_message_processor import batch_request
 
 NAME_SERVER, BROKER = "name-server", "broker-a"
-#: A registration needs so long to arrive; far longer than a client's question to the name server.
+#: The time that a registration needs to arrive; far longer than a client's request to the name server.
 FAR_US = 200_000
 
 
@@ -227,7 +227,7 @@ def test_whoever_waits_while_the_broker_shuts_down_is_answered():
 
 
 class SecondNameServer:
-    """One more name server, and the broker started anew with both."""
+    """One more name server, and the broker started again with both."""
 
     def __init__(self, lab: BrokerLab) -> None:
         self.server = NameServer(lab.world.node("name-server-2"))

@@ -37,7 +37,7 @@ def test_all_groups_are_told_with_the_version_of_the_table():
 
 
 def broadcasts(client: LabClient, group: str = "screens") -> bool:
-    """What tools are told of the group."""
+    """Return what tools see of the group."""
     stats = json.loads(client.call(RequestCode.GET_CONSUME_STATS, GetConsumeStatsRequestHeader(group)).body)
     return stats.get("messageModel") == "BROADCASTING"
 

@@ -48,7 +48,7 @@ def reset(
 
 
 def member(lab: BrokerLab, name: str, consume_type: ConsumeType = ConsumeType.CONSUME_PASSIVELY) -> LabClient:
-    """A member of the group that keeps what it is told."""
+    """Return a member of the group that keeps the requests that it gets."""
     client = lab.client(name)
     client.remoting.register_processor(RequestCode.RESET_CONSUMER_CLIENT_OFFSET, client._notified)
     client.heartbeat(client_id=name, consume_type=consume_type)

@@ -1,4 +1,4 @@
-"""The broker's half of request-reply: who gets a reply, what a responder is told, what is stored."""
+"""The broker's half of request-reply: who gets a reply, what a responder gets, what is stored."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ REPLY_TOPIC = "DefaultCluster_REPLY_TOPIC"
 
 
 class Requester:
-    """A producer that takes replies, and answers them as told."""
+    """A producer that takes replies, and answers them as configured."""
 
     def __init__(self, lab: BrokerLab, code: int | None = ResponseCode.SUCCESS, client_id: str = "req@1") -> None:
         self.client = lab.client(f"requester {client_id}".replace(" ", "-").replace("@", "-"))

@@ -44,7 +44,7 @@ def bank(config: BrokerConfig = CONFIG, store_config: MessageStoreConfig | None 
 
 
 class TransactionLab:
-    """A producer of group "payments" that is connected, and what lies in the broker's topics."""
+    """A producer of group "payments" that is connected, and the contents of the broker's topics."""
 
     def __init__(self, lab: BrokerLab) -> None:
         self.lab = lab

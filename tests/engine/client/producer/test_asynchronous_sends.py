@@ -20,7 +20,7 @@ from tests.support.lab.stub_server import refuse, silent, stored
 
 
 class Outcomes:
-    """Collects what callbacks are told."""
+    """Collects the arguments of callbacks."""
 
     def __init__(self) -> None:
         self.results: list[SendResult] = []

@@ -30,7 +30,7 @@ COMMIT, ROLLBACK, UNKNOW = (
 
 
 class Listener:
-    """Answers as told and notes what it was asked."""
+    """Answers as configured and notes its calls."""
 
     def __init__(self, executed: object = COMMIT, checked: object = COMMIT) -> None:
         self.executed: object = executed

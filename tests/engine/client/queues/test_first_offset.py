@@ -1,4 +1,5 @@
-"""Where a group without a stored offset begins, and that it skips nothing from then on, whoever gets a queue next.
+"""Where a group without a stored offset begins, and that it skips nothing from then on, whichever member gets a queue
+next.
 
 The broker keeps nothing "in memory" here, so that it answers "none" and CONSUME_FROM_LAST_OFFSET counts.
 """
@@ -36,7 +37,6 @@ class SlowMaxOffset:
     """Requests for the end of a queue take 200 ms."""
 
     def extra_delays_us(self, parcel: Parcel) -> tuple[int, ...] | None:
-        """See ``LinkFault``."""
         if parcel.kind is ParcelKind.FRAME and decode_command(parcel.data[4:]).code == RequestCode.GET_MAX_OFFSET:
             return (200_000,)
         return None

@@ -1,4 +1,4 @@
-"""Flow control of a push consumer: which limit holds a pull back, who is told, and limits per topic."""
+"""Flow control of a push consumer: which limit holds a pull back, who is notified, and limits per topic."""
 
 from __future__ import annotations
 

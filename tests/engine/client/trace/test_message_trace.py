@@ -35,7 +35,7 @@ from tests.support.lab.lab_cluster import LabCluster
 
 
 def notes_in(cluster: LabCluster) -> list[TraceContext]:
-    """Everything that lies in the trace topic."""
+    """Return everything in the trace topic."""
     cluster.world.run_for(6_000)
     store = cluster.broker.store
     found = []

@@ -1,4 +1,4 @@
-"""A store that is not there, goes away, hangs, and comes back: told within seconds, and forgotten."""
+"""A store that is missing, goes away, hangs, and comes back: reported within seconds, and forgotten."""
 
 from __future__ import annotations
 

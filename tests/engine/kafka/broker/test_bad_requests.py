@@ -67,7 +67,7 @@ def test_a_bad_request_gets_its_code_and_changes_nothing(tmp_path: Path, bad: Ba
 @settings(max_examples=examples(quick=25, full=300))
 @given(st.sampled_from(GOOD_FRAMES), st.data())
 def test_a_flipped_bit_kills_neither_the_broker_nor_what_was_acknowledged(frame: bytes, data: st.DataObject) -> None:
-    bit = data.draw(st.integers(32, 8 * len(frame) - 1))  # behind the length
+    bit = data.draw(st.integers(32, 8 * len(frame) - 1))  # after the length
     flipped = bytearray(frame)
     flipped[bit // 8] ^= 1 << bit % 8
 
@@ -84,7 +84,7 @@ def test_a_flipped_bit_kills_neither_the_broker_nor_what_was_acknowledged(frame:
 
 
 TOO_MANY_NAMES = encode_request(MetadataRequest(("",) * (ITEMS_MAX + 1)), 1, "flood")
-#: Told back as Kafka tells it, each of these bytes would be three, and too many for a text.
+#: When Kafka quotes it, each of these bytes would be three, and too many for a text.
 TOO_LONG_A_NAME = encode_request(MetadataRequest(("x" * TEXT_MAX_BYTES,)), 1, "flood").replace(b"x", b"\xff")
 
 

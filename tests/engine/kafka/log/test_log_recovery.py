@@ -122,7 +122,7 @@ def test_after_a_crash_a_damaged_byte_costs_its_batch_and_what_lies_behind_it(pl
         ]
         log.close(is_clean=False)
         path, start, end, offset = bounds[place % len(bounds)]
-        # Behind the base offset and the epoch, everything is under the checksum or decides where the batch ends.
+        # After the base offset and the epoch, everything is under the checksum or decides where the batch ends.
         position = start + 16 + (place // len(bounds)) % (end - start - 16)
         damage(disk, path, position, bytes([disk.read_whole(path)[position] ^ change]))
         again = opened_log(disk, **SMALL)
@@ -400,7 +400,7 @@ def test_the_batches_before_a_damaged_one_are_served_and_then_the_error(world):
     with pytest.raises(KafkaRefusal) as refused:
         again.read(10, 10_000)
     assert refused.value.code == KafkaErrorCode.CORRUPT_MESSAGE
-    # What lies behind it is still there.
+    # What comes after it is still there.
     assert len(again.read(15, 10_000).data) == size
 
 

@@ -84,7 +84,7 @@ def test_the_index_is_sparse_and_points_to_batches(disk):
     batches = {batch.position: batch.header for batch in segment.batches_from(0)}
     entries = [segment.index.entry(slot) for slot in range(segment.index.entry_count)]
     size = next(iter(batches.values())).size_bytes
-    # A batch gets an entry when more than the interval lies between it and the last one that has one.
+    # A batch gets an entry when more than the interval is between it and the last one that has one.
     every = 400 // size + 1
     assert [entry.value for entry in entries] == list(batches)[every::every]
     assert all(batches[entry.value].last_offset == entry.key for entry in entries)

@@ -116,7 +116,7 @@ def test_made_up_bytes_are_read_or_refused_and_nothing_else(key: ApiKey, data: b
 
 
 def _check_places(trees: tuple[FieldTree, ...], start: int, end: int) -> None:
-    """One field begins where the one before ends; parts lie at the end of the whole, behind its length or count."""
+    """One field begins where the one before ends; parts are at the end of the whole, after its length or count."""
     for tree in trees:
         assert tree.position == start
         start += tree.length

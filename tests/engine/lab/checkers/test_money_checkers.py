@@ -1,4 +1,4 @@
-"""What the two checkers of money make of single deeds of banks, beside the runs in ``test_banks.py``."""
+"""What the two checkers of money make of single actions of banks, in addition to the runs in ``test_banks.py``."""
 
 from __future__ import annotations
 

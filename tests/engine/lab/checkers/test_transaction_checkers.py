@@ -17,7 +17,7 @@ SCENARIOS = ["unknown-and-check-back", "producer-lost", "check-max-discard"]
 
 
 def stored(run: LabRun, topic: str, key: str) -> None:
-    """Somebody puts a message into the store behind the broker's back."""
+    """Put a message into the store without the broker's knowledge."""
     broker = broker_of(run)
     message = StoreMessage(
         topic=topic,

@@ -1,4 +1,4 @@
-"""What lies on a Kafka broker's disk is read beside the broker: once, and it is never stale."""
+"""The files on a Kafka broker's disk are read independently of the broker: once, and the result is never stale."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from engine.lab.scenario.scenario_files import load_scenario
 from engine.lab.sweep.acknowledgement import Acknowledged, Blow, figures_of
 
 SCENARIO = load_scenario("broker-crash-async-flush")
-#: Every so manieth acknowledgement.
+#: Every Nth acknowledgement.
 EVERY = 8
 RUNS = 40 // EVERY
 

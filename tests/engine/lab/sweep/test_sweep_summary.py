@@ -1,4 +1,4 @@
-"""What is told of many seeds: the same whoever ran them, in whatever portions and order."""
+"""The report of many seeds: the same for any workers, chunks and order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a message lies in two places: who stored which copy, and when."""
+"""Why a message is stored in two places: which client stored which copy, and when."""
 
 from engine.lab.why.answer import Question
 from tests.engine.lab.why.asking import Deeds, asked, keys_of

@@ -1,4 +1,4 @@
-"""A frame that is lost on its way is a cause, whoever lost it: a rule of the link, a hand, or a cut."""
+"""A lost frame is a cause, whatever lost it: a rule of the link, a command, or a cut."""
 
 from engine.lab.run.run import LabRun
 from engine.lab.scenario.command import parse_command

@@ -60,7 +60,7 @@ def machine():
 
 
 def restarted(machine: Machine, after_ms: int, *, keep_page_cache: bool) -> list[str]:
-    """Keys whose commit was answered before D1 died, so long after the first was begun."""
+    """Return the keys whose commit was answered before D1 died, this long after the first was begun."""
     answered: list[str] = []
 
     async def both() -> None:

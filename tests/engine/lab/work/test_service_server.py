@@ -1,4 +1,4 @@
-"""A service behind calls: what it does, does once for a key it knows, and takes back."""
+"""A service with calls: what it does, does once for a key it knows, and takes back."""
 
 from __future__ import annotations
 

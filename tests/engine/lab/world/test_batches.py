@@ -243,7 +243,7 @@ def test_the_three_that_lose_nothing_keep_all_invariants_under_faults():
 
 
 def test_a_batch_that_was_under_way_at_a_crash_is_not_sent_again():
-    """The application goes on behind it, as one whose database says that it was sent."""
+    """The application goes on after it, as one whose database says that it was sent."""
     with LabRun(small(BATCHES)) as run:
         run_to_ms(run, 499)
         while len(run.world.history.sends_invoked) < 8:

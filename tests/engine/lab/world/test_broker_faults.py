@@ -41,7 +41,7 @@ def break_frames(run, what, frame="", **fields):
 
 
 def stored(run):
-    """Key -> how often it lies in the broker's log."""
+    """Return key -> number of copies in the broker's log."""
     store = run.world.brokers()[0].broker.store
     places = [(queue_id, offset) for queue_id in range(4) for offset in range(store.max_offset("T", queue_id))]
     return Counter(store.message_in_queue("T", *place).keys[0] for place in places)

@@ -351,7 +351,7 @@ def test_a_held_task_waits_while_the_rest_goes_on(started):
 
 
 def _under_way(run, actor, label):
-    """When the next timer of ``actor`` with that label is due; None: there is none."""
+    """Return when the next timer of ``actor`` with that label is due; None without one."""
     timers = run.world.loop.schedule.next_timers(1_000)
     return next((event.due_us for event in timers if event.actor.name == actor and event.label == label), None)
 

@@ -113,7 +113,7 @@ def test_a_message_is_moved_when_as_many_lie_behind_it_as_the_limit_says():
         aside = role_of(run).move_aside
         assert aside is not None
         run_to(run, 10_000)
-        # Twenty messages are stored before the first is moved: behind number 13 lie six, behind 15 four.
+        # Twenty messages are stored before the first is moved: there are six after number 13, and four after 15.
         low = [number for number in range(20) if number % 2]
         assert moved(run)[-1] == f"order-{max(number for number in low if 20 - number > 5)}"
 

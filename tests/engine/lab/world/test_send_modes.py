@@ -17,7 +17,7 @@ BODY = 'body: "body {n}"'
 
 
 def stored_keys(run: LabRun, topic: str) -> dict[str, int]:
-    """Key -> how often it lies in the topic's queues, on all brokers."""
+    """Return key -> number of copies in the topic's queues, on all brokers."""
     found: dict[str, int] = {}
     for role in run.world.brokers():
         assert role.broker is not None
@@ -159,7 +159,7 @@ def test_send_modes_oneway_loses_what_the_others_notice():
             ended = returned(run, node)
             assert len(ended) == 100
             fates[node] = [entry.key for entry in ended if entry.key not in stored]
-            # What is missing without anybody having been told so.
+            # What is missing without a report to any client.
             assert all(entry.key in stored for entry in ended if entry.status == "ok")
         lost = {entry.key for entry in run.world.history.sends_returned if entry.status == "unknown"} - stored.keys()
         refused = {entry.key for entry in run.world.history.sends_returned if entry.status == "refused"}

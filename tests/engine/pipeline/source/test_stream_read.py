@@ -190,7 +190,7 @@ def test_the_default_limit_is_the_option(server, topic):
 
 
 def test_a_query_begins_at_one_place_however_often_spark_asks_for_it(server, topic):
-    """Else the tasks of the first micro-batch would begin behind what came since its end was planned."""
+    """Else the tasks of the first micro-batch would begin after what came since its end was planned."""
     stream = reader(server, topic=topic)
     start = stream.initialOffset()
     send(server, topic, 1, 2)
@@ -204,7 +204,7 @@ def test_a_query_begins_at_one_place_however_often_spark_asks_for_it(server, top
 def test_what_comes_between_the_targets_and_the_beginning_of_available_now_is_not_lost_and_not_read(
     server, topic, fails, caplog
 ):
-    """Spark asks for the targets first, then where to begin: behind the latest message, on a topic that is alive."""
+    """Spark asks for the targets first, then where to begin: after the latest message, on a topic in use."""
     stream = reader(server, topic=topic, failOnDataLoss=fails)
     send(server, topic, 1)
     stream.prepareForTriggerAvailableNow()
@@ -254,7 +254,7 @@ def test_a_queue_that_holds_less_than_was_read_has_lost_messages(server, topic):
 
 
 def test_available_now_does_not_pass_over_what_is_lost(server, topic):
-    """A topic that was made anew: until its queues are as long as before, nothing would be read."""
+    """A topic that was created again: until its queues are as long as before, nothing would be read."""
     longer = {topic: {f"broker-a:{queue_id}": 9 for queue_id in range(4)}}
     vanished = {topic: {f"broker-a:{queue_id}": 0 for queue_id in range(4)} | {"broker-z:0": 3}}
     for start, condition in ((longer, "ROCKETMQ_OFFSETS_GONE"), (vanished, "ROCKETMQ_BROKER_AWAY")):

@@ -303,7 +303,7 @@ def test_a_slave_that_has_more_than_its_master_is_not_served_and_loses_nothing()
 
 
 def test_a_master_that_lost_its_end_and_went_on_is_not_followed():
-    """RocketMQ's slave compares nothing: it would take the new bytes behind the old ones."""
+    """RocketMQ's slave compares nothing: it would append the new bytes to the old ones."""
     with ReplicaPair() as pair:
         slave = pair.slave(1)
         pair.send(b"first")

@@ -11,7 +11,7 @@ TIMES = RaftConfig()
 
 
 def stand_still(group, name, ms):
-    """The process of ``name`` does nothing for so long, then its timer runs."""
+    """Stall the process of ``name`` for this long, then let its timer run."""
     group.now_ms += ms
     group.cores[name].tick(group.now_ms, ms - TIMES.heartbeat_ms)
     group.collect(name)

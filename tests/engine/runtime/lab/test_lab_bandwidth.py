@@ -1,4 +1,4 @@
-"""Links that carry so many bytes a second, and are cut while a frame is half across."""
+"""Links with a limited number of bytes a second, which are cut while a frame is half across."""
 
 from __future__ import annotations
 

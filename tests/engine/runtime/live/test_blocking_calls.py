@@ -1,4 +1,4 @@
-"""Calls that block, beside the loop: nothing of them goes on behind the back of who was cancelled."""
+"""Calls that block, outside the loop: nothing of them goes on after a cancellation without the caller's knowledge."""
 
 from __future__ import annotations
 

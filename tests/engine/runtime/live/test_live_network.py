@@ -178,7 +178,7 @@ def test_unfinished_frames_are_bounded_in_sum_over_all_connections(monkeypatch):
         first_writer.write(frame_of(b"hello") + whole[:2_000])
         assert await first_reader.readexactly(len(frame_of(b"hello"))) == frame_of(b"hello")
         for _ in range(3):
-            # Whoever goes beyond the bound is closed, which gives its room back.
+            # A client beyond the bound is closed, which gives its room back.
             reader, writer = await asyncio.open_connection(host, int(port))
             writer.write(whole[:2_000])
             with contextlib.suppress(ConnectionError):

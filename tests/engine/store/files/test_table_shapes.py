@@ -33,7 +33,7 @@ EXAMPLES: dict[str, dict[str, Any]] = {
     "subscriptionGroup.json": {"subscriptionGroupTable": {"g": {"groupName": "g"}}, "dataVersion": {}},
     "topics.json": {"topicConfigTable": {"T": {"topicName": "T"}}, "dataVersion": {}},
 }
-#: What is no object, no whole number and no text at any place of any table.
+#: A value that is not an object, an integer or a text, at any place of any table.
 WRONG = [None, [], 1.5, [{"a": 1}]]
 
 

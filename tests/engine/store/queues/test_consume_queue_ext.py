@@ -1,4 +1,4 @@
-"""Units beside a consume queue: their bytes, and what a start makes of lost ones."""
+"""Units of a consume queue's extension: their bytes, and what a start makes of lost ones."""
 
 import struct
 

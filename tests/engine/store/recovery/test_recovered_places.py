@@ -12,7 +12,7 @@ from tests.engine.store.store_world import StoreWorld, small_config
 POINTS = ("config/recoveryPoint.json", "config/recoveryPoint.json.bak")
 SYS_FLAG_POSITION = 36
 STORE_TIMESTAMP_POSITION = 56
-TOPIC_POSITION = 88 + 40 + 1  # behind the body and the length of the topic
+TOPIC_POSITION = 88 + 40 + 1  # after the body and the length of the topic
 
 
 def place_of(world: StoreWorld, number: int, queues: int) -> int:
@@ -20,7 +20,7 @@ def place_of(world: StoreWorld, number: int, queues: int) -> int:
 
 
 def end(world: StoreWorld, how: str) -> None:
-    """What stands beside the log when it is read: nothing, the entries of a killed process, or all entries."""
+    """Set what is next to the log when it is read: nothing, the entries of a killed process, or all entries."""
     if how == "clean, no recovery point":
         world.shutdown()
     else:

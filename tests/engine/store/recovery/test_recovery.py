@@ -1,4 +1,4 @@
-"""Starting on what a shutdown, a crash or a power cut left behind."""
+"""Starting on what a shutdown, a crash or a power cut left."""
 
 from __future__ import annotations
 

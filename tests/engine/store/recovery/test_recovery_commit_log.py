@@ -40,7 +40,7 @@ def test_a_log_cut_at_any_byte_of_its_last_three_messages_serves_every_whole_one
 
 
 def test_a_log_that_reads_as_zeros_from_any_byte_of_its_last_three_messages_serves_every_whole_one():
-    """What a power failure leaves of a file that was made in advance; here the three lie in two files."""
+    """This is what a power failure leaves of a preallocated file; here the three are in two files."""
     world = world_with(8, queues=3, mapped_file_size_commit_log=1024)
     starts = sorted(entry[0] for queue in range(3) for entry in world.store.consume_queue_entries("T", queue, 0, 9))
     ends = [start + world.store.message_at(start).store_size for start in starts]
@@ -99,7 +99,7 @@ def test_queue_pages_lost_behind_the_recovery_point_are_written_again():
     for number in range(40, 240):
         world.put(body_of(number, 20), queue_id=number % 2, keys=f"k{number}")
     world.kill()
-    # Of the pages that nobody had flushed one is lost, one is garbage; the one behind them made it to the disk.
+    # Of the pages that were not flushed one is lost, one is garbage; the one after them reached the disk.
     world.overwrite(world.path_of_queue(queue_id=0), 600, bytes(200))
     world.overwrite(world.path_of_queue(queue_id=1), 600, b"\x01" * 200)
     report = world.start_again()

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections import Counter
 
 import pyarrow.parquet as pq
@@ -17,8 +16,9 @@ import pytest
 from engine.pipeline.jobs.runner import run_job
 from tests.support.live.live_server import LiveServer, message
 from tests.support.pipeline.memory_report import MemoryReport
+from tests.support.waiting import wait_until
 
-#: Only a hang takes so long; a start of Spark on an idle machine takes six seconds.
+#: Only a hang takes this long; a start of Spark on an idle machine takes six seconds.
 PATIENCE_S = 600
 MESSAGES = 600
 KEYS = 500
@@ -56,12 +56,13 @@ def kill_in_the_middle(server, folder):
         "200",
     ]
     process = subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    ends_at = time.monotonic() + PATIENCE_S
     commits = folder / "_commits"
-    while not list(commits.glob("0*.json")):
+
+    def has_archived():
         assert process.poll() is None, process.stderr.read().decode()
-        assert time.monotonic() < ends_at, "nothing was archived in time"
-        time.sleep(0.02)
+        return list(commits.glob("0*.json"))
+
+    wait_until(has_archived, "the first commit of the archive", PATIENCE_S)
     os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     newest = max(commits.glob("0*.json"))

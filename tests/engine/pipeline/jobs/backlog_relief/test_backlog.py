@@ -12,7 +12,7 @@ LEFT, RIGHT = QueueKey("Orders", "broker-a", 0), QueueKey("Orders", "broker-a", 
 
 
 def backlog(progress, end=100, minimum=0):
-    """Of one queue."""
+    """Return the backlog of one queue."""
     return Backlog({LEFT: progress}, {LEFT: minimum}, {LEFT: end})
 
 
@@ -37,10 +37,10 @@ def test_a_range_goes_on_until_the_group_has_passed_it(looked, ranges, planned):
 @pytest.mark.parametrize(
     ("lag", "is_active", "follows", "expected"),
     [
-        (10, False, True, False),  # not before it is more than `above` behind
+        (10, False, True, False),  # not before its lag is more than `above`
         (11, False, True, True),
         (11, False, False, True),
-        (5, True, True, True),  # until it is fewer than `below` behind
+        (5, True, True, True),  # until its lag is less than `below`
         (4, True, True, False),
         (0, True, False, True),  # one look goes on with what it has begun
     ],

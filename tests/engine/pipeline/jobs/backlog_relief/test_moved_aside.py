@@ -94,7 +94,7 @@ def test_marks_are_asked_for_once_a_second_and_shared_by_calls_side_by_side():
 
 
 def test_marks_that_move_while_they_are_read_never_make_a_range_too_wide():
-    """The job ends one range and begins a later one: 12 lies between them and was not stored."""
+    """The job ends one range and begins a later one: 12 is between them and was not stored."""
     broker = Broker(0, 10)
     from_group, to_group = mark_groups("g", LowPriority.parse("bulk"))
     read = broker.query_consumer_offset

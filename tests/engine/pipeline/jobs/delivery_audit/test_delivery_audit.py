@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -30,6 +29,7 @@ from tests.engine.pipeline.jobs.delivery_audit.numbered_messages import (
     numbered_table,
 )
 from tests.support.pipeline.memory_report import MemoryReport
+from tests.support.waiting import wait_until
 
 COLUMNS = {table.name: [column.name for column in table.columns] for table in DESCRIPTION.tables}
 
@@ -178,7 +178,7 @@ def test_groups_are_audited_by_what_their_members_noted(spark, tmp_path):
     messages = [Stored("p", number, number % 2, unique_id=f"id{number}") for number in range(20)]
     notes_of_group = [consumed(f"id{number}") for number in range(20) if number not in (4, 7)]
     notes_of_group += [consumed("id3", call="again"), consumed("id5", call="first", ok=False)]
-    # A note that was sent twice is one note; one about a message of another topic is none of ours.
+    # A note that was sent twice is one note; a note about a message of another topic does not count.
     notes_of_group += [consumed("id6"), consumed("elsewhere")]
     # Nobody has worked on a duplicate that was swallowed; that it was tells that the work is done.
     notes_of_group += [swallowed("id8"), swallowed("id9"), swallowed("id4")]
@@ -193,7 +193,7 @@ def test_groups_are_audited_by_what_their_members_noted(spark, tmp_path):
     assert groups["G"] == {
         "group": "G", "topic": "T", "stored": 20, "consumed": 19, "missing": 1, "twice": 1, "failed": 1, "findings": 2,
     }  # fmt: skip
-    # It began behind the first messages: what lies before is not its business.
+    # It began after the first messages: earlier ones do not concern it.
     assert (groups["Late"]["consumed"], groups["Late"]["missing"]) == (9, 1)
     findings = {(row["kind"], row["who"], row["queue"], row["first"]) for row in rows(report, "findings")}
     assert findings == {
@@ -338,16 +338,13 @@ def told_lost(report: MemoryReport) -> int:
 
 
 def test_after_a_full_batch_that_was_the_last_its_holes_are_judged_too(spark, tmp_path):
-    """Two queues, so that the batch's horizon is behind its newest message; nobody knows that nothing follows."""
+    """Two queues, so that the batch's horizon lags the newest message; it is not known that nothing follows."""
     rules = replace(RULES, grace_ms=0, read_limit=3, has_trace=False)
     messages = [Stored("p", 0, 0), Stored("p", 1, 1), Stored("p", 3, 0, stored_ms=EPOCH_MS + 900)]
     report = MemoryReport()
     follower = Follower(spark, str(tmp_path), rules, report, trigger_ms=1)
     follower.add_batch(spark.createDataFrame(message_table(messages)), 0)
-    ends_at = time.monotonic() + 30
-    while not told_lost(report):
-        assert time.monotonic() < ends_at
-        time.sleep(0.01)
+    wait_until(lambda: told_lost(report), "a report of the lost message")
     assert told_lost(report) == 1
 
 

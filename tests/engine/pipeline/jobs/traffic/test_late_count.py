@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from types import SimpleNamespace
 
 import pyarrow.parquet as pq
@@ -17,14 +16,12 @@ from engine.pipeline.jobs.traffic.windows import window_figures
 from engine.pipeline.source.decoding.schema import spark_schema
 from tests.support.pipeline.memory_report import MemoryReport
 from tests.support.pipeline.traffic_messages import COLUMNS, message, table_of
+from tests.support.waiting import wait_until
 
 
 def wait_for(late, messages):
-    """Spark tells its listeners of a micro-batch from another thread."""
-    ends_at = time.monotonic() + 60
-    while late.messages < messages:
-        assert time.monotonic() < ends_at, (late.messages, messages)
-        time.sleep(0.02)
+    """Wait until that many messages are counted: Spark calls its listeners from another thread."""
+    wait_until(lambda: late.messages >= messages, f"{messages} counted messages", seen=lambda: late.messages)
 
 
 def window(start_ms, topic, messages):
@@ -51,7 +48,7 @@ class Stream:
         self.files += 1
 
     def run(self, *files):
-        """Start, read ``files`` one by one, stop; the rows (read, counted, late) that were told."""
+        """Start, read ``files`` one by one, stop; return the reported rows (read, counted, late)."""
         report = MemoryReport()
         late = LateCount(report, SharedFiles(self.spark, str(self.folder / "counts")))
 
@@ -84,7 +81,7 @@ class Stream:
 def test_what_comes_behind_the_watermark_is_left_out_and_counted(spark, tmp_path):
     stream = Stream(spark, tmp_path)
     late = stream.run([100, 200, 1_500], [10_000], [300, 9_500, 10_100])
-    # 300 ms is more than 2 s behind 10,000 ms; 9,500 ms is late too, but its window is still open.
+    # 300 ms is more than 2 s before 10,000 ms; 9,500 ms is late too, but its window is still open.
     assert sorted(stream.windows.values()) == [1, 1, 2, 2]
     assert (late.late, late.messages) == (1, 7)
     again = stream.run([10_200], [20_000], [10_300])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import pytest
 
@@ -11,6 +10,7 @@ from engine.pipeline.errors import JobFailed
 from engine.pipeline.jobs.runner import run_job
 from tests.support.live.live_server import LiveServer, message
 from tests.support.pipeline.memory_report import MemoryReport
+from tests.support.waiting import wait_until
 
 PATIENCE_S = 180
 
@@ -50,13 +50,12 @@ def test_a_stream_adds_what_comes(live, spark):
     thread = threading.Thread(target=run, args=(live, spark, report, stop), kwargs=arguments)
     thread.start()
 
+    def is_counted(messages):
+        assert thread.is_alive(), report.tables
+        return report.tables.get("topics", [[None, 0]])[0][1] == messages and report.tables.get("late")
+
     def wait_for(messages):
-        ends_at = time.monotonic() + PATIENCE_S
-        while thread.is_alive() and time.monotonic() < ends_at:
-            if report.tables.get("topics", [[None, 0]])[0][1] == messages and report.tables.get("late"):
-                return
-            time.sleep(0.02)
-        raise AssertionError(report.tables)
+        wait_until(lambda: is_counted(messages), f"{messages} counted messages", PATIENCE_S, seen=lambda: report.tables)
 
     try:
         wait_for(60)

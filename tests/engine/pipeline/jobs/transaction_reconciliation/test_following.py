@@ -1,4 +1,4 @@
-"""A stream beside the ledgers: micro-batch after micro-batch, and over restarts. No broker is asked."""
+"""A stream with the ledgers: micro-batch after micro-batch, and over restarts. No broker is involved."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Stream:
         self._state = StreamState(self._spark, str(self._folder / "facts"))
 
     def batch(self, number, *, again=False):
-        """Key -> agreement of the transfers that are told then."""
+        """Return key -> agreement of the transfers that the batch reports."""
         rows = self.log.rows[self._read :] if not again else self._last
         self._last, self._read = rows, len(self.log.rows)
         facts = facts_of(messages(self._spark, rows))
@@ -57,7 +57,7 @@ class Stream:
         return {row[1]: row[0] for row in self.report.tables.get("transfers", ())}
 
     def idle(self):
-        """What happens every ``trigger_ms`` beside the micro-batches."""
+        """Do what happens every ``trigger_ms`` apart from micro-batches."""
         self._following._ledgers.tell_if_changed()
 
     def settled(self, identity):

@@ -1,4 +1,4 @@
-"""Two banks' ledgers beside the messages that should tie them together."""
+"""Two banks' ledgers compared with the messages that should tie them together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def halves_of(log, *keys):
 
 @contextmanager
 def compared(spark, folder, log, read_until_ms=None):
-    """The ledgers in ``folder`` beside what the messages of ``log`` say."""
+    """Compare the ledgers in ``folder`` with the messages of ``log``."""
     merged = merge(facts_of(messages(spark, log.rows))).persist()
     with Ledgers(folder) as ledgers:
         bounds = bounds_of(merged)
@@ -170,7 +170,7 @@ def test_of_many_accounts_and_transfers_some_are_told_and_all_are_counted(tmp_pa
     with closing(sqlite3.connect(tmp_path / "icbc.db")) as database, database:
         database.executemany("INSERT INTO account VALUES (?, 1)", [(f"C{number}",) for number in range(700)])
     with Ledgers(tmp_path) as ledgers:
-        # Two transactions of one key: the one that was committed counts, whichever is told first.
+        # Two transactions of one key: the one that was committed counts, whichever is reported first.
         ledgers.add_messages(["t0000", "t0001"], ["committed", "rolled back"])
         ledgers.add_messages(["t0000", "t0001"], ["rolled back", "committed"])
         ledgers.compare()

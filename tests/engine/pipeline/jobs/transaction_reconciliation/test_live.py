@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections import Counter
 
 import pytest
@@ -19,6 +18,7 @@ from engine.pipeline.jobs.runner import run_job
 from engine.pipeline.jobs.transaction_reconciliation.packing import unpack_piece
 from tests.support.live.live_server import LiveServer, ObedientListener
 from tests.support.pipeline.memory_report import MemoryReport
+from tests.support.waiting import wait_until
 
 COMMIT, ROLLBACK, UNKNOWN = (
     LocalTransactionState.COMMIT_MESSAGE,
@@ -64,22 +64,27 @@ def summary(report):
 
 
 def follow_until(live, spark, condition, **arguments):
-    """The report of a following run that was stopped as soon as ``condition`` held for it."""
+    """Return the report of a following run that was stopped as soon as ``condition`` held for it."""
     report, stop, failures = MemoryReport(), threading.Event(), []
 
     def work():
         try:
             run(live, spark, report, stop, follow=True, trigger_ms=100, **arguments)
-        except Exception as error:  # told below, in the test's own thread
+        except Exception as error:  # reported below, in the test's own thread
             failures.append(error)
 
     thread = threading.Thread(target=work)
     thread.start()
-    ends_at = time.monotonic() + PATIENCE_S
-    while thread.is_alive() and not condition(report) and time.monotonic() < ends_at:
-        time.sleep(0.02)
-    stop.set()
-    thread.join(30)
+    try:
+        wait_until(
+            lambda: condition(report) or not thread.is_alive(),
+            "the report that the test needs",
+            PATIENCE_S,
+            seen=lambda: (failures, report.tables),
+        )
+    finally:
+        stop.set()
+        thread.join(30)
     assert condition(report), (failures, report.tables)
     return report
 

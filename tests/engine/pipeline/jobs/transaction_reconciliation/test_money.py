@@ -1,4 +1,4 @@
-"""What is told of the money, and of ledgers that change or cannot be added up."""
+"""Reports on the money, and on ledgers that change or cannot be added up."""
 
 from __future__ import annotations
 

@@ -298,7 +298,7 @@ def random_log(seed, count=60):
             case 2:
                 log.give_up(identity)
                 deed["given_up"] = True
-    # Something behind everything, so that no end of a queue hides anything.
+    # Something after everything, so that no end of a queue hides anything.
     log.half("end")
     log.roll_back("end")
     model = {identity: expected(deed) for identity, deed in deeds.items() if deed["copies"]}

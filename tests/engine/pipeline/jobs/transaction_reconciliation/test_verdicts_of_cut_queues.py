@@ -1,4 +1,6 @@
-"""What the beginning of what was read hides is no finding, and what nobody can know is not told. Without Spark."""
+"""What the beginning of the read part hides is not a finding, and what cannot be known is not reported. Without
+Spark.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one place where a test of real processes waits: a condition, polled until it holds or a deadline passes."""
+"""The one place where a test waits for a thread or a process: a condition, polled until it holds or time is up."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def wait_until(
 ) -> T:
     """Poll ``condition`` until it returns something true; return that.
 
-    ``what`` completes the sentence "waited N s for ...". ``seen`` is asked only on failure: it tells what the
-    process printed so far, or any other state that explains why the condition never held.
+    ``what`` completes the sentence "waited N s for ...". ``seen`` is called only on failure: it returns what the
+    process printed so far, or another state that explains why the condition never held.
     """
     ends_at = time.monotonic() + deadline_s
     pause = threading.Event()
