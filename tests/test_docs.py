@@ -15,6 +15,8 @@ DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 #: What looks like a file of the tree in running text.
 NAMED_FILE = re.compile(r"`((?:engine|app|tests|docs|scripts|templates|static|tutorials)/[\w./-]*)`")
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(?:#[^)]*)?\)")
+LINK_TO_HEADING = re.compile(r"\]\((?!https?://)([^)#]*)#([^)]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("document", generated_documents.DOCUMENTS, ids=lambda path: path.name)
@@ -35,6 +37,19 @@ def test_every_file_that_a_document_names_exists(document: Path) -> None:
     named = [ROOT / name for name in NAMED_FILE.findall(text)]
     linked = [document.parent / name for name in LINK.findall(text)]
     assert [str(path) for path in [*named, *linked] if not path.exists()] == []
+
+
+def anchors(document: Path) -> set[str]:
+    """Return the anchors that GitHub gives to the headings of a document."""
+    headings = HEADING.findall(document.read_text())
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_heading_that_a_document_links_to_exists(document: Path) -> None:
+    links = LINK_TO_HEADING.findall(document.read_text())
+    targets = [(document.parent / name if name else document, anchor) for name, anchor in links]
+    assert [f"{path.name}#{anchor}" for path, anchor in targets if anchor not in anchors(path)] == []
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
