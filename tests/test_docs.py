@@ -56,3 +56,13 @@ def test_every_heading_that_a_document_links_to_exists(document: Path) -> None:
 def test_every_scenario_that_a_document_lets_one_run_exists(document: Path) -> None:
     named = re.findall(r"glassmq lab run ([a-z][a-z0-9-]*)(?![a-z0-9.-])", document.read_text())
     assert [name for name in named if name not in (*scenario_names(), "my-scenario")] == []
+
+
+def test_the_index_lists_every_document() -> None:
+    index = ROOT / "docs" / "README.md"
+    listed = {(index.parent / name).resolve() for name in LINK.findall(index.read_text())}
+    assert [str(path.relative_to(ROOT)) for path in DOCUMENTS if path != index and path not in listed] == []
+
+
+def test_the_readme_fits_a_short_reading() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) < 120
