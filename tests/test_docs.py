@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,11 @@ def test_the_index_lists_every_document() -> None:
 
 def test_the_readme_fits_a_short_reading() -> None:
     assert len((ROOT / "README.md").read_text().splitlines()) < 120
+
+
+def test_every_file_that_the_architecture_names_exists() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    paths = re.findall(r"(?<![\w/.])(?:engine|app|tests|docs|scripts|templates|static|tutorials)/[\w./-]*\w", text)
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    names = set(re.findall(r"(?<![\w/.])\w+\.(?:py|js)\b", text)) - {Path(line).name for line in listed.splitlines()}
+    assert [path for path in paths if not (ROOT / path).exists()] + sorted(names) == []
