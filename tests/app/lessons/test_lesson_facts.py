@@ -40,7 +40,7 @@ def test_a_lesson_takes_about_as_long_as_it_says(name):
     assert abs(lesson.minutes - minutes) <= MINUTES_OFF_MAX * minutes, f"{minutes:.1f}"
 
 
-@pytest.mark.parametrize("name", [name for name in lesson_names() if name[:2] >= "12"])
+@every_lesson
 def test_show_me_has_a_sentence_for_everything_that_a_step_points_at(name):
     lesson = load_lesson(name)
     for step in lesson.steps:
