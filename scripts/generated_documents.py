@@ -1,4 +1,4 @@
-"""Writes the generated parts of the documents: commands, settings, request codes, the map of concepts.
+"""Writes the generated parts of the documents: commands, settings, request codes, the maps of folders and concepts.
 
     python -m scripts.generated_documents            rewrites them
     python -m scripts.generated_documents --check    says whether they are up to date (exit code 1 if not)
@@ -17,7 +17,7 @@ import json
 import re
 import statistics
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -54,10 +54,13 @@ from engine.protocol.request_code import RequestCode
 from engine.runtime.lab.lab_runtime import LabMachines
 from engine.store.files.store_config import MessageStoreConfig
 from scripts.page_moments import MOMENTS, SIZES
+from tests.support.rules.import_direction import ALLOWED_IMPORTS
+from tests.support.rules.rooms import ROOMS
 
 ROOT = Path(__file__).parent.parent
 DOCUMENTS = (
     ROOT / "docs" / "configuration.md",
+    ROOT / "docs" / "architecture.md",
     ROOT / "docs" / "batches.md",
     ROOT / "docs" / "clients.md",
     ROOT / "docs" / "concepts.md",
@@ -181,6 +184,22 @@ def concepts(system: str = "RocketMQ") -> str:
     rows = [f"| {system} | here |", "|---|---|"]
     rows += [f"| {name} | {', '.join(found[name])} |" for name in sorted(found, key=str.lower)]
     return "\n".join(rows) + "\n"
+
+
+def folders() -> str:
+    """Return a row per package of ``engine`` and ``app``, in the order in which they may import each other."""
+    rows = ["| folder | contents |", "|---|---|", *_folder_rows("engine"), *_folder_rows("app")]
+    return "\n".join(rows) + "\n"
+
+
+def _folder_rows(folder: str) -> Iterator[str]:
+    docstring = ast.get_docstring(ast.parse((ROOT / folder / "__init__.py").read_text())) or ""
+    first_sentence = re.split(r"(?<=\.)\s", " ".join(docstring.split()), maxsplit=1)[0]
+    yield f"| `{folder}` | {_cell(re.sub(r':[a-z]+:(?=`)', '', first_sentence))} |"
+    order = tuple(ALLOWED_IMPORTS) if folder == "engine" else ROOMS.get(folder.replace("/", "."), ())
+    rooms = {path.parent.name for path in (ROOT / folder).glob("*/__init__.py")}
+    for room in sorted(rooms, key=lambda room: (order.index(room) if room in order else len(order), room)):
+        yield from _folder_rows(f"{folder}/{room}")
 
 
 def kafka_requests() -> str:
@@ -377,6 +396,7 @@ PARTS: Mapping[str, Callable[[], str]] = {
     "name-server-settings": lambda: settings_table(NameServerConfig, java_style_name),
     "client-settings": lambda: settings_table(ClientConfig, java_style_name),
     "request-codes": request_codes,
+    "folders": folders,
     "concepts": concepts,
     "kafka-concepts": partial(concepts, "Kafka"),
     "kafka-requests": kafka_requests,

@@ -251,7 +251,7 @@ class _Case:
 def as_markdown(findings: list[Finding]) -> str:
     """Return a page with a table per case."""
     lines = [
-        "# What real databases lock",
+        "# Database locks",
         "",
         "Two sessions, A and B, step by step; written by `glassmq idempotence databases --write`. *waits*: until the",
         "other session has ended its transaction, or was chosen as the victim of a deadlock.",

@@ -107,7 +107,7 @@ class Comparison:
 
         memory = [
             ("resident memory then, MiB", of_starts(lambda one: one.resident_mib)),
-            ("resident memory behind all loads, MiB", of_memory(lambda one: one.resident_mib)),
+            ("resident memory after all loads, MiB", of_memory(lambda one: one.resident_mib)),
             ("the same without pages of files, such as the log's", of_memory(lambda one: one.own_mib)),
         ]
         return [

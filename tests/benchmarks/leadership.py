@@ -119,7 +119,7 @@ def table(rows: list[Row], seconds: float, reasons: list[str]) -> str:
     lines = [
         f"{machine([row.load_average for row in rows])}; {seconds:g} s each.",
         "",
-        "| busy processes beside | load average (1 min) | acknowledged/s | longest time without | elections |",
+        "| other busy processes | load average (1 min) | acknowledged/s | longest time without | elections |",
         "|---:|---:|---:|---:|---:|",
     ]
     lines += [
@@ -127,7 +127,7 @@ def table(rows: list[Row], seconds: float, reasons: list[str]) -> str:
         f"| {row.elections} |"
         for row in rows
     ]
-    verdict = f"with up to {max(kept)} busy processes beside it" if kept else "at none of these"
+    verdict = f"with up to {max(kept)} other busy processes" if kept else "at none of these"
     lines += ["", f"The group kept its leader {verdict}.", *[f"- {reason}" for reason in reasons]]
     return "\n".join(lines) + "\n"
 

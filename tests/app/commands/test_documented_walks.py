@@ -26,7 +26,7 @@ def free_ports(count):
 @pytest.mark.skipif(not COMMAND.exists(), reason="needs the installed command glassmq")
 @pytest.mark.thorough
 def test_the_durability_walk_shows_what_it_promises(tmp_path):
-    section = (ROOT / "docs" / "durability.md").read_text().partition("## Try it")[2]
+    section = (ROOT / "docs" / "durability.md").read_text().partition("## Walkthroughs")[2]
     script = re.search(r"```sh\n(.*?)```", section, re.DOTALL)[1]
     name_server_port, broker_port = free_ports(2)
     script = script.replace("/tmp/try", str(tmp_path / "try")).replace("$PWD/.venv/bin", str(COMMAND.parent))

@@ -244,7 +244,7 @@ def test_the_running_server_has_the_page(tmp_path: Path) -> None:
 
 def test_every_metric_stands_in_the_documentation_and_no_other() -> None:
     documented = set(
-        re.findall(r"`((?:rocketmq|glassmq)_\w+)`", DOCUMENT.read_text("utf-8").partition("## Left out")[0])
+        re.findall(r"`((?:rocketmq|glassmq)_\w+)`", DOCUMENT.read_text("utf-8").partition("## Omitted metrics")[0])
     )
     with broker_lab() as lab:
         gate = FaultGate(lab.world.node("broker-a").clock)

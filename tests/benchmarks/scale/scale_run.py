@@ -317,7 +317,7 @@ async def measure_all(folder: Path, options: argparse.Namespace) -> tuple[Bench,
         await bench.kill_and_start(folder, "at rest")
         await bench.measure("started again")
         await bench.store(options.messages + options.messages // _LAST_PART)
-        await bench.kill_and_start(folder, f"behind {options.messages // _LAST_PART:,} messages just sent")
+        await bench.kill_and_start(folder, f"after {options.messages // _LAST_PART:,} messages just sent")
         await bench.check()
     finally:
         await bench.disconnect()

@@ -24,7 +24,7 @@ def test_a_command_is_called_compared_exactly_if_the_script_runs_it() -> None:
 
 
 def test_the_settings_that_can_change_are_named() -> None:
-    section = _PAGE.partition("## Settings")[2].partition("## With glassmq")[0]
+    section = _PAGE.partition("## Settings")[2].partition("## Equivalent glassmq")[0]
     named = {name for name in CHANGEABLE if f"`{name}`" in section}
     assert {name for name in CHANGEABLE if name not in named} == {
         name for name in CHANGEABLE if name.startswith("maxTransfer")
