@@ -24,7 +24,7 @@ def test_it_says_what_this_is_and_leads_on(serve, open_page):
     page = open_page(f"{address}/")
     expect(page.get_by_role("heading", level=1)).to_have_text("See inside a message broker")
     offers = page.locator(".offer a")
-    expect(offers).to_have_text(["Learn", "Break things", "Connect your client"])
+    expect(offers).to_have_text(["Learn", "Inject faults", "Connect your client"])
     targets = offers.evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
     assert targets == ["/tutorials", "/lab", "#connect"]
     offers.nth(1).click()
@@ -100,7 +100,7 @@ def test_it_ends_with_the_ways_on_and_can_be_watched_again(serve, open_page):
     go_to(page, "end")
     expect(page.locator("#film-over")).to_be_visible()
     offers = page.locator("#film-over a")
-    expect(offers).to_have_text(["Switch the lock off yourself", "Lesson: three locks, one at a time"])
+    expect(offers).to_have_text(["Turn the lock off yourself", "Lesson: three locks, one at a time"])
     targets = offers.evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
     assert targets == ["/lab/start-page", "/tutorials/04-three-locks"]
     for target in targets:
