@@ -294,7 +294,7 @@ def test_a_held_pull_is_told_as_waiting_for_a_message(serve, open_page):
     page = live(open_page(f"{serve(small_scene(lively=False))}/live"))
     page.locator("#groups select").select_option("ledger")
     heading = page.locator(".queue-table").get_by_role("columnheader", name="Waiting for a message")
-    expect(heading).to_have_attribute("title", re.compile("Nothing is held back"))
+    expect(heading).to_have_attribute("title", re.compile("No message is delayed"))
     expect(page.locator(".queue-table .timer-text").first).to_have_text(re.compile(r"^\d+ s at most$"))
 
 

@@ -22,7 +22,7 @@ def test_the_first_line_says_what_is_not_well_and_each_clause_leads_to_its_panel
     page = live(open_page(f"{serve(waiting_scene())}/live"))
     verdict = page.locator("#verdict")
     expect(verdict).to_have_attribute("data-level", "warning")
-    expect(verdict.get_by_role("status")).to_have_text("1 thing is not well")
+    expect(verdict.get_by_role("status")).to_have_text("1 problem")
     clause = verdict.get_by_role("link", name=re.compile("^reports has had no consumers"))
     clause.click()
     expect(page.locator("#groups")).to_be_focused()
