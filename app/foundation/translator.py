@@ -14,7 +14,7 @@ _FOLDER = Path(__file__).parent.parent / "translations"
 
 
 class Number(int):
-    """A number in a text: ``{n}`` prints it with separators, ``{n:message|messages}`` the word for one or for several."""
+    """A number in a text: ``{n}`` prints it, ``{n:message|messages}`` prints the word for one or for several."""
 
     def __format__(self, words: str) -> str:
         one, has_words, several = words.partition("|")

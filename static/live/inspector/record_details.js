@@ -151,12 +151,12 @@ function Body({ view }) {
   const text = view.body_text ?? (view.body_hex ?? "").replace(/(..)/g, "$1 ");
   return html`<section class="inspector-message">
     <h3>
-      ${t(view.body_text === null ? "inspector.body_hex" : "inspector.body")}${" "}
+      ${t(view.body_text === null ? "inspector.body_hex" : "word.body")}${" "}
       <span class="quiet">
         ${sizeText(view.body_bytes ?? view.record.body_bytes)}
       </span>
     </h3>
     ${view.body_problem && html`<p class="problem">${view.body_problem}</p>`}
-    <pre class="message-body" tabindex="0" aria-label=${t("inspector.body")}>${text}</pre>
+    <pre class="message-body" tabindex="0" aria-label=${t("word.body")}>${text}</pre>
   </section>`;
 }

@@ -139,7 +139,8 @@ def test_messages_of_a_group_without_members_are_said_to_wait_and_not_to_be_behi
     left = {"reports": group(5_000, members=0)}
     # At once, but as no fault: a consumer that starts again is away for some seconds.
     assert (
-        looks.see(4, groups=left) == "4 clients, 0 groups read; reports has had no consumers for 3 s: 5,000 messages wait"
+        looks.see(4, groups=left)
+        == "4 clients, 0 groups read; reports has had no consumers for 3 s: 5,000 messages wait"
     )
     assert looks.verdict.as_json()["level"] == "well"
     looks.see(26, groups=left)

@@ -27,7 +27,7 @@ export function Thresholds({ isOpen, onClose }) {
   return html`<${DeedDialog} id="thresholds" question=${isOpen} onClose=${onClose}>
     <${DeedForm}
       id="thresholds"
-      title=${t("live.verdict.rules")}
+      title=${t("word.rules")}
       button=${t("live.verdict.save")}
       act=${act}
       onClose=${onClose}
