@@ -37,7 +37,7 @@ export function HeldFrame({ frame }) {
       ${" "}${bytes(frame.frame_bytes)}${frame.remark ? ` · ${frame.remark}` : ""}
     </p>
     <div class="held-parts">
-      ${keys && html`<${Part} title=${t("faults.properties")} part="properties" names=${keys} values=${properties} />`}
+      ${keys && html`<${Part} title=${t("word.properties")} part="properties" names=${keys} values=${properties} />`}
       <${Part} title=${t("faults.header")} part="fields" names=${fields} values=${header} hasLetters=${hasLetters} />
       <fieldset class="held-body">
         <legend>${t("word.body")} <span class="quiet">${bytes(size)}</span></legend>
@@ -56,7 +56,9 @@ export function HeldFrame({ frame }) {
       </fieldset>
     </div>
     <div class="deed-end">
-      <button type="button" class="button" data-drop onClick=${() => decide(dropHeld(id))}>${t("faults.drop")}</button>
+      <button type="button" class="button" data-drop onClick=${() => decide(dropHeld(id))}>
+        ${t("faults.what.drop")}
+      </button>
       <button type="submit" class="button button-primary">
         ${t(isChanged.value ? "faults.pass_changed" : "faults.pass")}
       </button>

@@ -154,7 +154,7 @@ function DeadLetters({ group }) {
     name=${t("section.dead_letters")}
     rows=${[]}
     total=${total}
-    none=${t("live.insides.no_dead")}
+    none=${t("word.none")}
   >
     ${
       total > 0 &&

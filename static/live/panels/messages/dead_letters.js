@@ -15,14 +15,14 @@ const COLUMNS = [
   "word.offset",
   "word.key",
   "live.dead.col_topic",
-  "live.dead.col_retries",
+  "word.retries",
   "live.dead.col_cause",
   "live.dead.col_dead_at",
   "word.body",
   "word.state",
   "word.action",
 ];
-const NUMBERS = ["word.offset", "live.dead.col_retries"];
+const NUMBERS = ["word.offset", "word.retries"];
 
 /** group -> how many dead letters it had, in all queues; the same object while nothing changes. */
 const ends = computed(() => {

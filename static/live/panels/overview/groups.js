@@ -226,7 +226,7 @@ function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) 
         <${Bolt} kind="queue" facts=${{ group, topic, queueId }} name=${`${topic} Q${queueId}`} />
       </span>
     </td>
-    <td class="mono" title=${owner}>${owner ?? html`<span class="quiet">${t("live.groups.nobody")}</span>`}</td>
+    <td class="mono" title=${owner}>${owner ?? html`<span class="quiet">${t("word.none")}</span>`}</td>
     <td class="number">${count(committed)}</td><td class="number">${count(max)}</td>
     <td class=${`number ${isLagging(lag) ? "has-lag" : ""}`}>${count(lag)}</td>
     <td class="timer-cell">

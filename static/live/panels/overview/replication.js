@@ -11,7 +11,7 @@ const COLUMNS = [
   "live.replication.slave",
   "word.state",
   "live.replication.confirmed",
-  "live.replication.behind",
+  "live.lane.lag",
   "live.replication.since",
 ];
 const STATES = { follows: "follows", "not connected": "apart" };
