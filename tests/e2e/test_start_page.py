@@ -63,7 +63,7 @@ def test_it_shows_the_duplicate_that_the_missing_lock_lets_through(serve, open_p
     expect(page.locator(".film-verdict")).to_contain_text("Broker lock off")
     expect(page.locator("[data-node=B1] .pill.is-off").first).to_be_visible()
     go_to(page, "duplicate")
-    expect(page.locator(".film-caption")).to_contain_text("ann4 is being handled twice at the same time")
+    expect(page.locator(".film-caption")).to_contain_text("C1 and C2 are processing ann4 at the same time")
     expect(page.locator(".film-verdict.is-broken")).to_contain_text("One listener call per queue")
     expect(page.locator(".film-verdict")).to_contain_text("duplicate")
     for consumer in ("C1", "C2"):
@@ -87,7 +87,7 @@ def test_it_shows_the_same_moment_with_the_lock_on(serve, open_page):
     expect(page.locator("[data-node=C2] [data-process-queue='Orders@1']")).to_have_count(1)
     expect(page.locator("[data-node=C1] [data-process-queue='Orders@1']")).to_have_count(0)
     go_to(page, "end")
-    expect(page.locator(".film-caption")).to_contain_text(re.compile(r"All \d+ orders are handled, each of them once"))
+    expect(page.locator(".film-caption")).to_contain_text(re.compile(r"All \d+ orders are processed, each once"))
     page.locator("#film-previous").click()
     page.locator("#film-previous").click()
     page.locator("#film-previous").click()

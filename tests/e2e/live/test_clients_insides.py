@@ -84,7 +84,7 @@ def test_clients_are_asked_while_the_panel_is_on_the_screen_and_the_view_goes_on
     page.reload()
     asked = []
     page.on("request", lambda request: asked.append(request.url) if "/live/clients" in request.url else None)
-    expect(page.locator("#insides")).to_contain_text("Asking the members")
+    expect(page.locator("#insides")).to_contain_text("Polling the members")
     page.clock.run_for(5_000)
     assert asked == []
     with page.expect_request("**/api/live/clients?group=billing"):

@@ -145,7 +145,7 @@ def test_a_rule_is_made_and_removed_by_keyboard(server, open_page):
     expect(page.get_by_role("button", name="New rule")).to_be_focused()
     rule = page.locator("#faults [data-rule]")
     expect(rule).to_contain_text(
-        re.compile(r"Reject.*SYSTEM_BUSY.*SEND_MESSAGE_V2.*ord\*.*1 time.*never hit", re.DOTALL)
+        re.compile(r"Reject.*SYSTEM_BUSY.*SEND_MESSAGE_V2.*ord\*.*1 time.*no hits", re.DOTALL)
     )
     page.get_by_role("button", name="Remove rule 1").focus()
     page.keyboard.press("Enter")
