@@ -144,9 +144,7 @@ def test_a_rule_is_made_and_removed_by_keyboard(server, open_page):
     expect(form).to_have_count(0)
     expect(page.get_by_role("button", name="New rule")).to_be_focused()
     rule = page.locator("#faults [data-rule]")
-    expect(rule).to_contain_text(
-        re.compile(r"Reject.*SYSTEM_BUSY.*SEND_MESSAGE_V2.*ord\*.*1 time.*no hits", re.DOTALL)
-    )
+    expect(rule).to_contain_text(re.compile(r"Reject.*SYSTEM_BUSY.*SEND_MESSAGE_V2.*ord\*.*1 time.*no hits", re.DOTALL))
     page.get_by_role("button", name="Remove rule 1").focus()
     page.keyboard.press("Enter")
     expect(rule).to_have_count(0)
