@@ -364,7 +364,7 @@ def test_a_search_that_finds_nothing_and_a_bad_id_say_so(serve, open_page):
     page.get_by_role("radio", name="Log offset").check()
     page.locator("#search-text").fill("12 apples")
     page.locator("#search-text").press("Enter")
-    expect(page.locator(".search-result")).to_contain_text("“12 apples” is no offset")
+    expect(page.locator(".search-result")).to_contain_text("“12 apples” is not an offset")
 
 
 def test_a_queue_opens_to_its_entries_and_on_to_the_record(serve, open_page):
