@@ -13,6 +13,16 @@ DEFAULT_LANGUAGE = "en"
 _FOLDER = Path(__file__).parent.parent / "translations"
 
 
+class Number(int):
+    """A number in a text: ``{n}`` prints it, ``{n:message|messages}`` prints the word for one or for several."""
+
+    def __format__(self, words: str) -> str:
+        one, has_words, several = words.partition("|")
+        if not has_words:
+            return f"{int(self):,}"
+        return one if self == 1 else several
+
+
 @cache
 def texts(language: str) -> dict[str, str]:
     """Return all texts of one language by key. ``language`` is one of :data:`LANGUAGES`."""

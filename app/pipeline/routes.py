@@ -119,11 +119,11 @@ def _add_refusals(api: Blueprint) -> None:
 
     @api.errorhandler(UnknownRun)
     def unknown_run(_: UnknownRun) -> Response:
-        return _refusal(in_all_languages("pipeline.no_run"), 404)
+        return _refusal(in_all_languages("pipeline.gone"), 404)
 
     @api.errorhandler(TooManyRuns)
     def too_many_runs(_: TooManyRuns) -> Response:
-        return _refusal(in_all_languages("pipeline.too_many", limit=RUNNING_MAX), 503)
+        return _refusal(in_all_languages("pipeline.full", limit=RUNNING_MAX), 503)
 
     @api.errorhandler(PackageMissing)
     def package_missing(error: PackageMissing) -> Response:

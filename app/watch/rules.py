@@ -52,7 +52,7 @@ class Measured:
     value: float
     words: dict[str, Words]
     form: str = ""
-    n: int | None = None
+    n: int = 0
 
 
 @dataclass(frozen=True, slots=True)

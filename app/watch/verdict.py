@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from app.foundation.json_types import JsonObject, JsonValue
-from app.foundation.translator import in_all_languages
+from app.foundation.translator import Number, in_all_languages
 from app.watch.facts import Facts
 from app.watch.memory import Memory
 from app.watch.rules import RULES, Level, Measured, Rule
@@ -52,9 +52,7 @@ class Clause:
         key = "verdict.clause." + self.rule.name
         if self.measured.form:
             key += f".{self.measured.form}"
-        if self.measured.n is not None:
-            key += ".one" if self.measured.n == 1 else ".other"
-        return in_all_languages(key, **self.measured.words)
+        return in_all_languages(key, n=Number(self.measured.n), **self.measured.words)
 
 
 class Verdict:
@@ -164,4 +162,4 @@ def _joined(clauses: list[Clause], omitted: int) -> dict[str, str]:
 
 
 def _counted(key: str, n: int) -> dict[str, str]:
-    return in_all_languages(key + (".one" if n == 1 else ".other"), n=f"{n:,}")
+    return in_all_languages(key, n=Number(n))

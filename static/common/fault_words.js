@@ -12,7 +12,7 @@ export function brokenWords() {
   if (paused > 0) return [t("faults.is.paused", { n: Math.ceil(paused / 1000) })];
   return [
     broken.broker_crashed && t("faults.is.crashed", { name }),
-    broken.name_server_crashed && t("faults.is.name_server_crashed"),
+    broken.name_server_crashed && t("faults.is.crashed", { name: t("live.stage.name_server") }),
     held > 0 && t("faults.is.held", { n: held }),
     delayed > 0 && t("faults.is.delayed", { n: delayed }),
     activeRules.value.length > 0 && t("faults.is.rules", { n: activeRules.value.length }),

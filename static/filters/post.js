@@ -11,6 +11,6 @@ export async function post(address, body) {
     });
     return await response.json();
   } catch {
-    return { error: t("filter.no_answer") };
+    return { error: t("error.no_answer") };
   }
 }

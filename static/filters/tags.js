@@ -46,8 +46,7 @@ function Verdict() {
   const result = answer.value;
   if (!result) return "";
   if (result.error) return html`<p class="problem">${result.error}</p>`;
-  const yes = (is) =>
-    html`<span class=${is ? "good-text" : "problem-text"}>${t(is ? "filter.tags.yes" : "filter.tags.no")}</span>`;
+  const yes = (is) => html`<span class=${is ? "good-text" : "problem-text"}>${t(is ? "word.yes" : "word.no")}</span>`;
   return html`<table class="tag-table">
     <tbody>
       ${result.wanted.map(

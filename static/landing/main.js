@@ -53,7 +53,6 @@ function Clients() {
   const clients = useComputed(() =>
     Object.values(state.value.connections).filter((client) => !client.role?.includes("consumer")),
   );
-  const hadMessages = useComputed(() => state.value.commit_log.tail.length > 0);
   const rest = clients.value.length - MOST_CLIENTS;
   return html`<div class="mini-side">
     <h2>${t("live.producers.title")}</h2>
@@ -64,11 +63,7 @@ function Clients() {
       </p>`,
     )}
     ${rest > 0 && html`<p class="quiet">${t("live.clients.more", { n: rest })}</p>`}
-    ${
-      loaded.value &&
-      clients.value.length === 0 &&
-      html`<p class="quiet">${t(hadMessages.value ? "live.producers.gone" : "live.producers.none")}</p>`
-    }
+    ${loaded.value && clients.value.length === 0 && html`<p class="quiet">${t("live.producers.gone")}</p>`}
   </div>`;
 }
 

@@ -55,7 +55,7 @@ export function LessonPanel() {
           ${
             isIntro.value
               ? t("lesson.minutes", { n: lesson.minutes })
-              : t("lesson.step_of", { at: place.value, of: steps.length })
+              : t("word.step", { at: place.value, of: steps.length })
           }
         </p>`
       }
@@ -211,7 +211,7 @@ function BeginAnew() {
   return html`<p class="problem" role="alert">
     ${t("lesson.anew_text")}${" "}
     <button type="button" class="button" id="begin-anew-yes" onClick=${() => (beginAnew(), (asks.value = false))}>
-      ${t("lesson.anew_yes")}
+      ${t("lesson.control.restart")}
     </button>
     <button type="button" class="button" onClick=${() => (asks.value = false)}>${t("lab.cancel")}</button>
   </p>`;

@@ -32,13 +32,13 @@ function start({ point_at: targets, look_for: lookFor }, opener, whenDone) {
     overlayOpacity: 0.6,
     popoverClass: "lesson-popover",
     showProgress: targets.length > 1,
-    progressText: t("lesson.show.progress", { at: "{{current}}", of: "{{total}}" }),
-    nextBtnText: t("lesson.show.next"),
-    prevBtnText: t("lesson.show.previous"),
-    doneBtnText: t("lesson.show.done"),
+    progressText: t("word.of", { at: "{{current}}", of: "{{total}}" }),
+    nextBtnText: t("lesson.next"),
+    prevBtnText: t("lesson.back"),
+    doneBtnText: t("word.close"),
     showButtons: targets.length > 1 ? ["next", "previous", "close"] : ["next", "close"],
     onPopoverRender: ({ closeButton, title, footer }) => {
-      closeButton.setAttribute("aria-label", t("lesson.show.done"));
+      closeButton.setAttribute("aria-label", t("word.close"));
       // The library's header and footer would count as those of the whole page.
       for (const part of [title, footer]) part.setAttribute("role", "none");
     },

@@ -149,7 +149,7 @@ function Result({ step }) {
           ${
             canWatch(step.id) &&
             html`<button type="button" class="link-button" id="watch-again" onClick=${() => watchAgain(step.id)}>
-              ${t("lesson.replay.again")}
+              ${t("landing.demo.replay")}
             </button>`
           }
           ${

@@ -11,7 +11,7 @@ export function goTo(section) {
   target?.focus({ preventScroll: true });
 }
 
-/** Key -> [name of its text, what it does]. */
+/** Key -> [name of its text, what it does, the section that it goes to]. */
 export const SHORTCUTS = new Map([
   ["p", ["pause", () => setPaused(!paused.value)]],
   ["m", ["motion", () => setMotion(!motionWanted.value)]],
@@ -28,7 +28,7 @@ export const SHORTCUTS = new Map([
   ],
   ["n", ["newest", () => document.querySelector(".strip .block[tabindex='0']")?.focus()]],
   ["t", ["theme", nextTheme]],
-  ...SECTIONS.map((section, index) => [String(index + 1), [`section_${section}`, () => goTo(section)]]),
+  ...SECTIONS.map((section, index) => [String(index + 1), [null, () => goTo(section), section]]),
 ]);
 
 function nextTheme() {

@@ -127,7 +127,7 @@ function cellText(column, value) {
     case "link":
       return LEADS_SOMEWHERE.test(value) ? html`<a href=${value}>${inLanguage(column.title)}</a>` : String(value);
     case "yes_no":
-      return t(value ? "pipeline.yes" : "pipeline.no");
+      return t(value ? "word.yes" : "word.no");
     default:
       return String(wordOf(column, value));
   }

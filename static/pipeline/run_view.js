@@ -58,7 +58,7 @@ function Arguments({ run }) {
     ${given.map(
       ([name, value]) => html`<div class="fact" key=${name}>
         <dt title=${name.replaceAll("_", "-")}>${wordsFor(name)}</dt>
-        <dd>${typeof value === "boolean" ? t(value ? "pipeline.yes" : "pipeline.no") : String(value)}</dd>
+        <dd>${typeof value === "boolean" ? t(value ? "word.yes" : "word.no") : String(value)}</dd>
       </div>`,
     )}
     <div class="fact"><dt>${t("pipeline.master")}</dt><dd><code>${run.master}</code></dd></div>
@@ -95,7 +95,7 @@ function StopButton({ run }) {
       disabled=${run.phase === "stopping"}
       onClick=${async () => (problem.value = await stop(run.id))}
     >
-      <span class="stop-sign" aria-hidden="true"></span>${t("pipeline.stop")}
+      <span class="stop-sign" aria-hidden="true"></span>${t("word.stop")}
     </button>
     ${problem.value && html`<span class="problem-text" role="alert">${problem.value}</span>`}
   `;

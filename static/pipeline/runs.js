@@ -83,7 +83,7 @@ async function ask(address, body) {
     const response = await fetch(address, options);
     return await response.json();
   } catch {
-    return { error: t("pipeline.no_answer") };
+    return { error: t("error.no_answer") };
   }
 }
 

@@ -63,7 +63,7 @@ function QuestionFields() {
   const queues = Array.from({ length: traffic.queues }, (_, number) => String(number));
   const option = (name, chosen) => html`<option key=${name} value=${name} selected=${name === chosen}>${name}</option>`;
   return html`<div class="find-fields">
-    <fieldset class="segmented" aria-label=${t("storage.find.by")}>
+    <fieldset class="segmented" aria-label=${t("live.search.by")}>
       ${WAYS.map(
         (way) => html`<label key=${way}>
           <input type="radio" name="by" value=${way} checked=${way === by} onChange=${() => change({ by: way })} />
@@ -72,7 +72,7 @@ function QuestionFields() {
       )}
     </fieldset>
     <label class="traffic-field">
-      <span>${t("storage.find.topic")}</span>
+      <span>${t("word.topic")}</span>
       <select name="topic" onChange=${(event) => change({ topic: event.target.value })}>
         ${topics.map((name) => option(name, topic ?? topics[0]))}
       </select>
@@ -155,7 +155,7 @@ function Result() {
           ${t("storage.find.all")}
         </button>
         <span class="quiet number" role="status">
-          ${t("storage.find.step_of", { step: Math.min(shown.value, most), n: most })}
+          ${t("word.step", { at: Math.min(shown.value, most), of: most })}
         </span>
       </header>
       <div class="store-steps">

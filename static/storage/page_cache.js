@@ -98,7 +98,7 @@ function Claims() {
 }
 
 const placeName = (place) =>
-  place.startsWith("#") ? t(`storage.view.${place.slice(1)}`) : t("storage.claims.scenario");
+  place.startsWith("#") ? t(`storage.view.${place.slice(1)}`) : t("article.where.scenario");
 
 /** Figures of the traffic that is loaded. */
 function claimValues() {

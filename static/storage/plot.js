@@ -21,7 +21,7 @@ const ORDER = ["rocketmq", "kafka"];
 export function Plot({ plot }) {
   const drawing = useRef(null);
   const names = Object.keys(plot.lines).sort((one, other) => ORDER.indexOf(one) - ORDER.indexOf(other));
-  const title = t(`storage.plot.${plot.name}`);
+  const title = t(`storage.plot.${plot.name.split("_by_")[0]}`);
   const print = /bytes|reads|sends/.test(plot.name) ? bytes : compactOf;
   const lasts = names.map((name) => `${lineName(name)} ${print(plot.lines[name].at(-1)[1])}`);
   return html`<figure class="panel storage-plot">
@@ -47,7 +47,9 @@ export function Plot({ plot }) {
 }
 
 const styleOf = (index) => STYLES[index % STYLES.length];
-const lineName = (name) => t(`storage.line.${name}`);
+const lineName = (name) => t(ORDER.includes(name) ? `storage.store.${name}` : `storage.line.${name}`);
+/** "write_us_by_topics" -> "topics", "sends_cold" -> "sends". */
+const axisOf = (name) => name.split("_by_")[1] ?? name.split("_")[0];
 const compactOf = (value) => (Math.abs(value) >= 100 ? compact(value) : String(Number(value.toPrecision(3))));
 
 /** [value -> pixel, ticks] of one axis. */
@@ -85,7 +87,7 @@ function Axes({ plot, print }) {
         html`<text key=${`x${tick}`} x=${x(tick)} y=${AREA.bottom + 17} text-anchor="middle">${compact(tick)}</text>`,
     )}
     <text x=${(AREA.left + AREA.right) / 2} y=${HEIGHT - 8} text-anchor="middle">
-      ${t(`storage.plot.${plot.name}.x`)}
+      ${t(`storage.axis.${axisOf(plot.name)}`)}
     </text>
   </g>`;
 }

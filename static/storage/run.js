@@ -42,7 +42,7 @@ export function Run({ kind }) {
         ${
           isRunning &&
           html`<button type="button" class="button" onClick=${() => request("POST", `${address}/cancel`).then(tell)}>
-            ${t("storage.run.cancel")}
+            ${t("word.stop")}
           </button>`
         }
         ${report && html`<${Exports} kind=${kind} report=${report} />`}
@@ -71,7 +71,7 @@ const ending = ({ phase, error }) => t(`storage.phase.${phase}`) + (error ? ` ${
 function Progress({ run }) {
   return html`<div class="run-progress">
     <progress max=${run.total} value=${run.number} aria-label=${t("storage.run.progress")}></progress>
-    <span class="number">${t("storage.run.step", { number: run.number + 1, total: run.total })}</span>
+    <span class="number">${t("word.step", { at: run.number + 1, of: run.total })}</span>
   </div>`;
 }
 
@@ -133,7 +133,7 @@ function Facts({ report: { facts, machine } }) {
       (fact) => html`<li key=${fact.name}>
         <strong class=${fact.holds ? "good-text" : "problem-text"}>
           <span aria-hidden="true">${fact.holds ? "✓" : "✕"}</span>${" "}
-          ${t(`storage.fact.${fact.name}.${fact.holds ? "holds" : "fails"}`)}
+          ${t(`storage.fact.${fact.name === "cold" ? "cold" : "claim"}.${fact.holds ? "holds" : "fails"}`)}
         </strong>${" "}
         ${t(`storage.fact.${fact.name}`, values(fact))}
       </li>`,

@@ -18,7 +18,7 @@ export function Verdict({ result, prediction, by }) {
           <tr>
             <th scope="col">${t("storage.store")}</th>
             <th scope="col">${t("storage.verdict.what")}</th>
-            <th scope="col" class="number">${t("storage.verdict.predicted")}</th>
+            <th scope="col" class="number">${t("lesson.result.you")}</th>
             <th scope="col" class="number">${t("storage.verdict.counted")}</th>
             <th scope="col">${t("storage.verdict.judgement")}</th>
           </tr>
@@ -51,13 +51,14 @@ export function Verdict({ result, prediction, by }) {
 function Row({ store, figure, predicted, counted }) {
   const judgement = judged(figure, predicted, counted);
   const isRight = ["exact", "close"].includes(judgement);
+  const key = judgement === "exact" ? judgement : `${judgement}_${figure}`;
   return html`<tr>
     <th scope="row">${t(`storage.store.${store}`)}</th>
     <td>${t(`storage.find.predict_${figure}`)}</td>
     <td class="number">${count(predicted)}</td>
     <td class="number">${count(counted)}</td>
     <td class=${isRight ? "good-text" : "problem-text"}>
-      <span aria-hidden="true">${isRight ? "✓" : "✕"}</span> ${t(`storage.verdict.${judgement}_${figure}`)}
+      <span aria-hidden="true">${isRight ? "✓" : "✕"}</span> ${t(`storage.verdict.${key}`)}
     </td>
   </tr>`;
 }

@@ -6,7 +6,7 @@ from string import Formatter
 
 import pytest
 
-from app.foundation.translator import texts, translate
+from app.foundation.translator import Number, texts, translate
 from engine.lab.checkers import Anomaly
 from engine.texts import LANGUAGES
 
@@ -27,7 +27,8 @@ def sources():
 
 
 def placeholders(text):
-    return {name for _, name, _, _ in Formatter().parse(text) if name}
+    """The names that the text shows: what only chooses a word, ``{n:one|several}``, may be missing in a translation."""
+    return {name for _, name, words, _ in Formatter().parse(text) if name and "|" not in words}
 
 
 def test_both_languages_have_the_same_keys():
@@ -90,6 +91,11 @@ def test_every_anomaly_has_a_name():
 
 def test_placeholders_are_filled():
     assert translate("en", "error.not_found", path="/x") == "404: there is nothing at /x"
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0 clients"), (1, "1 client"), (1_234, "1,234 clients")])
+def test_a_number_chooses_the_word_for_one_or_for_several(number, text):
+    assert translate("en", "verdict.clients", n=Number(number)) == text
 
 
 def test_an_unknown_key_is_an_error():

@@ -53,7 +53,7 @@ def test_single_keys_pause_filter_and_go_to_sections(page):
 def test_the_key_map_lists_the_keys_and_switches_them_off(page):
     page.keyboard.press("?")
     expect(page.locator("#key-map")).to_contain_text("Pause or resume this view")
-    page.get_by_label("Single-key shortcuts are on").uncheck()
+    page.get_by_label("Use single-key shortcuts").uncheck()
     page.keyboard.press("Escape")
     page.keyboard.press("p")
     page.keyboard.press("?")

@@ -107,7 +107,7 @@ def test_a_prediction_comes_first_and_is_compared_with_the_engine(page):
     page.locator("#predict-number").fill("987654")
     page.locator("#predict").click()
     result = do_it(page)
-    expect(result).to_contain_text("The engine did something else")
+    expect(result).to_contain_text("The engine's result differs from your prediction")
     expect(result.locator("dd").first).to_contain_text("987,654")
     right = result.locator("dd").nth(1).inner_text().split()[0].replace(",", "")
     page.locator("#do-again").click()

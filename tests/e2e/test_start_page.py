@@ -24,7 +24,7 @@ def test_it_says_what_this_is_and_leads_on(serve, open_page):
     page = open_page(f"{address}/")
     expect(page.get_by_role("heading", level=1)).to_have_text("See inside a message broker")
     offers = page.locator(".offer a")
-    expect(offers).to_have_text(["Learn", "Break things", "Connect your client"])
+    expect(offers).to_have_text(["Learn", "Inject faults", "Connect your client"])
     targets = offers.evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
     assert targets == ["/tutorials", "/lab", "#connect"]
     offers.nth(1).click()
@@ -63,7 +63,7 @@ def test_it_shows_the_duplicate_that_the_missing_lock_lets_through(serve, open_p
     expect(page.locator(".film-verdict")).to_contain_text("Broker lock off")
     expect(page.locator("[data-node=B1] .pill.is-off").first).to_be_visible()
     go_to(page, "duplicate")
-    expect(page.locator(".film-caption")).to_contain_text("ann4 is being handled twice at the same time")
+    expect(page.locator(".film-caption")).to_contain_text("C1 and C2 are processing ann4 at the same time")
     expect(page.locator(".film-verdict.is-broken")).to_contain_text("One listener call per queue")
     expect(page.locator(".film-verdict")).to_contain_text("duplicate")
     for consumer in ("C1", "C2"):
@@ -87,7 +87,7 @@ def test_it_shows_the_same_moment_with_the_lock_on(serve, open_page):
     expect(page.locator("[data-node=C2] [data-process-queue='Orders@1']")).to_have_count(1)
     expect(page.locator("[data-node=C1] [data-process-queue='Orders@1']")).to_have_count(0)
     go_to(page, "end")
-    expect(page.locator(".film-caption")).to_contain_text(re.compile(r"All \d+ orders are handled, each of them once"))
+    expect(page.locator(".film-caption")).to_contain_text(re.compile(r"All \d+ orders are processed, each once"))
     page.locator("#film-previous").click()
     page.locator("#film-previous").click()
     page.locator("#film-previous").click()
@@ -100,7 +100,7 @@ def test_it_ends_with_the_ways_on_and_can_be_watched_again(serve, open_page):
     go_to(page, "end")
     expect(page.locator("#film-over")).to_be_visible()
     offers = page.locator("#film-over a")
-    expect(offers).to_have_text(["Switch the lock off yourself", "Lesson: three locks, one at a time"])
+    expect(offers).to_have_text(["Turn the lock off yourself", "Lesson: three locks, one at a time"])
     targets = offers.evaluate_all("(links) => links.map((link) => link.getAttribute('href'))")
     assert targets == ["/lab/start-page", "/tutorials/04-three-locks"]
     for target in targets:

@@ -149,7 +149,7 @@ class LabAudits:
         except BaseException as error:
             shutil.rmtree(folder, ignore_errors=True)
             if isinstance(error, TooManyRuns):
-                raise _no_job("too_many", limit=RUNNING_MAX) from None
+                raise _no_job("full", limit=RUNNING_MAX) from None
             raise
         _delete_old(exports, pipeline)
         return run_id

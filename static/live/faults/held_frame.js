@@ -33,21 +33,21 @@ export function HeldFrame({ frame }) {
   return html`<form class="held-details" onSubmit=${submit} onInput=${note} aria-label=${t("faults.frame")}>
     <p class="held-sentence">${frame.meaning[language]}</p>
     <p class="quiet">
-      <${Way} ...${frame} /> · ${t(frame.is_oneway ? "faults.one_way" : "faults.opaque", { n: frame.opaque })} ·
+      <${Way} ...${frame} /> · ${frame.is_oneway ? t("faults.one_way") : `opaque ${frame.opaque}`} ·
       ${" "}${bytes(frame.frame_bytes)}${frame.remark ? ` · ${frame.remark}` : ""}
     </p>
     <div class="held-parts">
-      ${keys && html`<${Part} title=${t("faults.properties")} part="properties" names=${keys} values=${properties} />`}
+      ${keys && html`<${Part} title=${t("word.properties")} part="properties" names=${keys} values=${properties} />`}
       <${Part} title=${t("faults.header")} part="fields" names=${fields} values=${header} hasLetters=${hasLetters} />
       <fieldset class="held-body">
-        <legend>${t("faults.body")} <span class="quiet">${bytes(size)}</span></legend>
+        <legend>${t("word.body")} <span class="quiet">${bytes(size)}</span></legend>
         ${
           isText
             ? html`<textarea
               name="body"
               class="mono"
               rows="4"
-              aria-label=${t("faults.body")}
+              aria-label=${t("word.body")}
               defaultValue=${body}
             ></textarea>`
             : html`<p class="quiet">${t("faults.no_text")}</p>`
@@ -56,7 +56,9 @@ export function HeldFrame({ frame }) {
       </fieldset>
     </div>
     <div class="deed-end">
-      <button type="button" class="button" data-drop onClick=${() => decide(dropHeld(id))}>${t("faults.drop")}</button>
+      <button type="button" class="button" data-drop onClick=${() => decide(dropHeld(id))}>
+        ${t("faults.what.drop")}
+      </button>
       <button type="submit" class="button button-primary">
         ${t(isChanged.value ? "faults.pass_changed" : "faults.pass")}
       </button>
@@ -66,7 +68,7 @@ export function HeldFrame({ frame }) {
 
 const Bytes = ({ hex }) =>
   html`<details>
-    <summary>${t("faults.hex")}</summary>
+    <summary>${t("inspector.bytes")}</summary>
     <pre class="held-hex" tabindex="0">${hex}</pre>
   </details>`;
 

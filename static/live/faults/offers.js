@@ -65,7 +65,7 @@ function client({ client: id, name, isConsumer }) {
 
 function group({ group: name }) {
   const isOff = faults.value.broken.groups_off?.includes(name);
-  const label = t(isOff ? "faults.deed.group_lock_on" : "faults.deed.group_lock_off");
+  const label = t(isOff ? "faults.deed.lock_on" : "faults.deed.group_lock_off");
   return {
     title: t("faults.about.group_title", { name }),
     text: t(isOff ? "faults.about.group_off" : "faults.about.group"),

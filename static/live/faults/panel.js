@@ -33,7 +33,7 @@ export function FaultPanel() {
   };
   return html`<section class="panel faults" id="faults" tabindex="-1" aria-labelledby="faults-title">
     <header class="panel-head">
-      <h2 class="panel-title" id="faults-title">${t("faults.title")}</h2>
+      <h2 class="panel-title" id="faults-title">${t("section.faults")}</h2>
       <span class="fault-state quiet">
         ${isActive ? brokenWords().join(t("text.list_separator")) : t("faults.none")}
         ${ahead > 0 && html` <span class="badge">${t("faults.is.ahead", { time: span(ahead) })}</span>`}
@@ -75,7 +75,7 @@ export function Refusal() {
       html`<p class="told-line is-problem">
         <span>${refusal.value}</span>
         <button type="button" class="button row-button" onClick=${() => (refusal.value = "")}>
-          ${t("inspector.close")}
+          ${t("word.close")}
         </button>
       </p>`
     }

@@ -20,7 +20,7 @@ export function Record() {
     ${
       recording?.is_on
         ? html`<span class="quiet number" role="status">${t("record.is_on", { n: count(recording.count) })}</span>
-            <button type="button" class="button" onClick=${stopRecording}>${t("record.stop")}</button>`
+            <button type="button" class="button" onClick=${stopRecording}>${t("word.stop")}</button>`
         : html`<label>
               <span class="quiet">${t("lab.field.client")}</span>${" "}
               <input

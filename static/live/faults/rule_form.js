@@ -17,7 +17,7 @@ const ONLY_OF = {
 };
 const GROUPS = [
   ["what", ["what", "frame", "ms", "code"]],
-  ["which", ["direction", "client", "topic", "group", "key"]],
+  ["frames", ["direction", "client", "topic", "group", "key"]],
   ["when", ["times", "every", "ratio", "seed", "for_ms"]],
 ];
 const STARTS = { what: "drop", times: 1 };
@@ -46,7 +46,7 @@ export function RuleForm({ onDone }) {
       ${GROUPS.map(
         ([group, names]) =>
           html`<fieldset key=${group}>
-            <legend>${t(`faults.form.${group}`)}</legend>
+            <legend>${t(`faults.column.${group}`)}</legend>
             ${fields
               .filter(({ name }) => names.includes(name))
               .map((field) => html`<${CommandField} key=${field.name} field=${field} start=${STARTS[field.name]} />`)}
@@ -54,7 +54,7 @@ export function RuleForm({ onDone }) {
       )}
     </div>
     <div class="deed-end">
-      <button type="button" class="button" onClick=${onDone}>${t("live.half.cancel")}</button>
+      <button type="button" class="button" onClick=${onDone}>${t("word.cancel")}</button>
       <button type="submit" class="button button-primary">${t("faults.add")}</button>
     </div>
   </form>`;

@@ -11,7 +11,7 @@ const COLUMNS = ["what", "frames", "when", "hits"];
 export function Rules() {
   const rules = faults.value.rules.toReversed();
   return html`<div class="fault-part">
-    <h3 id="fault-rules-title">${t("faults.rules")} <span class="quiet number">${count(rules.length)}</span></h3>
+    <h3 id="fault-rules-title">${t("word.rules")} <span class="quiet number">${count(rules.length)}</span></h3>
     <div class="table-scroll" tabindex="0" role="group" aria-labelledby="fault-rules-title">
       <table class="fault-table">
         <thead>
@@ -103,5 +103,7 @@ export function Hits() {
 }
 
 /** Who sent a frame to whom. */
-export const Way = ({ client, direction }) =>
-  html`<span class="quiet">${t(`faults.way.${direction}`, { client, broker: faults.value.broker ?? "" })}</span>`;
+export function Way({ client, direction }) {
+  const ends = [client, faults.value.broker ?? ""];
+  return html`<span class="quiet">${(direction === "in" ? ends : ends.reverse()).join(" → ")}</span>`;
+}

@@ -33,7 +33,7 @@ export function Inspector() {
         <header class="inspector-head">
           <${Title} offset=${offset} record=${answer.view?.record} />
           <button type="button" class="button button-close" onClick=${close}>
-            ${t("inspector.close")} <kbd>Esc</kbd>
+            ${t("word.close")} <kbd>Esc</kbd>
           </button>
         </header>
         ${answer.problem && html`<div class="problem" role="alert">${answer.problem}</div>`}

@@ -44,7 +44,7 @@ export function QueueEntries() {
             </span>
           </h2>
           <button type="button" class="button button-close" onClick=${close}>
-            ${t("inspector.close")} <kbd>Esc</kbd>
+            ${t("word.close")} <kbd>Esc</kbd>
           </button>
         </header>
         <p>${t("queue.what")}</p>
@@ -96,7 +96,7 @@ function Entries({ topic, queueId }) {
         <table class="entries">
           <thead>
             <tr>
-              <th scope="col" class="number">${t("queue.offset")}</th>
+              <th scope="col" class="number">${t("word.offset")}</th>
               <th scope="col" class="number">${t("live.records.offset")}</th>
               <th scope="col" class="number">${t("live.records.size")}</th>
               <th scope="col" class="number">${t("queue.tags_code")}</th>

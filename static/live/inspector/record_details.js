@@ -52,7 +52,7 @@ function Facts({ view, clock }) {
     ${fact("live.records.stored", clock(record.store_ms))}
     ${fact("inspector.born_host", record.born_host)}
     ${record.unique_id && fact("inspector.unique_id", record.unique_id)}
-    ${record.reconsume_times > 0 && fact("inspector.reconsume_times", count(record.reconsume_times))}
+    ${record.reconsume_times > 0 && fact("word.retries", count(record.reconsume_times))}
     <div class="fact">
       <dt>${t("inspector.crc")}</dt>
       <dd>
@@ -136,7 +136,7 @@ function Explanation({ field }) {
 function Properties({ properties }) {
   const names = Object.keys(properties);
   return html`<section class="inspector-properties">
-    <h3>${t("inspector.properties")} <span class="quiet number">${names.length}</span></h3>
+    <h3>${t("word.properties")} <span class="quiet number">${names.length}</span></h3>
     ${
       names.length === 0
         ? html`<p class="quiet">${t("inspector.no_properties")}</p>`
@@ -151,12 +151,12 @@ function Body({ view }) {
   const text = view.body_text ?? (view.body_hex ?? "").replace(/(..)/g, "$1 ");
   return html`<section class="inspector-message">
     <h3>
-      ${t(view.body_text === null ? "inspector.body_hex" : "inspector.body")}${" "}
+      ${t(view.body_text === null ? "inspector.body_hex" : "word.body")}${" "}
       <span class="quiet">
         ${sizeText(view.body_bytes ?? view.record.body_bytes)}
       </span>
     </h3>
     ${view.body_problem && html`<p class="problem">${view.body_problem}</p>`}
-    <pre class="message-body" tabindex="0" aria-label=${t("inspector.body")}>${text}</pre>
+    <pre class="message-body" tabindex="0" aria-label=${t("word.body")}>${text}</pre>
   </section>`;
 }

@@ -46,7 +46,7 @@ def test_a_created_topic_is_there_with_its_queues_and_a_second_one_of_its_name_i
     assert post(live, "topics", {"topic": "made", "queues": 6}) == (200, {"topic": "made", "queues": 6})
     assert live.host.state()["topics"]["made"]["write_queues"] == 6
     status, answer = post(live, "topics", {"topic": "made", "queues": 2})
-    assert (status, answer["error"]) == (409, "Topic made is there already")
+    assert (status, answer["error"]) == (409, "Topic made already exists")
     assert answer["text"]["zh"] == "主题 made 已经存在"
     assert live.host.state()["topics"]["made"]["write_queues"] == 6
 
@@ -151,11 +151,11 @@ def test_a_group_goes_back_to_a_time_or_to_an_offset_of_one_queue(live):
     ]
     assert lag(live, "watcher") == 1
     status, answer = post(live, "offsets", {**wish, "offset": end + 5})
-    assert (status, answer["error"]) == (409, f"Offset {end + 5} is not there; allowed are 0 to {end}")
+    assert (status, answer["error"]) == (409, f"Offset {end + 5} is out of range; allowed: 0 to {end}")
     status, answer = post(live, "offsets", {**wish, "offset": end + 5, "preview": True})
     assert (status, answer["refused"]["zh"]) == (200, f"没有位点 {end + 5}；可用 0 到 {end}")
     status, answer = post(live, "offsets", {**wish, "queue_id": 9})
-    assert (status, answer["error"]) == (409, "Topic clock has no queue 9; allowed are 0 to 3")
+    assert (status, answer["error"]) == (409, "Topic clock has no queue 9; allowed: 0 to 3")
 
 
 def test_the_command_previews_and_resets_to_an_offset_too(live):
@@ -172,9 +172,9 @@ def test_the_command_previews_and_resets_to_an_offset_too(live):
 
 def test_who_is_unknown_is_named(live):
     status, answer = post(live, "offsets", {"group": "nobody", "topic": "orders", "to": "earliest"})
-    assert (status, answer["error"]) == (409, "There is no group nobody, or it has not consumed orders yet")
+    assert (status, answer["error"]) == (409, "Group nobody does not exist, or has not consumed orders yet")
     status, answer = post(live, "offsets", {"group": "audit", "topic": "nowhere", "to": "earliest"})
-    assert (status, answer["error"]) == (409, "No broker has a topic nowhere")
+    assert (status, answer["error"]) == (409, "Topic nowhere does not exist")
 
 
 def test_members_that_are_online_are_told_and_no_offset_is_set_behind_their_backs(live):

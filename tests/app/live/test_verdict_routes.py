@@ -48,7 +48,7 @@ def test_the_verdict_of_the_state_is_that_of_the_route_and_names_its_panel(live)
         "groups",
         "reports",
     )
-    assert clause["text"]["en"].startswith("nobody reads for reports for ")
+    assert clause["text"]["en"].startswith("reports has had no consumers for ")
     assert set(clause["text"]) == set(LANGUAGES)
     assert live.host.state()["verdict"]["clauses"][0]["rule"] == "group_offline"
     assert {rule["rule"]: rule["threshold"] for rule in told["rules"]}["group_offline"] == 0

@@ -65,4 +65,4 @@ def test_a_client_that_no_page_shows_and_that_does_not_read_is_said(lab, looks, 
     client.begin(client.pull_request("orders"))
     lab.world.run_until(lambda: lab.broker.stats.totals.out_messages == 1)
     lab.world.pause("client")
-    assert "does not read: 3.0 MB wait for it" in looks()
+    assert "is not reading: 3.0 MB pending" in looks()

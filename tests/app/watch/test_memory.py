@@ -12,14 +12,14 @@ def test_new_trouble_of_idempotent_listeners_is_said_and_old_trouble_is_not():
     calm = dict.fromkeys(IDEMPOTENCE_TROUBLE, 3)
     assert looks.see(601, idempotence={"billing": calm}).startswith("All is well")
     line = looks.see(idempotence={"billing": calm | {"late_finishes": 4}})
-    assert line == "1 message of billing was finished after its record had expired: its work may be done twice"
+    assert line == "1 message of billing was finished after its record expired: its work may be done twice"
     looks.see(601, idempotence={"billing": calm | {"late_finishes": 4}})
     assert looks.line.startswith("All is well")
     line = looks.see(idempotence={"billing": {"late_finishes": 4, "different_bodies": 5, "store_errors": 3}})
-    assert line == "2 messages for billing use keys of messages with other bodies"
+    assert line == "2 messages for billing reuse keys of messages with different bodies"
     line = looks.see(601, idempotence={"billing": {"late_finishes": 4, "different_bodies": 5, "store_errors": 3}})
     line = looks.see(idempotence={"billing": {"late_finishes": 4, "different_bodies": 5, "store_errors": 4}})
-    assert line == "a store of idempotence records failed billing 1 time"
+    assert line == "the idempotence store of billing failed 1 time"
 
 
 def test_dead_letters_are_news_for_ten_minutes_and_those_from_before_are_none():
@@ -53,10 +53,10 @@ def test_what_a_log_that_was_cut_off_still_has_is_no_new_dead_letter():
     ("known", "line"),
     [
         ({"put_failures": 1}, "1 message could not be stored in the last minute"),
-        ({"idempotence": {"billing": {"store_errors": 1}}}, "a store of idempotence records failed billing 1 time"),
+        ({"idempotence": {"billing": {"store_errors": 1}}}, "the idempotence store of billing failed 1 time"),
         (
             {"idempotence": {"billing": {"different_bodies": 2}}},
-            "2 messages for billing use keys of messages with other bodies",
+            "2 messages for billing reuse keys of messages with different bodies",
         ),
     ],
 )
@@ -79,7 +79,7 @@ def test_one_slow_second_is_no_news_and_many_are():
     looks = Looks()
     looks.see(20, put_p99_us=800)
     assert looks.see(1, put_p99_us=900_000).startswith("All is well")
-    assert looks.see(25, put_p99_us=250_000) == "storing takes up to 250 ms (99 of 100 are faster)"
+    assert looks.see(25, put_p99_us=250_000) == "storing a message takes up to 250 ms (99 of 100 are faster)"
     # Nothing is stored any more.
     assert looks.see(40).startswith("All is well")
 
@@ -89,4 +89,4 @@ def test_a_store_that_is_slow_and_used_every_third_second_is_slow():
     for _ in range(10):
         looks.see(1, put_p99_us=250_000)
         looks.see(2)
-    assert looks.line == "storing takes up to 250 ms (99 of 100 are faster)"
+    assert looks.line == "storing a message takes up to 250 ms (99 of 100 are faster)"

@@ -30,7 +30,7 @@ def test_what_was_set_holds_after_a_restart_and_defaults_are_not_written_down(tm
     ("wanted", "words"),
     [
         ({"nonsense": 1}, "there is no such rule"),
-        ({"group_behind": 0}, "'0' is none; allowed: group_behind: a whole number from 1 to"),
+        ({"group_behind": 0}, "'0' is none; allowed: group_behind: an integer from 1 to"),
         ({"group_behind": 10**30}, "is none"),
         ({"group_behind": "5"}, "'5' is none"),
         ({"group_behind": True}, "is none"),

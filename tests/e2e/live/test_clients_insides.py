@@ -72,7 +72,7 @@ def test_each_kind_of_client_shows_what_it_tells_and_what_is_wrong_is_red_and_in
     expect(second.locator("[data-process-queue='orders@2'] .pill.is-off")).to_contain_text("not locked")
     expect(third).to_contain_text("does not answer")
     expect(panel.locator("[data-lock='orders@0']")).to_contain_text("C2")
-    expect(panel.locator("[data-lock='orders@3']")).to_contain_text("gone")
+    expect(panel.locator("[data-lock='orders@3']")).to_contain_text("offline")
     expect(panel.locator("[data-retry='order-5']")).to_contain_text("↻2")
     expect(panel.locator("[data-part=retries]")).to_contain_text("There may be more")
     assert findings_in_every_theme(page, "#insides") == []
@@ -84,7 +84,7 @@ def test_clients_are_asked_while_the_panel_is_on_the_screen_and_the_view_goes_on
     page.reload()
     asked = []
     page.on("request", lambda request: asked.append(request.url) if "/live/clients" in request.url else None)
-    expect(page.locator("#insides")).to_contain_text("Asking the members")
+    expect(page.locator("#insides")).to_contain_text("Polling the members")
     page.clock.run_for(5_000)
     assert asked == []
     with page.expect_request("**/api/live/clients?group=billing"):
@@ -116,7 +116,7 @@ def test_a_tree_of_our_own_client_is_drawn_and_a_message_of_it_opens_as_a_record
             for letter in ("B", "Q", "P", "↻"):
                 expect(held.locator(".pill.is-held", has_text=letter)).to_have_count(1)
             expect(held.locator("[data-tree=consumingMsgOrderlyTreeMap] .cell")).to_have_text("0")
-            page.locator("#insides").get_by_label("Draw the trees").check()
+            page.locator("#insides").get_by_label("Draw trees").check()
             drawn = held.locator("figure[data-tree=msgTreeMap] svg")
             drawn.focus()
             page.keyboard.press("End")

@@ -47,19 +47,19 @@ def test_a_held_send_is_changed_in_the_page_and_stored_with_its_new_key(server, 
         act_on(page, ".client .bolt", "next-hold")
         page.locator(".popover [name=frame]").select_option("SEND_MESSAGE_V2")
         page.locator(".popover [type=submit]").click()
-        expect(banner).to_contain_text("1 rule waits")
-        expect(page.locator("#faults [data-rule]")).to_contain_text("never hit")
+        expect(banner).to_contain_text("1 active rule")
+        expect(page.locator("#faults [data-rule]")).to_contain_text("no hits")
 
         sent = sending.submit(producer.send, message("orders", "hello", keys="before"))
         expect(page.locator("[data-held]")).to_contain_text(re.compile("sends before to broker-a, for Q0"))
-        expect(banner).to_contain_text("1 frame is held")
+        expect(banner).to_contain_text("1 held frame")
         assert findings_in_every_theme(page) == []
         page.locator("[name='properties.KEYS']").fill("after")
         page.get_by_role("button", name="Let it pass, changed").click()
         assert sent.result(60).queue_offset == 1
 
         expect(banner).to_have_count(0)
-        expect(page.locator("#faults [data-rule]")).to_contain_text(re.compile("1 frame.*spent"))
+        expect(page.locator("#faults [data-rule]")).to_contain_text(re.compile("1 frame.*used up"))
     assert (keys_found(server, "after"), keys_found(server, "before")) == (1, 0)
 
 
@@ -74,7 +74,7 @@ def test_a_dropped_frame_is_gone_and_the_others_wait_until_all_pass(server, open
         kept = sending.submit(producer.send, message("orders", "hello", keys="kept"))
         expect(page.locator("[data-held]", has_text="sends kept")).to_have_count(1)
         page.locator("[data-held]", has_text="sends lost").click()
-        page.get_by_role("button", name="Drop it").click()
+        page.get_by_role("button", name="Drop").click()
         expect(page.locator("[data-held]", has_text="sends lost")).to_have_count(0)
         page.locator("[data-pass-all]").click()
         assert kept.result(60).queue_offset == 1
@@ -91,7 +91,7 @@ def test_a_frame_that_its_client_gave_up_is_said_to_be_gone(server, open_page):
         expect(page.locator("[data-held]")).to_contain_text("sends late")
         before = page.locator("#plots").bounding_box()
     expect(page.locator(".held-lost")).to_contain_text("SEND_MESSAGE_V2 of")
-    expect(page.locator(".held-empty")).to_contain_text("The rule is spent")
+    expect(page.locator(".held-empty")).to_contain_text("The rule is used up")
     assert page.locator("#plots").bounding_box() == before
     page.get_by_role("button", name="Remove rule 1").click()
     expect(page.locator(".held")).to_have_count(0)
@@ -118,7 +118,7 @@ def test_a_paused_engine_is_told_with_the_time_that_is_left_and_goes_on_when_tol
     page.locator(".popover [name=ms]").fill("30000")
     page.locator(".popover [type=submit]").click()
     cover = page.locator(".stage-cover")
-    expect(cover).to_contain_text(re.compile(r"paused for \d+ s more"))
+    expect(cover).to_contain_text(re.compile(r"paused for another \d+ s"))
     expect(page.locator(".fault-banner")).to_contain_text("paused")
     cover.locator("[data-revive=resume]").click()
     expect(cover).to_have_count(0)
@@ -144,9 +144,7 @@ def test_a_rule_is_made_and_removed_by_keyboard(server, open_page):
     expect(form).to_have_count(0)
     expect(page.get_by_role("button", name="New rule")).to_be_focused()
     rule = page.locator("#faults [data-rule]")
-    expect(rule).to_contain_text(
-        re.compile(r"Refuse.*SYSTEM_BUSY.*SEND_MESSAGE_V2.*ord\*.*1 time.*never hit", re.DOTALL)
-    )
+    expect(rule).to_contain_text(re.compile(r"Reject.*SYSTEM_BUSY.*SEND_MESSAGE_V2.*ord\*.*1 time.*no hits", re.DOTALL))
     page.get_by_role("button", name="Remove rule 1").focus()
     page.keyboard.press("Enter")
     expect(rule).to_have_count(0)

@@ -36,7 +36,7 @@ def test_a_gap_is_shown_in_the_line_of_its_producer_and_said_at_the_top(tmp_path
         row = panel.locator("[data-producer='shop@1']")
         expect(row.locator(".numbers-bad")).to_have_text(["3", "1"])
         expect(row.get_by_role("img")).to_have_accessible_name("Missing: 3–5")
-        expect(panel.locator("[data-producer='till@1']").get_by_role("img")).to_have_accessible_name("No gap")
+        expect(panel.locator("[data-producer='till@1']").get_by_role("img")).to_have_accessible_name("No gaps")
         expect(page.locator("#sections-place")).to_contain_text("Numbers")
         expect(page.locator(".overview")).to_contain_text("3 numbers are missing in Orders")
         assert findings_in_every_theme(page, "#numbers") == []

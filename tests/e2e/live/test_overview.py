@@ -22,8 +22,8 @@ def test_the_first_line_says_what_is_not_well_and_each_clause_leads_to_its_panel
     page = live(open_page(f"{serve(waiting_scene())}/live"))
     verdict = page.locator("#verdict")
     expect(verdict).to_have_attribute("data-level", "warning")
-    expect(verdict.get_by_role("status")).to_have_text("1 thing is not well")
-    clause = verdict.get_by_role("link", name=re.compile("^nobody reads for reports"))
+    expect(verdict.get_by_role("status")).to_have_text("1 problem")
+    clause = verdict.get_by_role("link", name=re.compile("^reports has had no consumers"))
     clause.click()
     expect(page.locator("#groups")).to_be_focused()
     expect(page.locator("#groups")).to_be_in_viewport()
@@ -46,10 +46,10 @@ def test_a_rule_is_switched_off_and_a_threshold_set_in_the_dialog(serve, open_pa
     page = live(open_page(f"{serve(scene)}/live"))
     page.get_by_role("button", name="Rules").click()
     dialog = page.get_by_role("dialog", name="Rules")
-    offline = dialog.get_by_role("checkbox", name=re.compile("no member is connected"))
+    offline = dialog.get_by_role("checkbox", name=re.compile("no connected member"))
     expect(offline).to_be_checked()
     offline.uncheck()
-    dialog.get_by_role("spinbutton", name="Messages that a group with members is behind by").fill("5000")
+    dialog.get_by_role("spinbutton", name="Messages by which a group with members lags").fill("5000")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).not_to_be_visible()
     thresholds = {rule["rule"]: rule["threshold"] for rule in scene.verdict()["rules"]}
@@ -89,10 +89,10 @@ def test_a_longer_range_is_asked_of_the_server_and_kept_over_a_reload(serve, ope
     page = live(open_page(f"{serve(small_scene())}/live"))
     with page.expect_response(re.compile(r"/api/live/history\?from=\d+&to=\d+")):
         page.get_by_role("radio", name="1 h", exact=True).check(force=True)
-    expect(page.locator("#plots")).to_contain_text("each point 10 s")
+    expect(page.locator("#plots")).to_contain_text("each point is 10 s")
     page.reload()
     expect(live(page).get_by_role("radio", name="1 h", exact=True)).to_be_checked()
-    expect(page.locator("#plots")).to_contain_text("each point 10 s")
+    expect(page.locator("#plots")).to_contain_text("each point is 10 s")
 
 
 def test_a_stretch_marked_in_one_plot_zooms_all_and_the_crosshair_is_shared(serve, open_page):

@@ -72,7 +72,7 @@ def test_a_send_of_the_java_client_is_held_and_passes_with_another_key(cluster, 
     page.locator(".popover [data-kind=next-hold]").click()
     page.locator(".popover [name=frame]").select_option("SEND_MESSAGE_V2")
     page.locator(".popover [type=submit]").click()
-    expect(page.locator(".fault-banner")).to_contain_text("1 rule waits")
+    expect(page.locator(".fault-banner")).to_contain_text("1 active rule")
 
     sender = clients.java_driver("sync", "writers", topic, 1)
     expect(page.locator("[data-held]")).to_contain_text("sends key-0 to broker-a, for Q0")

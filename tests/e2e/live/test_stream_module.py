@@ -147,7 +147,7 @@ def test_the_banner_says_when_the_server_is_gone(open_page):
         page.context.set_offline(True)
         page.evaluate("() => undefined")
         expect(page.locator("#connection")).to_have_attribute("data-status", "reconnecting")
-        expect(page.locator("#connection")).to_contain_text("Disconnected, trying again")
+        expect(page.locator("#connection")).to_contain_text("Disconnected, reconnecting")
         page.context.set_offline(False)
         expect(page.locator("#connection")).to_have_attribute("data-status", "resynced")
     open_page.complaints.clear()  # the browser itself logs the connection that failed
@@ -172,7 +172,7 @@ def test_a_page_finds_its_killed_server_again_and_shows_the_new_state(open_page)
     with scene_process(port, "small"):
         page = live(open_page(f"http://127.0.0.1:{port}/live"))
         expect(page.locator("[data-topic=orders]")).to_have_count(1)
-    expect(page.locator("#connection")).to_contain_text("Disconnected, trying again")
+    expect(page.locator("#connection")).to_contain_text("Disconnected, reconnecting")
     expect(page.locator("[data-topic=orders]")).to_have_count(1)  # the last known state stays to be read
     with scene_process(port, "empty"):
         expect(page.locator("#connection")).to_have_attribute("data-status", "resynced")

@@ -96,7 +96,7 @@ def test_the_live_page_shows_half_messages_once_there_are_any(serve, open_page):
     expect(rows).to_have_count(3)
     expect(page.locator("#transactions [data-given-up]")).to_contain_text(re.compile("paid-1.*15 of 15", re.DOTALL))
     expect(rows.nth(0)).to_contain_text("too young")
-    expect(rows.nth(1)).to_contain_text(re.compile("paid-5.*2 of 15.*asked in", re.DOTALL))
+    expect(rows.nth(1)).to_contain_text(re.compile("paid-5.*2 of 15.*check in", re.DOTALL))
     expect(rows.nth(2)).to_contain_text("✓ op 3")
     page.get_by_role("button", name="On this page").click()
     page.get_by_role("link", name="Transactions").click()

@@ -24,7 +24,7 @@ export function Dialog({ isOpen, onClose, id, kind = "", title, children }) {
         <header class="inspector-head">
           <h2 id=${`${id}-title`}>${title}</h2>
           <button type="button" class="button button-close" onClick=${onClose}>
-            ${t("inspector.close")} <kbd>Esc</kbd>
+            ${t("word.close")} <kbd>Esc</kbd>
           </button>
         </header>
         ${children}

@@ -58,8 +58,8 @@ export function RecordDialog() {
         ${
           record?.body !== undefined &&
           html`
-            <h3>${t("inspector.body")}</h3>
-            <pre class="message-body" tabindex="0" aria-label=${t("inspector.body")}>${record.body}</pre>
+            <h3>${t("word.body")}</h3>
+            <pre class="message-body" tabindex="0" aria-label=${t("word.body")}>${record.body}</pre>
           `
         }
       `

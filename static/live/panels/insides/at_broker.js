@@ -151,10 +151,10 @@ function DeadLetters({ group }) {
   const total = dead.reduce((sum, { min, max }) => sum + max - min, 0);
   return html`<${Part}
     part="dead"
-    name=${t("live.dead.title")}
+    name=${t("section.dead_letters")}
     rows=${[]}
     total=${total}
-    none=${t("live.insides.no_dead")}
+    none=${t("word.none")}
   >
     ${
       total > 0 &&

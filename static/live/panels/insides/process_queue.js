@@ -63,7 +63,7 @@ export function ProcessQueue({ group, queue, member, now, holders, isTrees }) {
         )
       }
       <span class="pull-sign">
-        <span class="quiet">${t("live.insides.committed")}</span>${" "}
+        <span class="quiet">${t("live.groups.committed")}</span>${" "}
         <span class="number">${count(queue.commit_offset)}</span>
       </span>
       <${Bolt} kind="queue" facts=${{ group, topic, queueId: `${queueId}` }} name=${`${topic} Q${queueId}`} />

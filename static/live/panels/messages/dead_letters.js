@@ -11,6 +11,18 @@ import { ResendDialog, ask, resendResult } from "./dead_letter_resend.js";
 import { GroupMark } from "../stage/marks.js";
 
 const PAGE = 20;
+const COLUMNS = [
+  "word.offset",
+  "word.key",
+  "live.dead.col_topic",
+  "word.retries",
+  "live.dead.col_cause",
+  "live.dead.col_dead_at",
+  "word.body",
+  "word.state",
+  "word.action",
+];
+const NUMBERS = ["word.offset", "word.retries"];
 
 /** group -> how many dead letters it had, in all queues; the same object while nothing changes. */
 const ends = computed(() => {
@@ -69,7 +81,7 @@ export function DeadLetters() {
   if (ends.value.length === 0) return null;
   return html`<section class="panel" id="dead-letters" tabindex="-1" aria-labelledby="dead-letters-title">
     <header class="panel-head">
-      <h2 class="panel-title" id="dead-letters-title">${t("live.dead.title")}</h2>
+      <h2 class="panel-title" id="dead-letters-title">${t("section.dead_letters")}</h2>
       <span class="quiet">${t("live.dead.hint")}</span>
     </header>
     <div class="group-details">
@@ -131,29 +143,28 @@ function Page({ answer: { group: facts, start: first, messages } }) {
           disabled=${first <= facts.min}
           onClick=${() => go(Math.max(facts.min, first - PAGE))}
         >
-          ‹ ${t("live.dead.older")}
+          ‹ ${t("queue.older")}
         </button>
         <span class="number" role="status">
           ${t("live.dead.range", { from: first, to: Math.max(first, end - 1), n: facts.count })}
         </span>
         <button type="button" class="button" disabled=${end >= facts.max} onClick=${() => go(end)}>
-          ${t("live.dead.newer")} ›
+          ${t("queue.newer")} ›
         </button>
       </span>
     </div>
     <div class="table-scroll" tabindex="0" role="group" aria-labelledby="dead-letters-title">
       <table class="dead-table">
-        <caption class="sr-only">${t("live.dead.title")}: ${facts.group}</caption>
+        <caption class="sr-only">${t("section.dead_letters")}: ${facts.group}</caption>
         <thead>
           <tr>
             <th scope="col"><${ChooseAll} messages=${messages} /></th>
-            ${["offset", "key", "topic", "retries", "cause", "dead_at", "body", "state"].map(
+            ${COLUMNS.map(
               (column) =>
-                html`<th scope="col" key=${column} class=${column === "offset" || column === "retries" ? "number" : ""}>
-                  ${t(`live.dead.col_${column}`)}
+                html`<th scope="col" key=${column} class=${NUMBERS.includes(column) ? "number" : ""}>
+                  ${t(column)}
                 </th>`,
             )}
-            <th scope="col">${t("live.dead.col_resend")}</th>
           </tr>
         </thead>
         <tbody>

@@ -45,7 +45,7 @@ export function DeedForm({ id, title, button, act, onClose, onDone, children }) 
     <h2 id=${`${id}-title`}>${title}</h2>${children}
     ${problem.value && html`<p class="problem" role="alert">${problem.value}</p>`}
     <div class="deed-end">
-      <button type="button" class="button" onClick=${onClose}>${t("live.half.cancel")}</button>
+      <button type="button" class="button" onClick=${onClose}>${t("word.cancel")}</button>
       <button type="submit" class="button button-primary" disabled=${isSent.value}>${button}</button>
     </div>
   </form>`;

@@ -7,8 +7,15 @@ import { t } from "../../../common/i18n.js";
 import { brokerNowMs, state } from "../../view.js";
 import { Countdown } from "../stage/marks.js";
 
-const COLUMNS = ["level", "delay", "queue", "waiting", "next", "delivered"];
-const NUMBERS = ["level", "waiting", "delivered"];
+const COLUMNS = [
+  "live.delay.level",
+  "live.delay.delay",
+  "word.queue",
+  "live.delay.waiting",
+  "live.delay.next",
+  "live.delay.delivered",
+];
+const NUMBERS = ["live.delay.level", "live.delay.waiting", "live.delay.delivered"];
 
 export function DelayLevels() {
   const found = useComputed(() => state.value.delay_levels);
@@ -17,7 +24,7 @@ export function DelayLevels() {
   const used = new Map(part.levels.map((level) => [level.level, level]));
   return html`<section class="panel" id="delay-levels" tabindex="-1" aria-labelledby="delay-levels-title">
     <header class="panel-head">
-      <h2 class="panel-title" id="delay-levels-title">${t("live.delay.title")}</h2>
+      <h2 class="panel-title" id="delay-levels-title">${t("section.delay_levels")}</h2>
       <span class="quiet">${t("live.delay.hint")}</span>
     </header>
     <div class="group-details">
@@ -28,13 +35,13 @@ export function DelayLevels() {
       </ol>
       <div class="table-scroll" tabindex="0" role="group" aria-labelledby="delay-levels-title">
         <table class="delay-table">
-          <caption class="sr-only">${t("live.delay.title")}</caption>
+          <caption class="sr-only">${t("section.delay_levels")}</caption>
           <thead>
             <tr>
               ${COLUMNS.map(
                 (column) =>
                   html`<th scope="col" key=${column} class=${NUMBERS.includes(column) ? "number" : ""}>
-                    ${t(`live.delay.${column}`)}
+                    ${t(column)}
                   </th>`,
               )}
             </tr>

@@ -71,7 +71,7 @@ function Question({ deed, message, part, close }) {
       ${fact("id", message.id)}
       ${fact("place", values.place)}
       ${fact("group", message.group)}
-      ${fact("checks", t("live.half.checks_of", { n: message.check_times, max: part.check_max }))}
+      ${fact("checks", t("word.of", { at: message.check_times, of: part.check_max }))}
     </dl>
     <p>${t(`live.half.deed_${deed}_text`, values)}</p>
     <${DeedCommand} text=${commandOf(`transactions ${deed}`, [], [message.id])} />

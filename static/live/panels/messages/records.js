@@ -30,7 +30,17 @@ export function Records() {
   </section>`;
 }
 
-const COLUMNS = ["offset", "stored", "topic", "queue_offset", "tags", "keys", "size", "body"];
+/** Column -> the key of its head. */
+const COLUMNS = {
+  offset: "live.records.offset",
+  stored: "live.records.stored",
+  topic: "word.topic",
+  queue_offset: "live.records.queue_offset",
+  tags: "word.tag",
+  keys: "live.records.keys",
+  size: "live.records.size",
+  body: "word.body",
+};
 
 /** Summaries of records, one per row; the first cell opens the inspector. */
 export function RecordTable({ records, caption }) {
@@ -39,8 +49,8 @@ export function RecordTable({ records, caption }) {
     <caption class="sr-only">${caption}</caption>
     <thead>
       <tr>
-        ${COLUMNS.map(
-          (column) => html`<th scope="col" class=${`column-${column}`}>${t(`live.records.${column}`)}</th>`,
+        ${Object.entries(COLUMNS).map(
+          ([column, key]) => html`<th scope="col" class=${`column-${column}`}>${t(key)}</th>`,
         )}
       </tr>
     </thead>

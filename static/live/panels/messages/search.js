@@ -30,7 +30,7 @@ export function Search() {
   };
 
   return html`<section class="panel" id="search" tabindex="-1" aria-labelledby="search-title">
-    <header class="panel-head"><h2 class="panel-title" id="search-title">${t("live.search.title")}</h2></header>
+    <header class="panel-head"><h2 class="panel-title" id="search-title">${t("keys.search")}</h2></header>
     <form class="search-form" onSubmit=${submit} role="search">
       <fieldset class="segmented">
         <legend class="sr-only">${t("live.search.by")}</legend>
@@ -44,7 +44,7 @@ export function Search() {
       ${
         mode.value === "key" &&
         html`<label class="field">
-          <span>${t("live.search.topic")}</span>
+          <span>${t("word.topic")}</span>
           <select name="topic" class="topic-select">
             ${topics.length === 0 && html`<option value="">${t("live.topics.none")}</option>`}
             ${topics.map((topic) => html`<option value=${topic}>${topic}</option>`)}

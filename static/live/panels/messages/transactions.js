@@ -53,15 +53,24 @@ function NextRound({ part }) {
       <${Countdown}
         left=${left}
         whole=${part.check_interval_ms}
-        label=${t("live.half.round_in", { seconds: Math.ceil(left / 1000) })}
+        label=${t("live.half.due_in", { seconds: Math.ceil(left / 1000) })}
       />
       <span class="number timer-text">${span(left)}</span>
     </dd>
   </div>`;
 }
 
-const COLUMNS = ["offset", "key", "place", "group", "checks", "age", "state", "by_hand"];
-const NUMBERS = ["offset", "checks", "age"];
+const COLUMNS = [
+  "word.offset",
+  "word.key",
+  "live.half.place",
+  "live.half.group",
+  "live.half.checks",
+  "live.half.age",
+  "word.state",
+  "word.action",
+];
+const NUMBERS = ["word.offset", "live.half.checks", "live.half.age"];
 
 function HalfTable({ part }) {
   return html`<${Table} title="transactions-title" caption=${t("live.half.title")}>
@@ -98,8 +107,7 @@ function Table({ title, caption, children }) {
       <thead>
         <tr>
           ${COLUMNS.map(
-            (column) =>
-              html`<th scope="col" class=${NUMBERS.includes(column) ? "number" : ""}>${t(`live.half.${column}`)}</th>`,
+            (column) => html`<th scope="col" class=${NUMBERS.includes(column) ? "number" : ""}>${t(column)}</th>`,
           )}
         </tr>
       </thead>
@@ -116,7 +124,7 @@ function Row({ message, part }) {
       ${
         op === null
           ? html`<${Wait} message=${message} part=${part} />`
-          : html`<span class="half-decided">✓ ${t("live.half.decided", { op: count(op) })}</span>`
+          : html`<span class="half-decided">✓ op ${count(op)}</span>`
       }
     </td>
     <td class="deeds">
@@ -171,7 +179,7 @@ function Facts({ message, part }) {
     </td>
     <td>${message.group}</td>
     <td class=${`number ${checks > 0 ? "has-lag" : ""}`}>
-      ${t("live.half.checks_of", { n: checks, max: part.check_max })}
+      ${t("word.of", { at: checks, of: part.check_max })}
     </td>
     <td class="number">${span(Math.max(0, brokerNowMs.value - message.born_ms))}</td>
   `;

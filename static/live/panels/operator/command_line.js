@@ -35,7 +35,7 @@ export function DeedCommand({ text }) {
     <span class="quiet">${t("operator.command")}</span>
     <${Command} text=${text} />
     <button type="button" class="button row-button" onClick=${copy}>
-      ${t(isCopied.value ? "operator.copied" : "operator.copy")}
+      ${t(isCopied.value ? "word.copied" : "word.copy")}
     </button>
   </div>`;
 }

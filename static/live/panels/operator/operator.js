@@ -36,7 +36,7 @@ export function Operator() {
         told.value &&
         html`<p class="told-line">
           <span><span aria-hidden="true">✓ </span>${told.value}</span>
-          <button type="button" class="button row-button" onClick=${() => tell("")}>${t("inspector.close")}</button>
+          <button type="button" class="button row-button" onClick=${() => tell("")}>${t("word.close")}</button>
         </p>`
       }
     </div>

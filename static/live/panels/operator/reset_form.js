@@ -69,7 +69,7 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
     onDone=${onDone}
   >
     <div class="deed-fields">
-      <${Field} label=${t("operator.topic")}>
+      <${Field} label=${t("word.topic")}>
         <select name="topic" value=${topic.value} onChange=${(event) => (topic.value = event.currentTarget.value)}>
           ${topics.value.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
         </select>
@@ -97,8 +97,8 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
           />
         </${Field}>`
       }
-      ${place.value === "offset" && number("queue", queue, t("operator.queue"))}
-      ${place.value === "offset" && number("offset", offset, t("operator.offset"))}
+      ${place.value === "offset" && number("queue", queue, t("word.queue"))}
+      ${place.value === "offset" && number("offset", offset, t("word.offset"))}
     </div>
     <${Plan} plan=${plan.value} group=${group} />
     <${DeedCommand} text=${commandOf("groups reset-offset", options, [group])} />

@@ -48,7 +48,7 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
     <div class="deed-fields">
       ${
         !chosen &&
-        html`<${Field} label=${t("operator.topic")} isWide=${true}>
+        html`<${Field} label=${t("word.topic")} isWide=${true}>
           ${text("topic", topic, { required: true, list: "operator-topics", autofocus: true })}
           <datalist id="operator-topics">
             ${userTopics.value.map((name) => html`<option key=${name} value=${name}></option>`)}
@@ -66,7 +66,7 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
           onInput=${(event) => (body.value = event.currentTarget.value)}
         ></textarea>
       </${Field}>
-      <${Field} label=${t("operator.tag")}>${text("tag", tag, { pattern: "[^\\s\\|]*" })}</${Field}>
+      <${Field} label=${t("word.tag")}>${text("tag", tag, { pattern: "[^\\s\\|]*" })}</${Field}>
       <${Field} label=${t("operator.keys")}>${text("keys", keys)}</${Field}>
       <${Field} label=${t("operator.delay")}>
         <select

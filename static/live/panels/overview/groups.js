@@ -60,7 +60,7 @@ function GroupDetails({ group }) {
       ${fact("live.groups.type", type && t(`live.groups.type_${type}`))}
       ${fact("live.groups.from", from && t(`live.groups.from_${from}`))}
       ${fact(
-        "live.groups.lag",
+        "live.metrics.lag",
         found.value.lag === null
           ? t("live.groups.no_lag")
           : html`<span class="number">${count(found.value.lag ?? 0)}</span>`,
@@ -121,7 +121,7 @@ function Subscriptions({ subscriptions }) {
         : html`<table>
           <thead>
             <tr>
-              <th scope="col">${t("live.records.topic")}</th>
+              <th scope="col">${t("word.topic")}</th>
               <th scope="col">${t("live.groups.expression")}</th>
               <th scope="col" class="number">${t("live.groups.filtered")}</th>
             </tr>
@@ -168,10 +168,10 @@ function QueueTable({ group, details }) {
           <table class="queue-table">
             <thead>
               <tr>
-                <th scope="col">${t("live.groups.queue")}</th><th scope="col">${t("live.groups.owner")}</th>
+                <th scope="col">${t("word.queue")}</th><th scope="col">${t("live.groups.owner")}</th>
                 <th scope="col" class="number">${t("live.groups.committed")}</th>
                 <th scope="col" class="number">${t("live.groups.max")}</th>
-                <th scope="col" class="number">${t("live.groups.lag")}</th>
+                <th scope="col" class="number">${t("live.metrics.lag")}</th>
                 <th scope="col" title=${t("live.pulls.hint")}>${t("live.pulls.title")}</th>
                 <th scope="col">${t("live.locks.title")}</th>
               </tr>
@@ -226,7 +226,7 @@ function QueueRow({ group, topic, queueId, owner, committed, max, pull, lock }) 
         <${Bolt} kind="queue" facts=${{ group, topic, queueId }} name=${`${topic} Q${queueId}`} />
       </span>
     </td>
-    <td class="mono" title=${owner}>${owner ?? html`<span class="quiet">${t("live.groups.nobody")}</span>`}</td>
+    <td class="mono" title=${owner}>${owner ?? html`<span class="quiet">${t("word.none")}</span>`}</td>
     <td class="number">${count(committed)}</td><td class="number">${count(max)}</td>
     <td class=${`number ${isLagging(lag) ? "has-lag" : ""}`}>${count(lag)}</td>
     <td class="timer-cell">

@@ -26,11 +26,13 @@ export function KeyMap() {
       <header class="inspector-head">
         <h2 id="key-map-title">${t("keys.title")}</h2>
         <button type="button" class="button button-close" onClick=${close}>
-          ${t("inspector.close")} <kbd>Esc</kbd>
+          ${t("word.close")} <kbd>Esc</kbd>
         </button>
       </header>
       <dl class="key-list">
-        ${[...SHORTCUTS].map(([name, [text]]) => key(name, t(`keys.${text}`)))}
+        ${[...SHORTCUTS].map(([name, [text, , section]]) =>
+          key(name, section ? t("keys.go_to", { section: t(`section.${section}`) }) : t(`keys.${text}`)),
+        )}
         ${key("?", t("keys.open"))}
         ${key("← →", t("keys.walk"))}
         ${key("Enter", t("keys.inspect"))}

@@ -154,14 +154,17 @@ function Legend({ plot }) {
             stroke-dasharray=${dash.join(" ")}
           />
         </svg>
-        <span>${t(`live.plots.${column}`)}</span> <strong class="number">${value(column)}</strong>
+        <span>${nameOf(column)}</span> <strong class="number">${value(column)}</strong>
       </li>`,
     )}
   </ul>`;
 }
 
+/** "put_p99_us" is named as every p99. */
+const nameOf = (column) => t(`live.plots.${/p\d+/.exec(column) ?? column}`);
+
 function summary(plot) {
   return plot.series
-    .map(([column]) => `${t(`live.plots.${column}`)} ${plot.print(rateOf(rates.value, column))}`)
+    .map(([column]) => `${nameOf(column)} ${plot.print(rateOf(rates.value, column))}`)
     .join(t("text.list_separator"));
 }

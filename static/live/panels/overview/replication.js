@@ -7,7 +7,13 @@ import { bytes, count, span } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { state } from "../../view.js";
 
-const COLUMNS = ["slave", "state", "confirmed", "behind", "since"];
+const COLUMNS = [
+  "live.replication.slave",
+  "word.state",
+  "live.replication.confirmed",
+  "live.lane.lag",
+  "live.replication.since",
+];
 const STATES = { follows: "follows", "not connected": "apart" };
 
 // How a slave stands to its master, as its texts call it.
@@ -44,7 +50,7 @@ function Slaves({ part }) {
       <caption class="sr-only">${t("live.replication.title")}</caption>
       <thead>
         <tr>
-          ${COLUMNS.map((column) => html`<th scope="col" key=${column}>${t(`live.replication.${column}`)}</th>`)}
+          ${COLUMNS.map((column) => html`<th scope="col" key=${column}>${t(column)}</th>`)}
         </tr>
       </thead>
       <tbody>

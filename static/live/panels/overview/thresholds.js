@@ -27,7 +27,7 @@ export function Thresholds({ isOpen, onClose }) {
   return html`<${DeedDialog} id="thresholds" question=${isOpen} onClose=${onClose}>
     <${DeedForm}
       id="thresholds"
-      title=${t("live.verdict.rules")}
+      title=${t("word.rules")}
       button=${t("live.verdict.save")}
       act=${act}
       onClose=${onClose}
@@ -89,7 +89,7 @@ function Rule({ rule, threshold, default: usual, least, most, unit, text }) {
         readonly=${!isOn.value}
         aria-labelledby=${`threshold-${rule}`}
       />
-      <span class="unit"> ${t(`live.verdict.unit_${unit}`)}</span>
+      <span class="unit"> ${t(`unit.${unit}`)}</span>
       <span class="quiet threshold-usual">${t("live.verdict.usual", { value: count(usual) })}</span>
     </td>
   </tr>`;

@@ -35,7 +35,7 @@ export function Verdict() {
         ? html`<p class="verdict-words">${absence(absent.value) ?? text[language] ?? t("live.waiting")}</p>`
         : html`<ul class="verdict-words" role="list" tabindex="0" aria-labelledby="verdict-title">
           ${clauses.map((clause) => html`<${Clause} key=${`${clause.rule} ${clause.subject}`} ...${clause} />`)}
-          ${omitted > 0 && html`<li class="quiet">${t("live.verdict.omitted", { n: omitted })}</li>`}
+          ${omitted > 0 && html`<li class="quiet">${t("verdict.more", { n: omitted })}</li>`}
         </ul>`
     }
     <button
@@ -45,7 +45,7 @@ export function Verdict() {
       aria-haspopup="dialog"
       title=${t("live.verdict.rules_hint")}
     >
-      ${t("live.verdict.rules")}
+      ${t("word.rules")}
     </button>
     <${Thresholds} isOpen=${isOpen.value} onClose=${() => (isOpen.value = false)} />
   </section>`;

@@ -91,7 +91,7 @@ function Member({ group, id, member, assignment }) {
     <ul
       class="queue-chips"
       role="list"
-      aria-label=${t("live.groups.owns", { n: queues.length })}
+      aria-label=${t("live.groups.queues", { n: queues.length })}
       onKeyDown=${walkAlong(".queue-chip")}
     >
       ${queues.length === 0 && html`<li class="quiet">${t("live.groups.owns_none")}</li>`}

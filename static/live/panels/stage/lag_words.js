@@ -43,14 +43,14 @@ export function LaneLag({ readers }) {
 function LagChip({ reader, hint }) {
   return html`<span class=${`lag-chip ${toneOf(reader.kind, reader.lag)}`} title=${hint}>
     <${ReaderMark} ...${reader} size=${1.2} />
-    <span>${t("live.lag.behind", { n: compact(reader.lag) })}</span>
+    <span>${t("live.lag.unknown", { n: compact(reader.lag) })}</span>
   </span>`;
 }
 
 /** "897 behind, gone in about 12 s" of a group on a topic, or on all of them: the server's trend (app/watch). */
 export function LagSentence({ group, topic = "", lag }) {
   const { kind, left_ms: left } = state.value.backlogs[group]?.[topic] ?? { kind: "unknown" };
-  const words = lag > 0 ? t(`live.lag.${kind}`, { n: compact(lag), span: span(left) }) : t("live.lag.done");
+  const words = lag > 0 ? t(`live.lag.${kind}`, { n: compact(lag), span: span(left) }) : t("live.lane.caught_up");
   return html`<span class=${`lag-words ${toneOf("group", lag)}`}>${words}</span>`;
 }
 

@@ -37,7 +37,7 @@ function NoProducers() {
   const tail = useComputed(() => state.value.commit_log.tail);
   const last = tail.value.at(-1);
   if (!last) {
-    return html`<${Empty} title=${t("live.producers.none")}>
+    return html`<${Empty} title=${t("live.producers.gone")}>
       <p>${t("live.producers.none_next")}</p><${GlassmqCommand} words="send orders 'hello'" />
     </${Empty}>`;
   }

@@ -72,8 +72,8 @@ function BrokerHead() {
     }
     <${Copies} />
     <span class="legend" aria-hidden="true">
-      <span class="legend-dot legend-in"></span>${t("live.stage.legend_in")}
-      <span class="legend-dot legend-out"></span>${t("live.stage.legend_out")}
+      <span class="legend-dot legend-in"></span>${t("faults.direction.in")}
+      <span class="legend-dot legend-out"></span>${t("faults.direction.out")}
     </span>
   </header>`;
 }

@@ -85,11 +85,11 @@ function TopicTools() {
       ${t("operator.new_topic")}
     </button>
     <label class="field">
-      <span class="sr-only">${t("live.topics.filter")}</span>
+      <span class="sr-only">${t("keys.filter")}</span>
       <input
         id="topic-filter"
         type="search"
-        placeholder=${t("live.topics.filter")}
+        placeholder=${t("keys.filter")}
         value=${topicFilter.value}
         onInput=${(event) => (topicFilter.value = event.target.value)}
       />
@@ -115,7 +115,7 @@ function TopicTools() {
         checked=${showSystemTopics.value === "yes"}
         onChange=${(event) => (showSystemTopics.value = event.target.checked ? "yes" : "no")}
       />
-      <span>${t("live.topics.show_system")}</span>
+      <span>${t("live.topics.system")}</span>
     </label>
   </div>`;
 }
@@ -185,7 +185,7 @@ function TopicSection({ topic, startOpen, scroller }) {
           <caption class="sr-only">${topic}</caption>
           <thead class="sr-only">
             <tr>
-              <th>${t("live.lane.queue_column")}</th><th>${t("live.lane.drawing")}</th>
+              <th>${t("word.queue")}</th><th>${t("live.lane.drawing")}</th>
               <th>${t("live.lane.max")}</th><th>${t("live.lane.lag")}</th>
             </tr>
           </thead>

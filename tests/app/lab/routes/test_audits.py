@@ -199,7 +199,7 @@ def test_one_job_too_many_is_refused_and_its_files_are_gone(tmp_path, exports):
     lab = lab_with(tmp_path, WAITS)
     browser = opened(lab)
     assert [begin(browser).status_code for _ in range(3)] == [201, 201, 503]
-    assert "already" in begin(browser).json["error"]["en"]
+    assert "are running" in begin(browser).json["error"]["en"]
     assert len(list(exports.iterdir())) == 2
     lab.close()
 
