@@ -31,7 +31,7 @@ def test_a_message_is_followed_from_its_producer_to_its_grave_and_resent(serve, 
     # With the keyboard: the story, the marks of a lane, and what stands behind a mark.
     rows.first.locator(".life-key").focus()
     page.keyboard.press("Enter")
-    expect(rows.first.locator(".life-story")).to_contain_text("P1 begins to send it")
+    expect(rows.first.locator(".life-story")).to_contain_text("P1 starts to send it")
     expect(page.locator("#node-B1 .is-pointed").first).to_be_visible()
     lane = rows.first.locator(".life-lane").first
     lane.locator("[data-mark]").last.focus()

@@ -123,13 +123,13 @@ def test_a_run_stands_beside_itself_without_the_last_command_or_with_another_set
     page = opened(open_page(f"{address}/lab/three-locks"))
     run_to_ms(page, 1500)
     page.evaluate("() => import('/static/lab/session.js').then((lab) => lab.command('pause-node', 'C1'))")
-    open_pair(page, "Without the last thing done")
+    open_pair(page, "Without the last action")
     expect(stage(page, 0).locator("[data-node=C1]")).to_have_attribute("data-status", "paused")
     expect(stage(page, 1).locator("[data-node=C1]")).to_have_attribute("data-status", "running")
     page.goto(f"{address}/lab/hello")
     opened(page)
     open_pair(page, "Nothing yet: the same run twice")
-    expect(page.locator("#first-difference")).to_contain_text("The same to the end")
+    expect(page.locator("#first-difference")).to_contain_text("Identical to the end")
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)])

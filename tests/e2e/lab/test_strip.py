@@ -52,7 +52,7 @@ def test_by_itself_time_slows_down_for_frames_and_says_so(three_locks):
     page.locator("#control-play").click()
     why = page.locator("#speed-why")
     expect(why).to_have_attribute("data-why", "frame")
-    expect(why).to_have_text("slowed down: a frame is under way")
+    expect(why).to_have_text("slow: a frame is in flight")
     page.keyboard.press("]")
     expect(page.locator("#speed")).not_to_have_value("auto")
     expect(why).to_have_text("")

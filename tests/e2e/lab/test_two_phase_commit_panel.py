@@ -29,7 +29,7 @@ def test_banks_in_doubt_are_seen_and_a_row_of_the_crash_table_opens_its_run(serv
     # Two transactions were in doubt at each of two banks, the first ones for an instant.
     expect(panel.locator(".xa-lane .xa-bar-prepared")).to_have_count(4)
     expect(panel.locator("tbody tr").filter(has_text="xa-1")).to_contain_text("TC is gone")
-    expect(panel.locator("tbody tr").filter(has_text="message-1")).to_contain_text("A has paid, B waits")
+    expect(panel.locator("tbody tr").filter(has_text="message-1")).to_contain_text("A has paid, B is waiting")
     assert findings_in_every_theme(page) == []
 
     (row,) = [
