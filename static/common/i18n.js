@@ -4,13 +4,19 @@ import { pageData } from "./page_data.js";
 
 export const language = pageData.language;
 
-/** The text for `key`, its {placeholders} filled. With `n`, English picks key.one or key.other. */
+/** {name}, or {name:one|several}: the word for a number. */
+const PLACEHOLDER = /\{(\w+)(?::([^{|}]*)\|([^{|}]*))?\}/g;
+
+/** The text for `key`, its {placeholders} filled. With `n`, English picks key.one or key.other where there are both. */
 export function t(key, values = {}) {
   const texts = pageData.translations;
   const text = texts[key] ?? texts[`${key}.${values.n === 1 ? "one" : "other"}`] ?? key;
-  return text.replace(/\{(\w+)\}/g, (placeholder, name) =>
-    name in values ? (typeof values[name] === "number" ? formatCount(values[name]) : values[name]) : placeholder,
-  );
+  return text.replace(PLACEHOLDER, (placeholder, name, one, several) => {
+    if (!(name in values)) return placeholder;
+    const value = values[name];
+    if (one !== undefined) return value === 1 ? one : several;
+    return typeof value === "number" ? formatCount(value) : value;
+  });
 }
 
 const counts = new Intl.NumberFormat(language === "zh" ? "zh-CN" : "en");

@@ -125,7 +125,7 @@ export const ResourceManager = memo(({ name, node }) => {
       html`
         <${Lock} part=${part} account=${node.bank.account} />
         <ul class="xa-rows" ref=${keepsRoom} data-part="branches" aria-label=${t("lab.xa.branches")}>
-          ${part.branches.length === 0 && html`<li class="quiet">${t("lab.xa.no_branches")}</li>`}
+          ${part.branches.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
           ${part.branches.map(
             (branch) => html`<li
               key=${branch.xid}
@@ -157,7 +157,7 @@ function Lock({ part, account }) {
     ${
       part.waiting.length > 0 &&
       html`<span class="badge badge-warning" title=${part.waiting.map(({ waiter }) => waiter).join(", ")}>
-        ${t("lab.xa.lock_waiting", { n: part.waiting.length })}
+        ${t("lab.waiting", { n: part.waiting.length })}
       </span>`
     }
   </p>`;

@@ -47,11 +47,11 @@ const Tables = memo(
       <${Transactions} open=${part.open} />
       ${part.binlog && html`<${TwoLogs} logged=${part.binlog} />`}
       <ul class="work-rows" ref=${keepsRoom} aria-label=${t("lab.work.orders")}>
-        ${part.orders.length === 0 && html`<li class="quiet">${t("lab.work.no_orders")}</li>`}
+        ${part.orders.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
         ${part.orders.slice(0, MOST_ORDERS).map((row) => html`<${Order} key=${row.key} row=${row} />`)}
         ${
           part.order_count > MOST_ORDERS &&
-          html`<li class="quiet number">${t("lab.work.more", { n: part.order_count - MOST_ORDERS })}</li>`
+          html`<li class="quiet number">${t("lab.more", { n: part.order_count - MOST_ORDERS })}</li>`
         }
       </ul>
     </${Part}>

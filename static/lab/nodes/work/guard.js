@@ -33,7 +33,7 @@ export const Guard = memo(
     ${
       part.alarm &&
       html`<p class="guard-alarm" data-alarm>
-        <span class="badge badge-bad">${t("lab.guard.alarm")}</span> ${t("lab.guard.alarm_text", part.alarm)}
+        <span class="badge badge-bad">${t("lab.consumer.alarm")}</span> ${t("lab.guard.alarm_text", part.alarm)}
       </p>`
     }
     <dl class="guard-counts">
@@ -55,7 +55,7 @@ export const Guard = memo(
           <span class="ellipsis">${shortKey(key)}</span><span class="work-verdict">${t("lab.guard.at_it")}</span>
         </li>`,
       )}
-      ${part.judged.length + part.under_way.length === 0 && html`<li class="quiet">${t("lab.guard.none")}</li>`}
+      ${part.judged.length + part.under_way.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
       ${part.judged
         .slice(-MOST_JUDGED)
         .reverse()

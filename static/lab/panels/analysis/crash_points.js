@@ -60,7 +60,7 @@ function Points({ way, points }) {
     <thead>
       <tr>
         <th scope="col">${t("lab.crash.col_point")}</th>
-        <th scope="col">${t("lab.crash.col_outcome")}</th>
+        <th scope="col">${t("lab.xa.col_outcome")}</th>
         ${
           isWork
             ? html`<th scope="col">${t("lab.crash.col_times")}</th>`

@@ -99,7 +99,7 @@ function Progress({ state }) {
   return html`<section class="explorer-progress" aria-live="polite">
     <div class="explorer-bar">
       <progress max="1" value=${share} aria-label=${t("lab.explorer.progress")}></progress>
-      ${running && html`<button type="button" class="button" onClick=${cancel}>${t("lab.explorer.cancel")}</button>`}
+      ${running && html`<button type="button" class="button" onClick=${cancel}>${t("lab.cancel")}</button>`}
     </div>
     <p class="number">${figures.join(" · ")}</p>
     <p class="quiet">

@@ -68,7 +68,7 @@ function TargetFields({ target }) {
       "topic",
       topicNames().map((name) => [name, name]),
       undefined,
-      t("lab.faults.topic"),
+      t("lab.field.topic"),
     );
   if (target === "new node")
     return html`<label class="form-row">

@@ -189,7 +189,7 @@ function TabGroup({ rows, panels, isOpen = true }) {
     requestAnimationFrame(() => document.getElementById(`tab-${next}`)?.focus());
   };
   return html`<section class="panel tab-group">
-    <div class="tabs" role="tablist" aria-label=${t("lab.tabs")} onKeyDown=${move}>
+    <div class="tabs" role="tablist" aria-label=${t("lab.drawer.title")} onKeyDown=${move}>
       ${rows.map(
         (row, index) =>
           html`<div class=${`tab-row tab-row-${index}`} role="presentation" key=${index}>

@@ -48,7 +48,7 @@ const FrameRow = memo(
       <span class="ellipsis">${frameName(frame)}</span>
       <span class="number quiet">${bytes(frame.size)}</span>
       <span class="number frame-left">
-        ${frame.dropped ? t("lab.frames.lost") : left > 0 ? span(left) : t("lab.frames.arrived")}
+        ${frame.dropped ? t("lab.sequence.lost") : left > 0 ? span(left) : t("lab.frames.arrived")}
       </span>
     </button>
   </li>`,
