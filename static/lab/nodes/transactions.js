@@ -55,7 +55,7 @@ export const Transactions = memo(({ broker, part }) => {
     }
     ${
       part.messages.length > rows.length &&
-      html`<p class="quiet">${t("lab.half.more", { n: part.messages.length - rows.length })}</p>`
+      html`<p class="quiet">${t("lab.more", { n: part.messages.length - rows.length })}</p>`
     }
     ${part.given_up.length > 0 && html`<${GivenUp} broker=${broker} part=${part} />`}
   </${Part}>`;
@@ -92,7 +92,7 @@ function GivenUp({ broker, part }) {
     </ul>
     ${
       part.given_up_end > rows.length &&
-      html`<p class="quiet">${t("lab.half.more", { n: part.given_up_end - rows.length })}</p>`
+      html`<p class="quiet">${t("lab.more", { n: part.given_up_end - rows.length })}</p>`
     }
   `;
 }

@@ -262,4 +262,4 @@ def test_running_to_a_moment_that_is_past_is_refused_in_words(page):
     page.locator("#run-until-dialog select[name=on]").select_option("time")
     page.locator("#run-until-dialog input[name=time_ms]").fill("1000")
     page.locator("#run-until-dialog button[type=submit]").click()
-    expect(page.locator("#notice")).to_contain_text("1 s is past already: this is 1.5 s.")
+    expect(page.locator("#notice")).to_contain_text("1 s has already passed: it is 1.5 s.")

@@ -50,7 +50,7 @@ def test_a_message_is_followed_from_its_producer_to_its_grave_and_resent(serve, 
     expect(level.locator(".delay-due .number")).not_to_have_text(before)
     page.locator("[data-dead-letters=strict]").click()
     dialog = page.locator("#dead-letters-dialog")
-    expect(dialog.locator("[data-dead-letter='0']")).to_contain_text("asks for it later")
+    expect(dialog.locator("[data-dead-letter='0']")).to_contain_text("returns RECONSUME_LATER")
     assert findings_in_every_theme(page, "#dead-letters-dialog") == []
     dialog.locator("[data-resend='0']").click()
     page.keyboard.press("Escape")

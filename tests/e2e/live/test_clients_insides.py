@@ -67,7 +67,7 @@ def test_each_kind_of_client_shows_what_it_tells_and_what_is_wrong_is_red_and_in
     expect(first.locator("[data-process-queue='orders@0'] .badge-bad")).to_have_text("also held by C2")
     expect(first.locator("[data-process-queue='orders@0'] .pill.is-off")).to_contain_text("C2 has it")
     expect(first.locator("[data-process-queue='orders@1'] .badge-off")).to_have_text("dropped")
-    expect(second.locator("[data-process-queue='orders@0'] .pill.is-held")).to_contain_text("broker lock")
+    expect(second.locator("[data-process-queue='orders@0'] .pill.is-held")).to_contain_text("Broker lock")
     expect(second.locator("[data-process-queue='orders@0'] .held-cells")).to_contain_text("… 38 …")
     expect(second.locator("[data-process-queue='orders@2'] .pill.is-off")).to_contain_text("not locked")
     expect(third).to_contain_text("does not answer")
@@ -128,7 +128,7 @@ def test_a_tree_of_our_own_client_is_drawn_and_a_message_of_it_opens_as_a_record
             page.keyboard.press("Escape")
             assert findings_in_every_theme(page, "#insides") == []
             server.break_it("group-lock", group="billing", on=False)
-            expect(held.locator(".pill.is-off")).to_contain_text("broker lock")
+            expect(held.locator(".pill.is-off")).to_contain_text("Broker lock")
             expect(page.locator("#insides [data-part=locks]")).to_contain_text("grants every queue to every client")
             owner.call_soon(go_on.set)
             expect(held).to_contain_text("0 held")

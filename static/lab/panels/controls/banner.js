@@ -26,7 +26,7 @@ export function Banner() {
   }
   if (!mine.value) {
     return html`<div class="banner" id="viewer-banner" role="status">
-      <span>${t("lab.viewer.text")}</span>
+      <span>${t("lab.error.not_yours")}</span>
       <button type="button" class="button small-button" onClick=${fork}>${t("lab.controls.fork")}</button>
     </div>`;
   }

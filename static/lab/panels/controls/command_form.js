@@ -60,7 +60,7 @@ function TargetFields({ target }) {
           t("lab.faults.way"),
         )
       }
-      ${select("sink", [...any, ...names], any.length ? "" : last, t("lab.faults.sink"))}
+      ${select("sink", [...any, ...names], any.length ? "" : last, t("lab.field.to"))}
     `;
   }
   if (target === "topic")

@@ -178,7 +178,7 @@ function Row({ entry, top, chosen }) {
       class="link-button number"
       tabindex="-1"
       onClick=${() => scrub(entry.number)}
-      title=${t("lab.log.go")}
+      title=${t("lab.invariants.jump")}
     >
       #${entry.number}
     </button>

@@ -21,7 +21,7 @@ export function Frames() {
     ].slice(0, MOST);
   });
   const now = useComputed(() => calmView.value.time_us);
-  if (shown.value.length === 0) return html`<p class="panel-empty quiet">${t("lab.frames.none")}</p>`;
+  if (shown.value.length === 0) return html`<p class="panel-empty quiet">${t("lab.none_yet")}</p>`;
   return html`<ul class="frame-rows">
     ${shown.value.map(
       (frame) =>

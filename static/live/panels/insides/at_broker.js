@@ -43,7 +43,7 @@ function Part({ part, name, rows, none, total = rows.length, children }) {
       ${rows.slice(0, MOST_ROWS)}
     </ul>
     ${children}
-    ${rows.length > MOST_ROWS && html`<p class="quiet">${t("lab.half.more", { n: rows.length - MOST_ROWS })}</p>`}
+    ${rows.length > MOST_ROWS && html`<p class="quiet">${t("lab.more", { n: rows.length - MOST_ROWS })}</p>`}
   </div>`;
 }
 

@@ -25,7 +25,7 @@ def page(address, open_page) -> Page:
 def test_a_stranger_switches_the_lock_off_before_the_run_and_sees_the_duplicate_in_three_presses(page):
     page.locator("[data-node=B1] [data-lock-switch]").click()
     page.locator("#deeds [data-kind=switch]").click()
-    expect(page.locator("[data-node=B1] .pill.is-off")).to_contain_text("broker lock")
+    expect(page.locator("[data-node=B1] .pill.is-off")).to_contain_text("Broker lock")
     page.locator("#speed").select_option("3")
     page.locator("#begin button").click()
     expect(page.locator(".moment-violation")).to_contain_text("twice, at once", timeout=60_000)
