@@ -221,7 +221,7 @@ def test_an_exported_page_replays_without_a_server(page, open_page, tmp_path):
     scrub_to(replay, last)
     expect(replay.locator("[data-record]")).not_to_have_count(0)
     replay.locator("[data-node=B1] .fault-button").click()
-    expect(replay.locator("#deeds")).to_contain_text("nothing in it can be changed")
+    expect(replay.locator("#deeds")).to_contain_text("This is a recording and cannot be changed")
 
 
 def test_a_published_world_is_followed_and_forked_by_others(page, open_page):
