@@ -132,4 +132,4 @@ def test_a_tree_of_our_own_client_is_drawn_and_a_message_of_it_opens_as_a_record
             expect(page.locator("#insides [data-part=locks]")).to_contain_text("grants every queue to every client")
             owner.call_soon(go_on.set)
             expect(held).to_contain_text("0 held")
-            expect(held.locator(".pill", has_text="MessageQueue lock")).to_contain_text("free")
+            expect(held.locator(".pill", has_text="Queue lock")).to_contain_text("free")
