@@ -16,12 +16,7 @@ export function labelText(label) {
 }
 
 /** The locks of ordered consumption, by their switches. */
-const LOCKS = {
-  "broker-lock": "broker",
-  "message-queue-lock": "queue",
-  "process-queue-lock": "process",
-  "consuming-flag": "chain",
-};
+const LOCKS = { "broker-lock": "broker", "message-queue-lock": "queue", "process-queue-lock": "process" };
 
 /** The name of what a scenario can switch off. */
 export const switchName = (name) =>

@@ -128,8 +128,8 @@ export function Drawer({ panels }) {
         class="button icon-button drawer-close"
         id="drawer-close"
         onClick=${() => setDrawer(false)}
-        title=${t("lab.drawer.close")}
-        aria-label=${t("lab.drawer.close")}
+        title=${t("lab.dock.close")}
+        aria-label=${t("lab.dock.close")}
       >
         ›
       </button>`
