@@ -146,7 +146,7 @@ def test_the_filter_of_the_event_log_finds_what_the_page_never_got(long_page):
 def test_the_sequence_diagram_asks_for_what_it_shows(long_page):
     with long_page.expect_response(re.compile("/window\\?")) as answer:
         for _ in range(6):
-            long_page.get_by_role("button", name="Zoom out").click()
+            long_page.get_by_role("button", name="Zoom out", exact=True).click()
     window = answer.value.json()
     assert window["entries"]
     assert window["frames"]
