@@ -75,9 +75,13 @@ test-again:  ## Run those that failed in the last run again, one after the other
 	@$(BIN)/python -m scripts.failed_tests 10
 	@$(PYTEST) -m "" --last-failed --last-failed-no-failures=none
 
-.PHONY: test-all
-test-all: tools-of-tests databases-of-tests $(PAGE_TOOLS)  ## Run all in one go, each once
-	@$(PYTEST) -m "quick or rest" $(SPREAD) $(SELECTED)
+.PHONY: test-services
+test-services: tools-of-tests databases-of-tests $(PAGE_TOOLS)  ## Run `make test` and, next to it, what needs Spark, a browser, a client or a database
+	@$(PYTEST) -m "quick or services" $(SPREAD) $(SELECTED)
+
+.PHONY: test-thorough
+test-thorough: tools-of-tests $(PAGE_TOOLS)  ## Run what is left of `make test-rest`: it computes for minutes
+	@$(PYTEST) -m "rest and not services" $(SPREAD) $(SELECTED)
 
 .PHONY: tools-of-tests
 tools-of-tests: install $(DEVELOPMENT)

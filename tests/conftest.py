@@ -23,11 +23,14 @@ IN_CI = bool(os.environ.get("CI"))
 CLIENTS = "tests/interop/"
 #: Tests that mostly use Spark: its start and its first queries cost more than all that follow.
 SPARK = ("tests/engine/pipeline/", "tests/app/pipeline/", "tests/app/commands/test_spark_work.py")
-#: Files of tests that take minutes each when there are many seeds, and share nothing: every test goes its own way.
+#: Files of tests that take minutes each, some with many seeds, and share nothing: every test goes its own way.
 TESTS_APART = (
     "tests/lab/test_sweep.py",
     "tests/lab/test_scenario_sweep.py",
     "tests/engine/broker/test_damaged_data_folder.py",
+    "tests/lab/test_semantics_search.py",
+    "tests/app/commands/test_documented_searches.py",
+    "tests/engine/lab/sweep/test_shortest_loss.py",
 )
 #: What takes longest begins first, so that the end is made of small pieces.
 LONGEST_FIRST = (
@@ -39,6 +42,10 @@ LONGEST_FIRST = (
     "tests/app/lessons/",
     "tests/engine/broker/test_power_loss.py",
     "tests/engine/broker/test_damaged_data_folder.py",
+    "tests/app/commands/test_documented_searches.py",
+    "tests/app/commands/test_lab_acknowledgement.py",
+    "tests/engine/lab/sweep/",
+    "tests/lab/test_golden_journals.py",
     "tests/lab/",
 )
 

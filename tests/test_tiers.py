@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import tiers
-from tests.support.tiers import COLLECTED, QUICK, REST
+from tests.support.tiers import COLLECTED, QUICK, REST, SERVICES
 
 PROJECT = Path(__file__).resolve().parent.parent
 _CONFTEST = """
@@ -80,6 +80,12 @@ def test_one_test_of_spark_one_of_the_browser_and_one_of_a_client_are_run_every_
     [
         ("quick", {"plain", "smoke", "sweep", "property", "tried"}, ["seeds 2", "tried 3"]),
         ("rest", {"page", "client", "sweep", "property"}, ["seeds 7"]),
+        (
+            "quick or services",
+            {"plain", "page", "smoke", "client", "java", "sweep", "property", "tried"},
+            ["seeds 2", "tried 3"],
+        ),
+        ("rest and not services", {"sweep", "property"}, ["seeds 7"]),
         ("", {"plain", "page", "smoke", "client", "java", "sweep", "property", "tried"}, ["seeds 7", "tried 9"]),
         ("browser", {"page"}, []),
         ("spark or interop", {"smoke", "client", "java"}, []),
@@ -103,10 +109,17 @@ def test_a_test_is_in_the_tier_of_the_fixtures_it_uses(tmp_path, expression, run
 def test_the_targets_choose_the_tiers_and_continuous_integration_runs_both():
     makefile = (PROJECT / "Makefile").read_text()
     recipes = dict(re.findall(r"^(test[a-z-]*):.*\n\t@\$\(PYTEST\) -m (\w+|\"[\w ]+\") \$", makefile, re.MULTILINE))
-    assert recipes == {"test": QUICK, "test-rest": REST, "test-all": f'"{QUICK} or {REST}"'}
+    assert recipes == {
+        "test": QUICK,
+        "test-rest": REST,
+        "test-services": f'"{QUICK} or {SERVICES}"',
+        "test-thorough": f'"{REST} and not {SERVICES}"',
+    }
     options = tomllib.loads((PROJECT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]["addopts"]
     assert options[options.index("-m") + 1] == QUICK
     integration = (PROJECT / ".ci" / "run").read_text()
-    checks = r"^make format-check lint types\b.*\n(.*\n)*(WORKERS=\d )?tests test-all\n"
+    checks = (
+        r"^make format-check lint types\b.*\n(.*\n)*(WORKERS=\d )?tests test-services\n(.*\n)*tests test-thorough\n"
+    )
     assert re.search(checks, integration, re.MULTILINE)
     assert re.search(r"^check:.* test\b", makefile, re.MULTILINE)

@@ -1,7 +1,7 @@
 """Random fates of the general scenario, and the command line that runs them.
 
-Ten in ``make test``, fifty in ``make test-rest``, five hundred in continuous integration (``.ci/run``), as anybody
-can have them: ``GLASSMQ_SWEEP_SEEDS=500 make test TESTS=tests/lab/test_sweep.py``.
+Ten in ``make test``, a hundred in ``make test-rest``; more with
+``GLASSMQ_SWEEP_SEEDS=500 make test TESTS=tests/lab/test_sweep.py``.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from engine.lab.sweep.sweep import run_seed
 from engine.lab.sweep.sweep_summary import SweepSummary
 from tests.support.lab.checked_run import TEXT
 
-pytestmark = pytest.mark.seeds(quick=10, full=50)
+pytestmark = pytest.mark.seeds(quick=10, full=100)
 
 
 def planned(scenario: Scenario, seed: int) -> list[PlannedCommand]:

@@ -1,9 +1,9 @@
 """Which tests ``make test`` runs, which it leaves to ``make test-rest``, and how much each of the two tries.
 
-A test says by the fixtures it uses what it needs: Spark, a browser, a client of RocketMQ. What needs one of these is of
-the tier ``rest``, and so is what is marked ``thorough``; all else, and one test of each kind that is marked ``smoke``,
-is of the tier ``quick``. A tier is a
-marker as well: ``pytest`` alone means ``pytest -m quick``, and ``pytest -m ""`` runs all.
+A test says by the fixtures it uses what it needs: Spark, a browser, a client of RocketMQ. What needs one of these is
+marked ``services`` and of the tier ``rest``, and so is what is marked ``thorough``; all else, and one test of each kind
+that is marked ``smoke``, is of the tier ``quick``. A tier is a marker as well: ``pytest`` alone means
+``pytest -m quick``, and ``pytest -m ""`` runs all.
 
 Properties and sweeps are of both tiers, and try more in ``rest``: see :func:`examples` and :func:`seeds`.
 """
@@ -17,6 +17,8 @@ import hypothesis
 import pytest
 
 QUICK, REST = "quick", "rest"
+#: The marker of what needs a fixture of :data:`NEEDS`.
+SERVICES = "services"
 #: Hypothesis' profile of ``rest``; that of ``quick`` has its name.
 FULL = "full"
 #: A fixture, and the marker of the tests that use it.
@@ -47,8 +49,8 @@ def register_profiles(derandomize: bool) -> None:
 
 
 def choose_profile(marker_expression: str) -> None:
-    """Before tests are collected: everything but ``make test`` itself tries as much as ``make test-rest``."""
-    hypothesis.settings.load_profile(QUICK if marker_expression == QUICK else FULL)
+    """Before tests are collected: all of them, and those of ``rest``, try more than those of ``make test``."""
+    hypothesis.settings.load_profile(FULL if REST in marker_expression or not marker_expression else QUICK)
 
 
 def examples(*, quick: int, full: int) -> int:
@@ -60,7 +62,7 @@ def examples(*, quick: int, full: int) -> int:
 def seeds(request: pytest.FixtureRequest) -> int:
     """How many random fates the sweeps of a module try: ``pytestmark = pytest.mark.seeds(quick=5, full=50)``.
 
-    Continuous integration asks for a thousand: ``GLASSMQ_SWEEP_SEEDS=1000``.
+    More of them: ``GLASSMQ_SWEEP_SEEDS=1000``.
     """
     marker = request.node.get_closest_marker("seeds")
     assert marker is not None, "the module says no pytest.mark.seeds"
@@ -78,6 +80,7 @@ def mark(item: pytest.Item) -> None:
     for fixture, need in NEEDS.items():
         if fixture in fixtures:
             item.add_marker(need)
+            item.add_marker(SERVICES)
     is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
     for tier in tiers({marker.name for marker in item.iter_markers()}, tries_more=is_property or "seeds" in fixtures):
         item.add_marker(tier)

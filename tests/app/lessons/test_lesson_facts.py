@@ -40,6 +40,14 @@ def test_a_lesson_takes_about_as_long_as_it_says(name):
     assert abs(lesson.minutes - minutes) <= MINUTES_OFF_MAX * minutes, f"{minutes:.1f}"
 
 
+@every_lesson
+def test_show_me_has_a_sentence_for_everything_that_a_step_points_at(name):
+    lesson = load_lesson(name)
+    for step in lesson.steps:
+        look_for = lesson.texts["en"].steps[step.identity].look_for
+        assert list(look_for) == [str(target) for target in step.point_at], step.identity
+
+
 # ------------------------------------------------------------------------------------------------- both languages
 
 _NUMBER = re.compile(r"(?<![\w.])(\d[\d,]*(?:\.\d+)?)(\s*万)?")

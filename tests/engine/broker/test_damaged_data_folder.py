@@ -27,7 +27,7 @@ from tests.support.lab.damaged_folder import (
     untouched,
 )
 
-pytestmark = pytest.mark.seeds(quick=15, full=40)
+pytestmark = pytest.mark.seeds(quick=15, full=100)
 
 #: A start reads the log, the queues and the index a few times over, a start on undamaged files 1.3 MB; the search for
 #: entries reads parts of the log again.
