@@ -18,30 +18,30 @@ function changeSpeed(by) {
   setSpeed(next ?? SPEEDS.at(by > 0 ? -1 : 0));
 }
 
-/** Key -> [name of its text, what it does]. */
+/** Key -> [its text, without "lab.", or the panel that it goes to; what it does]. */
 export const SHORTCUTS = new Map([
-  [" ", ["play", togglePlay]],
-  [".", ["step", step]],
-  [",", ["step_back", stepBack]],
-  ["a", ["step_actor", () => view.peek().next && stepActor(view.peek().next.actor)]],
-  ["u", ["run_until", () => document.getElementById("run-until")?.click()]],
-  ["]", ["faster", () => changeSpeed(1)]],
-  ["[", ["slower", () => changeSpeed(-1)]],
-  ["Home", ["first", () => scrub(0)]],
-  ["End", ["last", () => scrub(view.peek().events_total)]],
-  ["f", ["fork", fork]],
-  ["r", ["restart", restart]],
-  ["c", ["share", () => document.getElementById("share")?.click()]],
-  ["n", ["nodes", () => document.querySelector(".node")?.focus()]],
-  ["e", ["frames", () => focusPanel("frames")]],
-  ["d", ["sequence", () => focusPanel("sequence")]],
-  ["l", ["log", () => focusPanel("log", "#log-filter")]],
-  ["s", ["source", () => focusPanel("source")]],
-  ["i", ["invariants", () => focusPanel("invariants")]],
-  ["t", ["timers", () => focusPanel("timers")]],
-  ["x", ["faults", () => focusPanel("faults")]],
-  ["g", ["settings", () => focusPanel("settings")]],
-  ["w", ["why", () => (pointedKey.peek() ? openWhy(pointedKey.peek()) : focusPanel("story", "#why-key"))]],
+  [" ", ["keys.play", togglePlay]],
+  [".", ["controls.step", step]],
+  [",", ["controls.back", stepBack]],
+  ["a", ["keys.step_actor", () => view.peek().next && stepActor(view.peek().next.actor)]],
+  ["u", ["keys.run_until", () => document.getElementById("run-until")?.click()]],
+  ["]", ["keys.faster", () => changeSpeed(1)]],
+  ["[", ["keys.slower", () => changeSpeed(-1)]],
+  ["Home", ["keys.first", () => scrub(0)]],
+  ["End", ["keys.last", () => scrub(view.peek().events_total)]],
+  ["f", ["past.fork", fork]],
+  ["r", ["again.begin", restart]],
+  ["c", ["share.heading", () => document.getElementById("share")?.click()]],
+  ["n", ["keys.nodes", () => document.querySelector(".node")?.focus()]],
+  ["e", ["panel.frames", () => focusPanel("frames")]],
+  ["d", ["panel.sequence", () => focusPanel("sequence")]],
+  ["l", ["keys.log", () => focusPanel("log", "#log-filter")]],
+  ["s", ["panel.source", () => focusPanel("source")]],
+  ["i", ["panel.invariants", () => focusPanel("invariants")]],
+  ["t", ["panel.timers", () => focusPanel("timers")]],
+  ["x", ["panel.faults", () => focusPanel("faults")]],
+  ["g", ["panel.settings", () => focusPanel("settings")]],
+  ["w", ["keys.why", () => (pointedKey.peek() ? openWhy(pointedKey.peek()) : focusPanel("story", "#why-key"))]],
 ]);
 
 export function listenToKeys() {

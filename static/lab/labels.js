@@ -15,6 +15,17 @@ export function labelText(label) {
   return begin === undefined ? label : `${table[begin]}${label.slice(begin.length)}`;
 }
 
+/** The locks of ordered consumption, by their switches. */
+const LOCKS = { "broker-lock": "broker", "message-queue-lock": "queue", "process-queue-lock": "process" };
+
+/** The name of what a scenario can switch off. */
+export const switchName = (name) =>
+  t(name in LOCKS ? `lab.order.${LOCKS[name]}_name` : `lab.explorer.switch_${name.replaceAll("-", "_")}`);
+
+/** How far a transaction, a branch or a transfer has come. To be prepared means something else for each `kind`. */
+export const outcomeName = (state, kind = "") =>
+  t(state === "prepared" ? `lab.${kind}_prepared` : `lab.outcome.${state.replaceAll("-", "_")}`);
+
 /** In a sentence why a node does not run; nothing while it does. */
 export function stateText({ role, status, has_run: hasRun, is_starting: isStarting }) {
   if (status === "running" || !status) return "";

@@ -239,7 +239,7 @@ def test_a_run_of_the_lab_is_audited_and_its_page_leads_back(address, open_page)
     assert findings_in_every_theme(page) == []
     event = event_number(page)
     dialog.get_by_role("button", name="Start the audit").press("Enter")
-    to_the_run = dialog.get_by_role("link", name="See it on the page Pipeline")
+    to_the_run = dialog.get_by_role("link", name="Open it on the Pipeline page")
     expect(to_the_run).to_be_focused()
     page.keyboard.press("Escape")
     page.locator("#control-back").click()

@@ -261,7 +261,7 @@ function guard({ node: owner }) {
   const members = nodesOfRole.consumer.value.filter((name) => nodeOf(name).group === group && nodeOf(name).idempotence);
   const words = (strategy) => t(`lab.guard.strategy_${strategy.replaceAll("-", "_")}`);
   return {
-    title: `${t("lab.guard.title")} · ${owner}`,
+    title: `${t("lab.shelf.idempotence")} · ${owner}`,
     text: `${words(idempotence.strategy)} ${t("lab.guard.switch_hint", { names: members.join(", ") })}`,
     deeds: [
       ...settingFacts(owner, "idempotence_strategy").choices.map((strategy) => ({

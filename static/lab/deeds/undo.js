@@ -35,6 +35,6 @@ export function undoOf({ kind, target = "", ...values }) {
   const mend = MENDED_BY[kind];
   return {
     command: { kind: mend, target: mend === "heal" ? "" : target },
-    label: t(`lab.undo.${mend}`, { name: target }),
+    label: t(`lab.undo.${mend === "start-consumer" ? "restart" : mend}`, { name: target }),
   };
 }

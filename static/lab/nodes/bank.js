@@ -53,7 +53,7 @@ export const Bank = memo(({ part, node, switchedOff }) => {
       uncommitted !== 0 &&
       html`<p class="bank-uncommitted" title=${t("lab.bank.uncommitted_hint")}>
         <span class="bank-hatch" aria-hidden="true"></span>
-        ${t("lab.bank.uncommitted")}${" "}
+        ${t("lab.work.uncommitted")}:${" "}
         <span class="number">${signed(uncommitted)}</span> → <span class="number">
           ${count(part.balance)}
         </span>
@@ -67,7 +67,7 @@ export const Bank = memo(({ part, node, switchedOff }) => {
         ${
           part.waiters.length > 0 &&
           html` <span class="badge badge-warning" title=${part.waiters.join(", ")}>
-              ${t("lab.bank.waiters", { n: part.waiters.length })}
+              ${t("lab.waiting", { n: part.waiters.length })}
             </span>
           `
         }
@@ -83,7 +83,7 @@ export const Bank = memo(({ part, node, switchedOff }) => {
     ${
       isOpen &&
       html`<ul class="bank-rows" aria-label=${t(pays ? "lab.bank.rows_debits" : "lab.bank.rows_credits")}>
-      ${part.rows.length === 0 && html`<li class="quiet">${t("lab.bank.no_rows")}</li>`}
+      ${part.rows.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
       ${part.rows
         .slice(-MOST_ROWS)
         .reverse()

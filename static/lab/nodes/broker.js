@@ -122,7 +122,7 @@ const HeldPulls = memo(
     html`<${Part}
       part="held_pulls"
       name=${t("lab.held.title")}
-      summary=${html`<span class="quiet number">${t("lab.held.waiting", { n: pulls.length })}</span>`}
+      summary=${html`<span class="quiet number">${t("lab.waiting", { n: pulls.length })}</span>`}
       tools=${html`<${Rule} node=${broker} part="held_pulls" />`}
       class="held-pulls"
       data-part="held-pulls"

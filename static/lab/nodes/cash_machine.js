@@ -13,9 +13,9 @@ export function CashMachine({ part }) {
   const text = isWaiting
     ? t("lab.cash.waits", { time: span(view.value.time_us - part.since_us), holder: part.holder })
     : !last
-      ? t("lab.cash.none")
+      ? t("lab.none_yet")
       : last.balance === null
-        ? t("lab.cash.in_vain")
+        ? t("lab.xa.col_in_vain")
         : t("lab.cash.told", { balance: count(last.balance) });
   return html`<p
     class=${`node-line cash-machine ${isWaiting || last?.balance === null ? "is-waiting" : ""}`}

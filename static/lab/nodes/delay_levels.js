@@ -17,7 +17,7 @@ export const DelayLevels = memo(({ broker, part }) => {
   return html`<${Part}
     part="delay"
     name=${t("lab.delay.title")}
-    summary=${html`<span class="quiet">${t("lab.delay.waiting", { n: waiting })}</span>`}
+    summary=${html`<span class="quiet">${t("lab.waiting", { n: waiting })}</span>`}
     tools=${html`<${Rule} node=${broker} part="delay_levels" />`}
     class="delay-levels"
     data-part="delay-levels"
@@ -68,7 +68,7 @@ const Level = memo(
     <span class="mono quiet">Q${level.queue_id}</span>
     <span class="number" title=${t("lab.delay.delivered_hint")}>${count(level.offset)} / ${count(level.max)}</span>
     <span class=${level.waiting > 0 ? "delay-waiting" : "quiet"}>
-      ${level.waiting > 0 ? t("lab.delay.waiting", { n: level.waiting }) : t("lab.delay.nothing")}
+      ${level.waiting > 0 ? t("lab.waiting", { n: level.waiting }) : t("lab.delay.nothing")}
     </span>
     ${level.next_due_us !== null && html`<${Due} level=${level} />`}
   </li>`,

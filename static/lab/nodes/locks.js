@@ -47,7 +47,7 @@ export const BrokerLocks = memo(({ broker, locks, isOff }) => {
   if (locks.length === 0 && !isOff) return null;
   return html`<${Part}
     part="locks"
-    name=${t("lab.locks.title")}
+    name=${t("lab.order.broker_name")}
     summary=${html`<${BrokerPill} broker=${broker} isOff=${isOff} />`}
     keepsOpen=${isOff}
     tools=${html`<${Rule} node=${broker} part="locks" />`}

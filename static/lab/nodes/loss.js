@@ -11,7 +11,7 @@ export const Loss = memo(
     ${STAGES.map(
       (stage) => html`<div key=${stage} class="node-line" data-loss-stage=${stage}>
         <dt class="quiet">${t(`lab.loss.${stage}`)}</dt>
-        <dd>${part[stage] === null ? html`<span class="quiet">${t("lab.loss.none")}</span>` : counts(part[stage])}</dd>
+        <dd>${part[stage] === null ? html`<span class="quiet">${t("lab.none_yet")}</span>` : counts(part[stage])}</dd>
       </div>`,
     )}
   </dl>`,

@@ -33,7 +33,7 @@ export const Queues = memo(({ broker, topics, records }) => {
     .filter((name) => isPlain(topics[name]) || lengthOf(topics[name]) > 0)
     .sort((a, b) => KIND_ORDER.indexOf(topics[a].kind) - KIND_ORDER.indexOf(topics[b].kind) || compare(a, b));
   return html`<section class="queues" aria-label=${t("lab.queues.title")}>
-    ${shown.length === 0 && html`<p class="node-line quiet">${t("lab.queues.none")}</p>`}
+    ${shown.length === 0 && html`<p class="node-line quiet">${t("lab.none_yet")}</p>`}
     ${shown.map(
       (name) => html`<${Topic} key=${name} broker=${broker} name=${name} topic=${topics[name]} records=${records} />`,
     )}

@@ -29,7 +29,7 @@ export const Sending = memo(
           <span class="number">${count(part.permits.in_flight)} / ${count(part.permits.in_flight_max)}</span>
           ${
             part.permits.waiting > 0 &&
-            html` <span class="badge badge-warning">${t("lab.sending.waiting", { n: part.permits.waiting })}</span>`
+            html` <span class="badge badge-warning">${t("lab.waiting", { n: part.permits.waiting })}</span>`
           }
         `,
       )

@@ -55,7 +55,7 @@ export const Transactions = memo(({ broker, part }) => {
     }
     ${
       part.messages.length > rows.length &&
-      html`<p class="quiet">${t("lab.half.more", { n: part.messages.length - rows.length })}</p>`
+      html`<p class="quiet">${t("lab.more", { n: part.messages.length - rows.length })}</p>`
     }
     ${part.given_up.length > 0 && html`<${GivenUp} broker=${broker} part=${part} />`}
   </${Part}>`;
@@ -82,7 +82,7 @@ function GivenUp({ broker, part }) {
   const rows = part.given_up.slice(-MOST_GIVEN_UP).reverse();
   return html`
     <h4 class="given-up-title" title=${t("lab.half.discarded_hint")}>
-      ${t("lab.half.given_up_title")} <span class="quiet number">${part.given_up_end}</span>
+      ${t("lab.half.discarded")} <span class="quiet number">${part.given_up_end}</span>
     </h4>
     <ul class="half-rows" data-part="given-up">
       ${rows.map(
@@ -92,7 +92,7 @@ function GivenUp({ broker, part }) {
     </ul>
     ${
       part.given_up_end > rows.length &&
-      html`<p class="quiet">${t("lab.half.more", { n: part.given_up_end - rows.length })}</p>`
+      html`<p class="quiet">${t("lab.more", { n: part.given_up_end - rows.length })}</p>`
     }
   `;
 }
@@ -196,7 +196,7 @@ export const LocalTransactions = memo(({ part }) => {
   return html`<section class="local-transactions" data-part="local-transactions" aria-label=${t("lab.local.title")}>
     <h3>${t("lab.local.title")}</h3>
     <ul class="local-calls">
-      ${part.running.length + part.ended.length === 0 && html`<li class="quiet">${t("lab.local.none")}</li>`}
+      ${part.running.length + part.ended.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
       ${part.running.map(
         (call) =>
           html`<${Running}

@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { span } from "../format.js";
+import { outcomeName } from "../labels.js";
 import { memo } from "../memo.js";
 import { pointing, view } from "../view.js";
 import { Bank } from "./bank.js";
@@ -16,8 +17,6 @@ import { keepsRoom } from "./room.js";
 const MOST_ENDED = 5;
 const OUTCOME_SIGNS = { committed: "✓", "rolled-back": "✕", unknown: "?" };
 const VOTE_SIGNS = { none: "·", yes: "✓", no: "✕", done: "●" };
-
-const word = (state) => state.replaceAll("-", "_");
 
 export const TransactionCoordinator = memo(({ name, node }) => {
   const part = node.coordinator;
@@ -40,7 +39,7 @@ export const TransactionCoordinator = memo(({ name, node }) => {
           ${part.transactions.map(
             (one) => html`<li key=${one.xid} class="xa-row" ...${pointing(one.key)} title=${one.reason || one.key}>
               <span class="mono">${one.xid}</span>
-              <span class=${`xa-state xa-${one.state}`}>${t(`lab.xa.global_${word(one.state)}`)}</span>
+              <span class=${`xa-state xa-${one.state}`}>${outcomeName(one.state, "xa.global")}</span>
               <span class="xa-votes">
                 ${one.branches.map(
                   ({ resource, vote }) =>
@@ -67,11 +66,11 @@ export const TransactionManager = memo(({ name, node }) => {
   const figure = (outcome) =>
     html`<div
       class=${`figure-cell ${outcome === "unknown" && counts[outcome] ? "is-bad" : ""}`}
-      title=${t(`lab.xa.outcome_${word(outcome)}`)}
+      title=${outcomeName(outcome)}
     >
       <dt>
         <span aria-hidden="true">${OUTCOME_SIGNS[outcome]}</span>
-        <span class="sr-only">${t(`lab.xa.outcome_${word(outcome)}`)}</span>
+        <span class="sr-only">${outcomeName(outcome)}</span>
       </dt>
       <dd class="number">${count(counts[outcome] ?? 0)}</dd>
     </div>`;
@@ -92,7 +91,7 @@ export const TransactionManager = memo(({ name, node }) => {
           >
             <span aria-hidden="true">${OUTCOME_SIGNS[one.outcome]}</span>
             <span class="ellipsis">${one.key}</span>
-            <span class="quiet">${t(`lab.xa.outcome_${word(one.outcome)}`)}</span>
+            <span class="quiet">${outcomeName(one.outcome)}</span>
           </li>`,
         )}
     </ul>
@@ -125,7 +124,7 @@ export const ResourceManager = memo(({ name, node }) => {
       html`
         <${Lock} part=${part} account=${node.bank.account} />
         <ul class="xa-rows" ref=${keepsRoom} data-part="branches" aria-label=${t("lab.xa.branches")}>
-          ${part.branches.length === 0 && html`<li class="quiet">${t("lab.xa.no_branches")}</li>`}
+          ${part.branches.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
           ${part.branches.map(
             (branch) => html`<li
               key=${branch.xid}
@@ -135,7 +134,7 @@ export const ResourceManager = memo(({ name, node }) => {
             >
               <span class="mono">${branch.xid}</span>
               <span class="quiet">${t(`lab.xa.doing_${branch.doing}`)}</span>
-              <span class=${`xa-state xa-${branch.state}`}>${t(`lab.xa.branch_${word(branch.state)}`)}</span>
+              <span class=${`xa-state xa-${branch.state}`}>${outcomeName(branch.state, "xa.branch")}</span>
             </li>`,
           )}
         </ul>
@@ -157,7 +156,7 @@ function Lock({ part, account }) {
     ${
       part.waiting.length > 0 &&
       html`<span class="badge badge-warning" title=${part.waiting.map(({ waiter }) => waiter).join(", ")}>
-        ${t("lab.xa.lock_waiting", { n: part.waiting.length })}
+        ${t("lab.waiting", { n: part.waiting.length })}
       </span>`
     }
   </p>`;

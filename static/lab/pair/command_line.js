@@ -4,12 +4,13 @@
 import { t } from "../../common/i18n.js";
 import { commandName } from "../commands.js";
 import { virtualTime } from "../format.js";
+import { switchName } from "../labels.js";
 import { deedOf } from "./compare.js";
 
 export function commandLine(done) {
   const { kind, target, ...values } = deedOf(done);
   if (kind === "lock-switch") {
-    const name = t(`lab.explorer.switch_${values.lock.replaceAll("-", "_")}`);
+    const name = switchName(values.lock);
     return [target && `${target}:`, t(values.on ? "lab.pair.on" : "lab.pair.off", { name })].filter(Boolean).join(" ");
   }
   if (kind === "setting") return `${target}: ${values.name} = ${values.value}`;

@@ -58,7 +58,7 @@ export function PairControls() {
 function Now() {
   const isUntouched = time.value === 0;
   const nodes = Object.entries(apart.value);
-  const text = nodes.map(([name, { parts }]) => `${name} (${parts.map(partName).join(t("lab.pair.comma"))})`);
+  const text = nodes.map(([name, { parts }]) => `${name} (${parts.map(partName).join(t("verdict.comma"))})`);
   const said =
     nodes.length > 0
       ? html`<span class="pair-sign" aria-hidden="true">≠</span>${" "}
@@ -67,22 +67,22 @@ function Now() {
   return html`<p class="pair-now" id="pair-now" title=${text.join(" · ")}>${said}</p>`;
 }
 
-const PARTS = [
-  "bank",
-  "commit_log",
-  "delay_levels",
-  "groups",
-  "held_pulls",
-  "in_flight",
-  "listener_calls",
-  "local_locks",
-  "locks",
-  "node",
-  "page_cache",
-  "permits",
-  "process_queues",
-  "status",
-  "topics",
-  "transactions",
-];
-const partName = (part) => (PARTS.includes(part) ? t(`lab.pair.part_${part}`) : part.replaceAll("_", " "));
+const PARTS = {
+  bank: "lab.bank.account",
+  commit_log: "lab.log.title",
+  delay_levels: "lab.delay.title",
+  groups: "lab.pair.part_groups",
+  held_pulls: "lab.held.title",
+  in_flight: "lab.pair.part_in_flight",
+  listener_calls: "lab.consumer.calls",
+  local_locks: "lab.pair.part_local_locks",
+  locks: "lab.pair.part_locks",
+  node: "lab.pair.part_node",
+  page_cache: "lab.page_cache.title",
+  permits: "lab.pair.part_permits",
+  process_queues: "lab.pair.part_process_queues",
+  status: "lab.dead.col_state",
+  topics: "lab.queues.title",
+  transactions: "lab.half.title",
+};
+const partName = (part) => (part in PARTS ? t(PARTS[part]) : part.replaceAll("_", " "));

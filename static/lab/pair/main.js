@@ -56,7 +56,7 @@ function FirstDifference() {
     ${
       known &&
       html`<button type="button" class="button small-button" id="go-to-difference" onClick=${() => goTo(found.time_us)}>
-        ${t("lab.pair.show")}
+        ${t("lab.stopped.show")}
       </button>`
     }
   </p>`;

@@ -44,7 +44,7 @@ def test_policies_of_replication_stand_side_by_side_each_opens_its_run_and_all_c
     rows = faults.first.locator("tbody tr")
     expect(rows).to_have_count(len(table["policies"]))
     expect(rows.first.locator(".replication-lost")).to_contain_text("1")
-    expect(panel.locator(".replication-searches tbody tr").last).to_contain_text("none found")
+    expect(panel.locator(".replication-searches tbody tr").last).to_contain_text("Nothing found")
     assert findings_in_every_theme(page) == []
     with page.expect_download() as saved:
         panel.get_by_role("link", name="as CSV").click()

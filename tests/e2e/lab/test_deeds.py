@@ -148,5 +148,5 @@ def test_every_message_sent_is_in_one_figure_after_a_crash_too(page):
 
 def test_the_legend_names_the_signs_and_is_accessible(page):
     page.locator("#legend-button").click()
-    expect(page.locator("#legend")).to_contain_text("broker lock: one client per queue")
+    expect(page.locator("#legend")).to_contain_text("Broker lock: one client per queue")
     assert findings_in_every_theme(page, "#legend") == []

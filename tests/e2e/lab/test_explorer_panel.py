@@ -26,7 +26,7 @@ def test_a_found_schedule_is_replayed_on_the_stage_and_stops_at_the_violation(se
     page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers"))
     search(page, "process-queue-lock")
     expect(page.locator(".explorer-holds li")).to_have_count(1)
-    expect(page.locator(".explorer-holds li")).to_contain_text("C1/worker-0 stands still for")
+    expect(page.locator(".explorer-holds li")).to_contain_text("C1/worker-0 stalls for")
     expect(page.locator(".explorer-progress")).to_contain_text("schedules")
     page.locator(".explorer-ways .button-primary").click()
     # It plays by itself, shows the last events one by one and holds where it breaks.
@@ -58,7 +58,7 @@ def test_a_search_can_be_cancelled(serve, open_page):
            }""",
         timeout=SEARCH_MS,
     )
-    expect(page.locator(".explorer-progress")).to_contain_text("The search was ended", timeout=SEARCH_MS)
+    expect(page.locator(".explorer-progress")).to_contain_text("The search was cancelled", timeout=SEARCH_MS)
 
 
 def test_a_scenario_without_orderly_consumers_says_that_there_is_nothing_to_search(serve, open_page):

@@ -35,10 +35,10 @@ def test_without_the_broker_lock_the_page_shows_the_duplicate(page):
     page.locator("[data-node=B1] [data-lock-switch=broker-lock]").click()
     page.locator("#deeds [data-kind=switch]").click()
     off = page.locator("[data-node=B1] .pill.is-off")
-    expect(off).to_contain_text("off: grants every queue to everybody")
+    expect(off).to_contain_text("off: grants every queue to every client")
     # The entry is in the table still, but nobody asks it: its lease says nothing now.
     row = page.locator("#node-B1 .lock-row").first
-    expect(row).to_contain_text("not asked")
+    expect(row).to_contain_text("not checked")
     expect(row).not_to_contain_text(re.compile(r"\d+(\.\d)?s"))
     page.get_by_role("tab", name="Faults").click()
     expect(page.locator(".active-fault")).to_contain_text("broker-lock: off")

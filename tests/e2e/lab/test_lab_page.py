@@ -221,7 +221,7 @@ def test_an_exported_page_replays_without_a_server(page, open_page, tmp_path):
     scrub_to(replay, last)
     expect(replay.locator("[data-record]")).not_to_have_count(0)
     replay.locator("[data-node=B1] .fault-button").click()
-    expect(replay.locator("#deeds")).to_contain_text("nothing in it can be changed")
+    expect(replay.locator("#deeds")).to_contain_text("This is a recording and cannot be changed")
 
 
 def test_a_published_world_is_followed_and_forked_by_others(page, open_page):
@@ -262,4 +262,4 @@ def test_running_to_a_moment_that_is_past_is_refused_in_words(page):
     page.locator("#run-until-dialog select[name=on]").select_option("time")
     page.locator("#run-until-dialog input[name=time_ms]").fill("1000")
     page.locator("#run-until-dialog button[type=submit]").click()
-    expect(page.locator("#notice")).to_contain_text("1 s is past already: this is 1.5 s.")
+    expect(page.locator("#notice")).to_contain_text("1 s has already passed: it is 1.5 s.")

@@ -131,7 +131,7 @@ def test_a_finished_run_that_is_opened_again_offers_to_begin_again(page, open_pa
     expect(page.locator("#begin-again")).to_be_visible()
     other = opened(open_page(open_share(page).locator("#share-link").input_value()))
     again = other.locator("#begin-again")
-    again.get_by_role("button", name="Look from the beginning").click()
+    again.get_by_role("button", name="Rewind").click()
     expect_event(other, 0)
     expect(again).to_have_count(0)
     other.keyboard.press("End")

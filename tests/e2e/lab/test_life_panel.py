@@ -31,7 +31,7 @@ def test_a_message_is_followed_from_its_producer_to_its_grave_and_resent(serve, 
     # With the keyboard: the story, the marks of a lane, and the details of a mark.
     rows.first.locator(".life-key").focus()
     page.keyboard.press("Enter")
-    expect(rows.first.locator(".life-story")).to_contain_text("P1 begins to send it")
+    expect(rows.first.locator(".life-story")).to_contain_text("P1 starts to send it")
     expect(page.locator("#node-B1 .is-pointed").first).to_be_visible()
     lane = rows.first.locator(".life-lane").first
     lane.locator("[data-mark]").last.focus()
@@ -50,7 +50,7 @@ def test_a_message_is_followed_from_its_producer_to_its_grave_and_resent(serve, 
     expect(level.locator(".delay-due .number")).not_to_have_text(before)
     page.locator("[data-dead-letters=strict]").click()
     dialog = page.locator("#dead-letters-dialog")
-    expect(dialog.locator("[data-dead-letter='0']")).to_contain_text("asks for it later")
+    expect(dialog.locator("[data-dead-letter='0']")).to_contain_text("returns RECONSUME_LATER")
     assert findings_in_every_theme(page, "#dead-letters-dialog") == []
     dialog.locator("[data-resend='0']").click()
     page.keyboard.press("Escape")

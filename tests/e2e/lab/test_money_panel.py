@@ -27,7 +27,7 @@ def test_a_debit_is_seen_uncommitted_at_the_bank_and_committed_in_the_money_pane
     expect(page.locator("[data-node=C1] .bank-balance")).to_have_text("60,000")
     # END_TRANSACTION of transfer-6 is lost: its money is on its way for seconds.
     panel = page.locator("#panel-money")
-    expect(panel.locator(".money-figures")).to_contain_text("on its way10,000")
+    expect(panel.locator(".money-figures")).to_contain_text("in transit10,000")
     waiting = panel.locator("[data-transfer=transfer-6]")
     expect(waiting.locator(".money-bar.is-open")).to_have_count(1)
     waiting.click()
@@ -36,7 +36,7 @@ def test_a_debit_is_seen_uncommitted_at_the_bank_and_committed_in_the_money_pane
     plot.focus()
     page.keyboard.press("ArrowRight")
     expect(panel.locator("#money-readout")).to_contain_text("60,000 − 50,000 =")
-    expect(panel.locator("#money-readout strong")).to_have_text("10,000 on its way")
+    expect(panel.locator("#money-readout strong")).to_have_text("10,000 in transit")
     page.keyboard.press("Home")
     panel.locator(".money-table summary").click()
     expect(panel.locator("tbody tr").filter(has_text="transfer-6")).to_contain_text("open for")

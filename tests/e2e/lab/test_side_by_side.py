@@ -43,7 +43,7 @@ def expect_both_at(page: Page, time: str) -> None:
 
 
 def test_the_first_difference_is_named_and_both_stand_there_together(pair):
-    expect(pair.locator("#first-difference")).to_contain_text("The same up to event 658")
+    expect(pair.locator("#first-difference")).to_contain_text("Identical up to event 658")
     then = pair.locator("[data-then]")
     expect(then.nth(0)).to_have_text("B1 refuses C2 the lock on Q1: C1 holds it.")
     expect(then.nth(1)).to_contain_text("it grants Q1 to C2 although C1 still has it")
@@ -123,20 +123,20 @@ def test_a_run_stands_beside_itself_without_the_last_command_or_with_another_set
     page = opened(open_page(f"{address}/lab/three-locks"))
     run_to_ms(page, 1500)
     page.evaluate("() => import('/static/lab/session.js').then((lab) => lab.command('pause-node', 'C1'))")
-    open_pair(page, "Without the last thing done")
+    open_pair(page, "Without the last action")
     expect(stage(page, 0).locator("[data-node=C1]")).to_have_attribute("data-status", "paused")
     expect(stage(page, 1).locator("[data-node=C1]")).to_have_attribute("data-status", "running")
     page.goto(f"{address}/lab/hello")
     opened(page)
     open_pair(page, "Nothing yet: the same run twice")
-    expect(page.locator("#first-difference")).to_contain_text("The same to the end")
+    expect(page.locator("#first-difference")).to_contain_text("Identical to the end")
 
 
 @pytest.mark.parametrize("size", [(1440, 900), (390, 844)])
 def test_the_page_is_accessible_and_fits_at_every_width(pair, size):
     pair.set_viewport_size({"width": size[0], "height": size[1]})
     pair.locator("#go-to-difference").click()
-    expect(pair.locator("#pair-now")).to_contain_text("B1 (queue locks)")
+    expect(pair.locator("#pair-now")).to_contain_text("B1 (Queue locks)")
     assert findings_in_every_theme(pair) == []
     assert pair.evaluate("document.documentElement.scrollWidth <= innerWidth")
 

@@ -52,7 +52,7 @@ def test_by_itself_time_slows_down_for_frames_and_says_so(three_locks):
     page.locator("#control-play").click()
     why = page.locator("#speed-why")
     expect(why).to_have_attribute("data-why", "frame")
-    expect(why).to_have_text("slowed down: a frame is under way")
+    expect(why).to_have_text("slow: a frame is in flight")
     page.keyboard.press("]")
     expect(page.locator("#speed")).not_to_have_value("auto")
     expect(why).to_have_text("")
@@ -69,7 +69,7 @@ def test_housekeeping_is_shown_when_one_asks_for_it_and_that_is_remembered(three
     page.locator(".strip .matters input").uncheck()
     expect(page.locator(".event-log [role=status]")).to_have_text(re.compile(r"^2\d\d events$"))
     for _ in range(2):
-        page.locator(".strip [aria-label='More frames']").click()
+        page.locator(".strip [aria-label='Zoom out']").click()
     page.wait_for_function(f"async () => (await ({WINDOW})()).names.includes('HEART_BEAT')")
     page.reload()
     opened(page)
@@ -80,7 +80,7 @@ def test_one_goes_back_in_the_diagram_and_follows_again(three_locks):
     page = three_locks
     run_until(page, "consumed")
     last = page.evaluate(WINDOW)["right"]
-    follow = page.locator(".strip [aria-label='Follow what happens']")
+    follow = page.locator(".strip [aria-label='Follow the newest events']")
     expect(follow).to_be_disabled()
     page.locator(".strip [aria-label='Earlier']").click()
     assert page.evaluate(WINDOW)["right"] < last

@@ -23,13 +23,13 @@ def test_banks_in_doubt_are_seen_and_a_row_of_the_crash_table_opens_its_run(serv
     expect(bank.locator(".is-in-doubt")).to_contain_text("TC-1-2")
     expect(bank.locator(".xa-lock")).to_contain_text("A is locked by TC-1-2")
     expect(bank.locator("[data-part=cash-machine]")).to_contain_text("locked by TC-1-2")
-    expect(page.locator("[data-node=P1] [data-part=cash-machine]")).to_contain_text("told: 80,000")
+    expect(page.locator("[data-node=P1] [data-part=cash-machine]")).to_contain_text("balance: 80,000")
     show_panel(page, "xa")
     panel = page.locator("#panel-xa")
     # Two transactions were in doubt at each of two banks, the first ones for an instant.
     expect(panel.locator(".xa-lane .xa-bar-prepared")).to_have_count(4)
     expect(panel.locator("tbody tr").filter(has_text="xa-1")).to_contain_text("TC is gone")
-    expect(panel.locator("tbody tr").filter(has_text="message-1")).to_contain_text("A has paid, B waits")
+    expect(panel.locator("tbody tr").filter(has_text="message-1")).to_contain_text("A has paid, B is waiting")
     assert findings_in_every_theme(page) == []
 
     (row,) = [

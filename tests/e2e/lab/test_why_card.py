@@ -70,4 +70,4 @@ def test_what_has_not_come_yet_is_foreseen_and_can_be_run_to(serve, open_page):
     expect(page.locator("#panel-story #why .why-verdict")).to_be_visible()
     page.locator("#why-key").fill("nobody-sent-this")
     page.keyboard.press("Enter")
-    expect(page.locator("#why")).to_contain_text("Nobody has sent a message nobody-sent-this")
+    expect(page.locator("#why")).to_contain_text("No message nobody-sent-this has been sent")

@@ -69,14 +69,14 @@ def test_the_stage_shows_half_messages_checks_and_local_transactions(serve, open
     rows = page.locator("#node-B1 .half-row")
     expect(rows).to_have_count(2)
     expect(rows.nth(0)).to_contain_text("✓ op 0")
-    expect(rows.nth(1)).to_contain_text(re.compile(r"0/5.*too young for 5\.9s", re.DOTALL))
+    expect(rows.nth(1)).to_contain_text(re.compile(r"0/5.*not checked for another 5\.9s", re.DOTALL))
     calls = page.locator("#node-P1 .local-call")
     expect(calls.nth(0)).to_have_class(re.compile("is-running"))
     expect(calls.nth(1)).to_contain_text("commit")
     assert findings_in_every_theme(page) == []
     run_to_ms(page, 12_000)
     expect(page.locator("#node-B1 [data-half='6']")).to_contain_text(
-        re.compile(r"transfer-1.*1/5.*asked in 8s", re.DOTALL)
+        re.compile(r"transfer-1.*1/5.*checked in 8s", re.DOTALL)
     )
     expect(calls.nth(0)).to_contain_text("↻1")
     assert findings_in_every_theme(page) == []
@@ -159,7 +159,7 @@ def test_a_half_message_of_the_stage_is_committed_by_hand_and_once_more_anyway(s
     page = opened(open_page(f"{serve(empty_scene())}/lab/unknown-and-check-back", reduced_motion="reduce"))
     run_to_ms(page, 12_000)
     row, dialog = page.locator("#node-B1 [data-half='6']"), page.locator("#half-dialog")
-    expect(row).to_contain_text("asked in")
+    expect(row).to_contain_text("checked in")
     row.locator(".half-button").focus()
     page.keyboard.press("Enter")
     expect(dialog).to_contain_text("Half message transfer-1 on B1")

@@ -50,7 +50,7 @@ const Decided = memo(
         data-decided=${`${one.topic}@${one.partition}`}
       >
         <${PartitionName} topic=${one.topic} partition=${one.partition} />
-        <span>${one.leader ? `★ ${one.leader}` : t("lab.kafka.no_leader")}</span>
+        <span>${one.leader ? `★ ${one.leader}` : t("lab.kafka.state_offline")}</span>
         <span class="number quiet" title=${t("lab.kafka.epoch_hint")}>${t("lab.kafka.epoch", { n: one.epoch })}</span>
         <${InSync} isr=${one.isr} replicas=${one.replicas} />
       </div>`,

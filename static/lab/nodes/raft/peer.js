@@ -123,7 +123,7 @@ function Outlook({ name, raft }) {
     joining.length > 0 && t("lab.raft.join", { names: joining.join(", ") }),
   ].filter(Boolean);
   return html`<p class="node-line quiet" data-obstacle="outlook">
-    ${t("lab.raft.cannot_win", { reasons: reasons.join(t("lab.raft.and")) })}
+    ${t("lab.raft.cannot_win", { reasons: reasons.join(t("verdict.separator")) })}
   </p>`;
 }
 

@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { span } from "../../format.js";
+import { outcomeName } from "../../labels.js";
 import { memo } from "../../memo.js";
 import { accused, pointing, view } from "../../view.js";
 import { NodeCard } from "../node_card.js";
@@ -47,11 +48,11 @@ const Tables = memo(
       <${Transactions} open=${part.open} />
       ${part.binlog && html`<${TwoLogs} logged=${part.binlog} />`}
       <ul class="work-rows" ref=${keepsRoom} aria-label=${t("lab.work.orders")}>
-        ${part.orders.length === 0 && html`<li class="quiet">${t("lab.work.no_orders")}</li>`}
+        ${part.orders.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
         ${part.orders.slice(0, MOST_ORDERS).map((row) => html`<${Order} key=${row.key} row=${row} />`)}
         ${
           part.order_count > MOST_ORDERS &&
-          html`<li class="quiet number">${t("lab.work.more", { n: part.order_count - MOST_ORDERS })}</li>`
+          html`<li class="quiet number">${t("lab.more", { n: part.order_count - MOST_ORDERS })}</li>`
         }
       </ul>
     </${Part}>
@@ -77,7 +78,7 @@ const TwoLogs = ({ logged }) =>
         title=${t(`lab.work.two_logs_${one.is_in_binlog ? "in" : "out"}`, one)}
       >
         <strong class="number">XID ${one.xid}</strong>
-        <span class="ellipsis">${t(`lab.work.xid_${one.state.replace("-", "_")}`)}</span>
+        <span class="ellipsis">${outcomeName(one.state, "work.xid")}</span>
         <span class="quiet">
           ${t(one.is_in_binlog ? "lab.work.in_binlog" : "lab.work.not_in_binlog")}
           ${one.by_recovery && html` <span class="badge">${t("lab.work.by_recovery")}</span>`}

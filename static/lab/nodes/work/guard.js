@@ -23,8 +23,8 @@ const MOST_JUDGED = 3;
 export const Guard = memo(
   ({ part, node }) => html`<${Part}
     part="idempotence"
-    name=${t("lab.guard.title")}
-    aria-label=${`${node} ${t("lab.guard.title")}`}
+    name=${t("lab.shelf.idempotence")}
+    aria-label=${`${node} ${t("lab.shelf.idempotence")}`}
     class="guard"
     keepsOpen=${part.alarm !== null}
     data-part="idempotence"
@@ -33,7 +33,8 @@ export const Guard = memo(
     ${
       part.alarm &&
       html`<p class="guard-alarm" data-alarm>
-        <span class="badge badge-bad">${t("lab.guard.alarm")}</span> ${t("lab.guard.alarm_text", part.alarm)}
+        <span class="badge badge-bad">${t("lab.consumer.alarm")}</span>${" "}
+        ${t("lab.consumer.alarm_hint", { key: part.alarm.key, times: part.alarm.deliveries })}
       </p>`
     }
     <dl class="guard-counts">
@@ -44,7 +45,7 @@ export const Guard = memo(
             name,
             n,
           ]) => html`<div key=${name} class=${`guard-count is-${name}`} title=${t(`lab.guard.count_${name}_hint`)}>
-            <dt>${t(`lab.guard.count_${name}`)}</dt><dd class="number">${count(n)}</dd>
+            <dt>${t(`lab.guard.word_${name}`)}</dt><dd class="number">${count(n)}</dd>
           </div>`,
         )}
     </dl>
@@ -55,7 +56,7 @@ export const Guard = memo(
           <span class="ellipsis">${shortKey(key)}</span><span class="work-verdict">${t("lab.guard.at_it")}</span>
         </li>`,
       )}
-      ${part.judged.length + part.under_way.length === 0 && html`<li class="quiet">${t("lab.guard.none")}</li>`}
+      ${part.judged.length + part.under_way.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
       ${part.judged
         .slice(-MOST_JUDGED)
         .reverse()
@@ -90,6 +91,6 @@ function Judged({ one }) {
     ...${pointing(one.key)}
     title=${t(`lab.guard.verdict_${verdict}_hint`, one)}
   >
-    <span class="ellipsis">${one.key}</span><span class="work-verdict">${t(`lab.guard.verdict_${verdict}`)}</span>
+    <span class="ellipsis">${one.key}</span><span class="work-verdict">${t(`lab.guard.word_${verdict}`)}</span>
   </li>`;
 }

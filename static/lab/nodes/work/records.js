@@ -17,9 +17,9 @@ export const shortKey = (key) => (key.length > LONG_KEY ? `…${key.slice(-6)}` 
 /** `rows` as app/lab/views/work_view.py has them; of Redis some are no records. `node`: where they lie. */
 export function Records({ rows, node, label, more = 0 }) {
   return html`<ul class="work-rows" ref=${keepsRoom} data-part="records" aria-label=${label}>
-    ${rows.length === 0 && html`<li class="quiet">${t("lab.work.no_records")}</li>`}
+    ${rows.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
     ${rows.slice(0, MOST_ROWS).map((row) => html`<${Row} key=${`${row.scope} ${row.key}`} row=${row} node=${node} />`)}
-    ${more > MOST_ROWS && html`<li class="quiet number">${t("lab.work.more", { n: more - MOST_ROWS })}</li>`}
+    ${more > MOST_ROWS && html`<li class="quiet number">${t("lab.more", { n: more - MOST_ROWS })}</li>`}
   </ul>`;
 }
 

@@ -33,11 +33,11 @@ const Calls = memo(
       <span class="badge">${t(part.is_idempotent ? "lab.work.idempotent" : "lab.work.not_idempotent")}</span>`}
   >
     <ul class="work-rows" ref=${keepsRoom} aria-label=${t("lab.work.done")}>
-      ${part.calls.length === 0 && html`<li class="quiet">${t("lab.work.no_calls")}</li>`}
+      ${part.calls.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
       ${part.calls.slice(0, MOST_CALLS).map((row) => html`<${Call} key=${`${row.operation} ${row.key}`} row=${row} />`)}
       ${
         part.calls.length > MOST_CALLS &&
-        html`<li class="quiet number">${t("lab.work.more", { n: part.calls.length - MOST_CALLS })}</li>`
+        html`<li class="quiet number">${t("lab.more", { n: part.calls.length - MOST_CALLS })}</li>`
       }
     </ul>
   </${Part}>`,

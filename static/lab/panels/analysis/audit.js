@@ -33,7 +33,7 @@ export function AuditButton() {
       title=${t("lab.audit.open_hint")}
       onClick=${open}
     >
-      <${Icon} name="eye" /><span>${t("lab.audit.open")}</span>
+      <${Icon} name="eye" /><span>${t("lab.audit.title")}</span>
     </button>
   </p>`;
 }

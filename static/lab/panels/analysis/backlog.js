@@ -95,7 +95,7 @@ function Queues({ group }) {
       <caption class="sr-only">${t("lab.backlog.queues")}</caption>
       <thead>
         <tr>
-          <th scope="col">${t("lab.backlog.queue")}</th><th scope="col" colspan="2">${t("lab.backlog.waits")}</th>
+          <th scope="col">${t("lab.field.queue_id")}</th><th scope="col" colspan="2">${t("lab.backlog.waits")}</th>
         </tr>
       </thead>
       <tbody>

@@ -52,7 +52,7 @@ export function Compare() {
     : Object.keys(comparisons).map((assignment) => fileOf(scenario, assignment));
   useEffect(() => files.forEach(load), [scenario]);
   const isMissing = files.some((file) => tables.value[file] === "missing");
-  const missing = isMissing && html`<p class="quiet">${t("lab.compare.missing")}</p>`;
+  const missing = isMissing && html`<p class="quiet">${t("lab.compare.missing", { command: "compare" })}</p>`;
   if (isOfReplication(scenario))
     return html`<div class="compare">${missing}<${ReplicationCompare} table=${tables.value[OF_REPLICATION]} /></div>`;
   return html`<div class="compare">

@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { bilingual, span } from "../../format.js";
+import { outcomeName } from "../../labels.js";
 import { isRecording, openLink } from "../../session.js";
 
 /** Scenarios whose table comes with the page. */
@@ -31,7 +32,7 @@ export function CrashPoints({ scenario, isWork = false }) {
   const table = tables.value[scenario];
   return html`<details class="crash-points" onToggle=${(event) => event.currentTarget.open && load(scenario)}>
     <summary>${t("lab.crash.title")}</summary>
-    ${table === "missing" && html`<p class="quiet">${t("lab.crash.missing")}</p>`}
+    ${table === "missing" && html`<p class="quiet">${t("lab.compare.missing", { command: "crash-points" })}</p>`}
     ${
       table &&
       table !== "missing" &&
@@ -60,7 +61,7 @@ function Points({ way, points }) {
     <thead>
       <tr>
         <th scope="col">${t("lab.crash.col_point")}</th>
-        <th scope="col">${t("lab.crash.col_outcome")}</th>
+        <th scope="col">${t("lab.xa.col_outcome")}</th>
         ${
           isWork
             ? html`<th scope="col">${t("lab.crash.col_times")}</th>`
@@ -85,7 +86,7 @@ function Points({ way, points }) {
           </th>
           <td>
             <span class=${`xa-state xa-${point.outcome}`}>
-              ${t(`lab.crash.outcome_${point.outcome.replaceAll("-", "_")}`)}
+              ${outcomeName(point.outcome)}
             </span>
           </td>
           ${

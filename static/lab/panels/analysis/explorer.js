@@ -99,7 +99,7 @@ function Progress({ state }) {
   return html`<section class="explorer-progress" aria-live="polite">
     <div class="explorer-bar">
       <progress max="1" value=${share} aria-label=${t("lab.explorer.progress")}></progress>
-      ${running && html`<button type="button" class="button" onClick=${cancel}>${t("lab.explorer.cancel")}</button>`}
+      ${running && html`<button type="button" class="button" onClick=${cancel}>${t("lab.cancel")}</button>`}
     </div>
     <p class="number">${figures.join(" · ")}</p>
     <p class="quiet">
@@ -171,8 +171,8 @@ function Nothing({ state }) {
       ${t(state.phase === "failed" ? "lab.explorer.failed" : "lab.explorer.was_cancelled")}${" "}
       ${state.depth > 0 && t("lab.explorer.got_to", { n: state.depth - 1 })}
     </p>`;
-  const sound = state.is_order ? "lab.explorer.all_run" : "lab.explorer.all_run_sound";
-  const all = state.max_losses ? "lab.explorer.all_run_lossy" : sound;
+  const isOrder = state.is_order && !state.max_losses;
+  const all = isOrder ? "lab.explorer.all_run" : "lab.explorer.all_run_sound";
   const outcome = state.is_complete ? all : state.unconfirmed ? "lab.explorer.unconfirmed" : "lab.explorer.incomplete";
   return html`<section class="explorer-finding">
     <h3>${t("lab.explorer.nothing")}</h3>

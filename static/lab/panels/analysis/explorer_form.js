@@ -5,6 +5,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
+import { switchName } from "../../labels.js";
 import { bilingual } from "../../format.js";
 import { view } from "../../view.js";
 import { focusPanel } from "../controls/dock.js";
@@ -96,7 +97,7 @@ function Switches({ names }) {
       (name) =>
         html`<label key=${name} class="explorer-switch">
           <input type="checkbox" name="without" value=${name} />
-          <span>${t(`lab.explorer.switch_${name.replaceAll("-", "_")}`)}</span>
+          <span>${switchName(name)}</span>
         </label>`,
     )}
   </fieldset>`;

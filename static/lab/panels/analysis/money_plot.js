@@ -64,8 +64,8 @@ export function MoneyPlot({ series, now }) {
       class="button icon-button"
       onClick=${action}
       disabled=${isOff}
-      aria-label=${t(`lab.money.${name}`)}
-      title=${t(`lab.money.${name}`)}
+      aria-label=${t(`lab.move.${name}`)}
+      title=${t(`lab.move.${name}`)}
     >
       ${sign}
     </button>`;

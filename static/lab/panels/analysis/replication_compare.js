@@ -95,7 +95,7 @@ function Searches({ table }) {
       ${table.searches.map(
         (search) => html`<tr key=${search.policy}>
           <th scope="row">${bilingual(table.policies[search.policy])}</th>
-          <td>${search.faults ? html`<${Finding} search=${search} table=${table} />` : t("lab.same_fault.none")}</td>
+          <td>${search.faults ? html`<${Finding} search=${search} table=${table} />` : t("lab.explorer.nothing")}</td>
           <td class="number">${whole.format(search.schedules)}</td>
         </tr>`,
       )}

@@ -5,13 +5,19 @@ import { html } from "htm/preact";
 import { roundStep } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
 import { span, virtualTime } from "../../format.js";
+import { outcomeName } from "../../labels.js";
 import { calmView, pointedKey } from "../../view.js";
 import { CrashPoints } from "./crash_points.js";
 
 /** A picture never shows less than this, and leaves this share free at its right. */
 const LEAST_US = 1_000_000;
 const FREE_SHARE = 0.03;
-const word = (state) => state.replaceAll("-", "_");
+/** What the legend calls as a transaction or a branch is called. */
+const LEGEND = {
+  executing: "lab.outcome.executing",
+  prepared: "lab.xa.branch_prepared",
+  voting: "lab.outcome.voting",
+};
 const ENDS = ["committed", "rolled-back", "forgotten"];
 
 export function TwoPhaseCommit() {
@@ -46,7 +52,7 @@ function Lanes({ xa, now }) {
       ${["voting", "executing", "prepared", "end", "window", "waits", "down"].map(
         (kind) =>
           html`<span key=${kind} class="xa-legend-item">
-            <span class=${`xa-bar xa-bar-${kind}`}></span>${t(`lab.xa.legend_${kind}`)}
+            <span class=${`xa-bar xa-bar-${kind}`}></span>${t(LEGEND[kind] ?? `lab.xa.legend_${kind}`)}
           </span>`,
       )}
     </p>
@@ -125,7 +131,7 @@ const downBars = (down, name, now) =>
     }));
 
 const SIGNS = { committed: "✓", "rolled-back": "✕", forgotten: "†" };
-const sign = (state, at) => ({ at, state, sign: SIGNS[state], label: t(`lab.xa.mark_${word(state)}`) });
+const sign = (state, at) => ({ at, state, sign: SIGNS[state], label: outcomeName(state) });
 
 /** A bar from each step to the next; the last one goes on until now. */
 function barsOf({ steps, key, xid }, kinds, now, text) {
@@ -154,7 +160,7 @@ function coordinatorLane(transactions, node, now) {
     label: node,
     part: "TC",
     bars: transactions.flatMap((one) =>
-      barsOf(one, COORDINATOR_KINDS, now, (state) => t(`lab.xa.global_${word(state)}`)),
+      barsOf(one, COORDINATOR_KINDS, now, (state) => outcomeName(state, "xa.global")),
     ),
     marks: ends.map(({ state, steps }) => sign(state, steps.at(-1)[0])),
   };
@@ -169,7 +175,7 @@ function bankLane(transactions, node, now) {
     name: node,
     label: node,
     part: "RM",
-    bars: branches.flatMap((branch) => barsOf(branch, BRANCH_KINDS, now, (state) => t(`lab.xa.branch_${word(state)}`))),
+    bars: branches.flatMap((branch) => barsOf(branch, BRANCH_KINDS, now, (state) => outcomeName(state, "xa.branch"))),
     marks,
   };
 }
@@ -355,7 +361,7 @@ function TransactionRow({ one, now, isGone }) {
   return html`<tr>
     <th scope="row" title=${one.xid}>${one.key}</th>
     <td title=${one.reason}>
-      ${isGone ? t("lab.xa.nobody_decides", { node: one.node }) : t(`lab.xa.global_${word(one.state)}`)}
+      ${isGone ? t("lab.xa.nobody_decides", { node: one.node }) : outcomeName(one.state, "xa.global")}
     </td>
     <td class="number">${stretch(at(payer, "executing"), at(payer, ...ENDS), now)}</td>
     <td class="number">${window}</td>
@@ -364,7 +370,9 @@ function TransactionRow({ one, now, isGone }) {
 
 function MessageRow({ one, now }) {
   const end = one.end
-    ? t(`lab.xa.message_${word(one.end)}`)
+    ? one.end === "rolled-back"
+      ? outcomeName(one.end)
+      : t(`lab.xa.message_${one.end}`)
     : t(one.debited_us === null ? "lab.xa.message_half" : "lab.xa.message_window");
   return html`<tr>
     <th scope="row">${one.key}</th>

@@ -21,12 +21,12 @@ export function Banner() {
     const { event: at = 0, target = 0 } = busy.value;
     return html`<div class="banner" role="status">
       <span>${t(`lab.busy.${busy.value.kind.replace("-", "_")}`)}</span>
-      <progress max=${Math.max(1, target ?? 1)} value=${at ?? 0} aria-label=${t("lab.busy.progress")}></progress>
+      <progress max=${Math.max(1, target ?? 1)} value=${at ?? 0} aria-label=${t("lab.explorer.progress")}></progress>
     </div>`;
   }
   if (!mine.value) {
     return html`<div class="banner" id="viewer-banner" role="status">
-      <span>${t("lab.viewer.text")}</span>
+      <span>${t("lab.error.not_yours")}</span>
       <button type="button" class="button small-button" onClick=${fork}>${t("lab.controls.fork")}</button>
     </div>`;
   }

@@ -56,7 +56,7 @@ export function BeginAgain() {
       </button>
     </div>`;
   return html`<div class="begin-again" id="begin-again">
-    <strong>${t("lab.again.over")}</strong>
+    <strong>${t("lab.stopped.over")}</strong>
     <button type="button" class="button button-primary" onClick=${restart} title=${`${t("lab.again.hint")} (r)`}>
       <${Icon} name="restart" />${t("lab.again.begin")} <kbd>r</kbd>
     </button>

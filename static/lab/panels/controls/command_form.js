@@ -60,7 +60,7 @@ function TargetFields({ target }) {
           t("lab.faults.way"),
         )
       }
-      ${select("sink", [...any, ...names], any.length ? "" : last, t("lab.faults.sink"))}
+      ${select("sink", [...any, ...names], any.length ? "" : last, t("lab.field.to"))}
     `;
   }
   if (target === "topic")
@@ -68,7 +68,7 @@ function TargetFields({ target }) {
       "topic",
       topicNames().map((name) => [name, name]),
       undefined,
-      t("lab.faults.topic"),
+      t("lab.field.topic"),
     );
   if (target === "new node")
     return html`<label class="form-row">

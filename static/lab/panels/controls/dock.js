@@ -128,8 +128,8 @@ export function Drawer({ panels }) {
         class="button icon-button drawer-close"
         id="drawer-close"
         onClick=${() => setDrawer(false)}
-        title=${t("lab.drawer.close")}
-        aria-label=${t("lab.drawer.close")}
+        title=${t("lab.dock.close")}
+        aria-label=${t("lab.dock.close")}
       >
         ›
       </button>`
@@ -189,7 +189,7 @@ function TabGroup({ rows, panels, isOpen = true }) {
     requestAnimationFrame(() => document.getElementById(`tab-${next}`)?.focus());
   };
   return html`<section class="panel tab-group">
-    <div class="tabs" role="tablist" aria-label=${t("lab.tabs")} onKeyDown=${move}>
+    <div class="tabs" role="tablist" aria-label=${t("lab.drawer.title")} onKeyDown=${move}>
       ${rows.map(
         (row, index) =>
           html`<div class=${`tab-row tab-row-${index}`} role="presentation" key=${index}>

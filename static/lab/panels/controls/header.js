@@ -41,7 +41,9 @@ export function Connection() {
     title=${t(`lab.status_hint.${shown}`)}
   >
     <span class="connection-sign" aria-hidden="true"></span>
-    <span class="connection-text" role="status">${t(`lab.connection.${shown}`)}</span>
+    <span class="connection-text" role="status">
+      ${t(shown === "recording" ? "lab.recording" : `connection.${shown}`)}
+    </span>
   </div>`;
 }
 

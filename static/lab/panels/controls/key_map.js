@@ -6,6 +6,11 @@ import { shortcuts } from "../../../live/view.js";
 import { keyMapOpen, SHORTCUTS } from "../../keys.js";
 import { Dialog } from "./dialog.js";
 
+function shortcutText(text) {
+  const words = t(`lab.${text}`);
+  return text.startsWith("panel.") ? t("lab.keys.go_to", { panel: words }) : words;
+}
+
 export function KeyMap() {
   const key = (name, text) => html`<div key=${name}><dt><kbd>${name}</kbd></dt><dd>${text}</dd></div>`;
   return html`<${Dialog}
@@ -16,7 +21,7 @@ export function KeyMap() {
     title=${t("keys.title")}
   >
     <dl class="key-list">
-      ${[...SHORTCUTS].map(([name, [text]]) => key(name === " " ? t("lab.keys.space") : name, t(`lab.keys.${text}`)))}
+      ${[...SHORTCUTS].map(([name, [text]]) => key(name === " " ? t("lab.keys.space") : name, shortcutText(text)))}
       ${key("?", t("keys.open"))}
       ${key("← →", t("lab.keys.walk"))}
       ${key("+ −", t("lab.keys.zoom"))}

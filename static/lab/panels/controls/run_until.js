@@ -10,6 +10,7 @@ import { Icon } from "./icons.js";
 
 /** The kinds of engine/lab/scenario/condition.py. */
 const KINDS = ["label", "frame", "sent", "consume-begins", "consumed", "command", "time"];
+const EXAMPLES = { label: "commits offset", frame: "PULL_MESSAGE", command: "crash" };
 
 export function RunUntil() {
   const dialog = useRef(null);
@@ -78,7 +79,7 @@ export function RunUntil() {
             </label>`
             : html`
               <label class="form-row" key="node">
-                <span>${t("lab.until.node")}</span>
+                <span>${t("lab.events.node")}</span>
                 <select name="node">
                   <option value="">${t("lab.until.any_node")}</option>
                   ${nodeNames.value.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
@@ -91,7 +92,7 @@ export function RunUntil() {
                   type="text"
                   name="contains"
                   maxlength="100"
-                  placeholder=${t(`lab.until.example_${on.value.replace("-", "_")}`)}
+                  placeholder=${t("lab.until.example", { text: EXAMPLES[on.value] ?? "order-7" })}
                 />
               </label>
             `

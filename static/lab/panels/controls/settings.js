@@ -34,7 +34,7 @@ export function Settings() {
       />
     </div>
     <p class="panel-note quiet">${isRecording() ? t("lab.recording_fixed") : t("lab.settings.hint")}</p>
-    ${nodes.length === 0 && html`<p class="panel-empty quiet">${t("lab.settings.none")}</p>`}
+    ${nodes.length === 0 && html`<p class="panel-empty quiet">${t("lab.no_match")}</p>`}
     ${nodes.map(
       ([node, names]) => html`<section key=${node} class="settings-node" aria-label=${node}>
         <h3>${node}</h3>

@@ -138,7 +138,7 @@ function SettingFields() {
   const options = (all) => all.map((one) => html`<option key=${one} value=${one}>${one}</option>`);
   return html`
     ${row(
-      t("lab.pair.ask_node"),
+      t("lab.events.node"),
       html`<select name="node" value=${node.value} onChange=${(e) => (node.value = e.currentTarget.value)}>
         ${options(nodes)}
       </select>`,

@@ -70,7 +70,7 @@ export function Life() {
     <${Tools} life=${life} n=${messages.length} />
     ${
       messages.length === 0
-        ? html`<p class="panel-empty quiet">${t("lab.life.none_fits")}</p>`
+        ? html`<p class="panel-empty quiet">${t("lab.no_match")}</p>`
         : html`<div class="life-lanes">
           <${Axis} axis=${axis} now=${now} />
           <ul class="life-rows">

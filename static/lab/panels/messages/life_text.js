@@ -33,7 +33,7 @@ const word = (name) => name.replaceAll("-", "_");
 
 export const signOf = (mark) => (mark.kind === "delayed" ? TIMER : (SIGNS[mark.kind] ?? "•"));
 export const resultSign = (result) => (result === null ? "…" : (RESULT_SIGNS[result] ?? "•"));
-export const resultWord = (result) => t(`lab.life.result_${word(result)}`);
+export const resultWord = (result) => t(`lab.listener.${word(result)}`);
 const stateWord = (state) => t(`lab.life.state_${word(state)}`);
 const STATE_SIGNS = {
   waiting: "…",

@@ -79,7 +79,7 @@ function Card({ answer, problem }) {
     aria-busy=${!isAnswered}
     ...${pointing(key)}
   >
-    <h3 id="why-title">${t("lab.why.title")} <span class="mono">${key}</span></h3>
+    <h3 id="why-title">${t("lab.why.ask")} <span class="mono">${key}</span></h3>
     <button
       type="button"
       class="button icon-button why-close"
@@ -193,7 +193,7 @@ export function AskWhy() {
   const keys = Object.keys(calmView.value.life?.messages ?? {});
   if (keys.length === 0 || !canAsk.value) return null;
   return html`<form class="why-ask" onSubmit=${ask}>
-    <label for="why-key">${t("lab.why.title")}</label>
+    <label for="why-key">${t("lab.why.ask")}</label>
     <input
       type="search"
       id="why-key"

@@ -148,7 +148,7 @@ function Rows({ rows, isSearching }) {
   >
     ${
       rows.count === 0 &&
-      html`<p class="panel-empty quiet">${t(isSearching ? "lab.events.searching_none" : "lab.events.none")}</p>`
+      html`<p class="panel-empty quiet">${t(isSearching ? "lab.events.searching_none" : "lab.no_match")}</p>`
     }
     <ol style=${{ height: `${rows.count * rowHeight}px` }}>
       ${shown.map(
@@ -178,7 +178,7 @@ function Row({ entry, top, chosen }) {
       class="link-button number"
       tabindex="-1"
       onClick=${() => scrub(entry.number)}
-      title=${t("lab.log.go")}
+      title=${t("lab.invariants.jump")}
     >
       #${entry.number}
     </button>

@@ -60,7 +60,7 @@ function Next({ next }) {
   const { stopped_by: stopped, is_over: isOver } = calmView.value;
   if (!next)
     return html`<p class="source-next quiet">
-      ${t(stopped?.kind === "over" || isOver ? "lab.source.over" : "lab.source.nothing")}
+      ${t(stopped?.kind === "over" || isOver ? "lab.stopped.over" : "lab.source.nothing")}
     </p>`;
   return html`<p class="source-next" id="next-event">
     <span class="quiet">${t("lab.source.next")}</span>${" "}

@@ -46,7 +46,7 @@ export function FrameDialog() {
     onClose=${() => (openFrame.value = null)}
     id="frame-dialog"
     kind="inspector frame-dialog"
-    title=${title ?? t("lab.frame.title")}
+    title=${title ?? t("lab.field.frame")}
   >
     ${answer.value.problem && html`<p class="problem" role="alert">${answer.value.problem}</p>`}
     ${answer.value.frame && html`<${Details} key=${id} frame=${answer.value.frame} />`}
@@ -189,7 +189,7 @@ function partsOf(frame, length) {
 }
 
 function flagText(flag) {
-  const names = [t(flag & 1 ? "lab.frame.flag_response" : "lab.frame.flag_request")];
-  if (flag & 2) names.push(t("lab.frame.flag_oneway"));
+  const names = [t(flag & 1 ? "lab.sequence.response" : "lab.sequence.request")];
+  if (flag & 2) names.push(t("lab.sequence.oneway"));
   return `${flag} (${names.join(", ")})`;
 }

@@ -21,7 +21,7 @@ export function Frames() {
     ].slice(0, MOST);
   });
   const now = useComputed(() => calmView.value.time_us);
-  if (shown.value.length === 0) return html`<p class="panel-empty quiet">${t("lab.frames.none")}</p>`;
+  if (shown.value.length === 0) return html`<p class="panel-empty quiet">${t("lab.none_yet")}</p>`;
   return html`<ul class="frame-rows">
     ${shown.value.map(
       (frame) =>
@@ -48,7 +48,7 @@ const FrameRow = memo(
       <span class="ellipsis">${frameName(frame)}</span>
       <span class="number quiet">${bytes(frame.size)}</span>
       <span class="number frame-left">
-        ${frame.dropped ? t("lab.frames.lost") : left > 0 ? span(left) : t("lab.frames.arrived")}
+        ${frame.dropped ? t("lab.sequence.lost") : left > 0 ? span(left) : t("lab.frames.arrived")}
       </span>
     </button>
   </li>`,

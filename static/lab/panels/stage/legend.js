@@ -29,15 +29,15 @@ const tree = (kind) =>
     </g>
   </svg>`;
 
-/** Group -> [name of its text, the sign]. */
+/** Group -> [its text: a key, or what follows "lab.legend."; the sign]. */
 const SIGNS = {
-  nodes: Object.keys(ROLE_LETTERS).map((name) => [`role_${name}`, role(name)]),
+  nodes: Object.keys(ROLE_LETTERS).map((name) => [`lab.role.${name}`, role(name)]),
   frames: [
-    ["request", frame("request")],
-    ["response", frame("response")],
-    ["oneway", frame("oneway")],
+    ["lab.sequence.request", frame("request")],
+    ["lab.sequence.response", frame("response")],
+    ["lab.sequence.oneway", frame("oneway")],
     ["signal", frame("signal")],
-    ["lost", frame("lost", "✕")],
+    ["lab.frame.dropped", frame("lost", "✕")],
     ["link_poor", link("poor")],
     ["link_cut", link("cut")],
   ],
@@ -45,30 +45,30 @@ const SIGNS = {
     ["cell", cell("")],
     ["cell_done", cell("is-done")],
     ["flag", html`<span class="legend-flag">▲</span>`],
-    ["unflushed", html`<span class="block tone-orange is-unflushed"></span>`],
+    ["lab.log.not_flushed", html`<span class="block tone-orange is-unflushed"></span>`],
     ["tree_red", tree("red")],
     ["tree_black", tree("black")],
     ["pulling", html`<span class="pull-sign is-pulling"><span>⇠</span></span>`],
     ["full", html`<span class="badge badge-warning">❚❚</span>`],
   ],
   locks: [
-    ["lock_b", pill("B", "held")],
-    ["lock_q", pill("Q", "held")],
-    ["lock_p", pill("P", "held")],
-    ["lock_flag", pill("↻", "held")],
+    ["lab.order.broker", pill("B", "held")],
+    ["lab.order.queue", pill("Q", "held")],
+    ["lab.order.process", pill("P", "held")],
+    ["lab.order.chain", pill("↻", "held")],
     ["lock_off", pill("B", "off")],
     ["lock_expired", pill("B", "expired")],
   ],
   raft: [
     ["raft_committed", entry("")],
     ["raft_open", entry("is-open")],
-    ["raft_no_op", entry("", RAFT_SIGNS.no_op)],
+    ["lab.raft.kind_no_op", entry("", RAFT_SIGNS.no_op)],
     ["raft_membership", entry("", RAFT_SIGNS.membership)],
   ],
   others: [
     ["timer", html`<${Icon} name="timer" />`],
     ["act", html`<${Icon} name="fault" />`],
-    ["accused", html`<span class="accused-sign">✕</span>`],
+    ["lab.node.accused", html`<span class="accused-sign">✕</span>`],
   ],
 };
 
@@ -93,12 +93,12 @@ export const Legend = () => html`
     <div class="legend-groups">
       ${Object.entries(SIGNS).map(
         ([group, signs]) => html`<section key=${group} aria-labelledby=${`legend-${group}`}>
-          <h3 id=${`legend-${group}`}>${t(`lab.legend.group_${group}`)}</h3>
+          <h3 id=${`legend-${group}`}>${t(group === "nodes" ? "lab.faults.nodes" : `lab.legend.group_${group}`)}</h3>
           <dl class="legend-signs">
             ${signs.map(
               ([name, sign]) => html`<div key=${name} class="legend-sign">
                 <dt aria-hidden="true">${sign}</dt>
-                <dd>${name.startsWith("role_") ? t(`lab.role.${name.slice(5)}`) : t(`lab.legend.${name}`)}</dd>
+                <dd>${t(name.startsWith("lab.") ? name : `lab.legend.${name}`)}</dd>
               </div>`,
             )}
           </dl>

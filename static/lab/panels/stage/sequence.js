@@ -134,8 +134,8 @@ const Tool = ({ name, sign, act, isOff = false }) =>
     class="button icon-button"
     onClick=${act}
     disabled=${isOff}
-    aria-label=${t(`lab.sequence.${name}`)}
-    title=${t(`lab.sequence.${name}`)}
+    aria-label=${t(`lab.move.${name}`)}
+    title=${t(`lab.move.${name}`)}
   >
     ${sign}
   </button>`;
@@ -171,7 +171,7 @@ function Chosen() {
             type="button"
             class="link-button number"
             onClick=${() => scrub(entry.value.number)}
-            title=${t("lab.log.go")}
+            title=${t("lab.invariants.jump")}
           >
             #${entry.value.number}
           </button>${" "}

@@ -43,7 +43,7 @@ function Part({ part, name, rows, none, total = rows.length, children }) {
       ${rows.slice(0, MOST_ROWS)}
     </ul>
     ${children}
-    ${rows.length > MOST_ROWS && html`<p class="quiet">${t("lab.half.more", { n: rows.length - MOST_ROWS })}</p>`}
+    ${rows.length > MOST_ROWS && html`<p class="quiet">${t("lab.more", { n: rows.length - MOST_ROWS })}</p>`}
   </div>`;
 }
 
@@ -79,7 +79,7 @@ function Locks({ group, told }) {
         <${Bolt} kind="queue" facts=${{ group, topic, queueId }} name=${`${topic} Q${queueId}`} />
       </li>`;
     });
-  return html`<${Part} part="locks" name=${t("lab.locks.title")} rows=${rows} none=${t("live.insides.no_locks")} >
+  return html`<${Part} part="locks" name=${t("lab.order.broker_name")} rows=${rows} none=${t("live.insides.no_locks")} >
     ${
       isLockOff(group) &&
       html`<p class="pill is-off">

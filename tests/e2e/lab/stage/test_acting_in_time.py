@@ -25,7 +25,7 @@ def page(address, open_page) -> Page:
 def test_a_stranger_switches_the_lock_off_before_the_run_and_sees_the_duplicate_in_three_presses(page):
     page.locator("[data-node=B1] [data-lock-switch]").click()
     page.locator("#deeds [data-kind=switch]").click()
-    expect(page.locator("[data-node=B1] .pill.is-off")).to_contain_text("broker lock")
+    expect(page.locator("[data-node=B1] .pill.is-off")).to_contain_text("Broker lock")
     page.locator("#speed").select_option("3")
     page.locator("#begin button").click()
     expect(page.locator(".moment-violation")).to_contain_text("twice, at once", timeout=60_000)
@@ -89,7 +89,7 @@ def test_what_ended_cannot_be_killed_any_more(page):
 def test_the_suggestions_button_plays_and_turns_into_its_opposite(page):
     button = page.locator(".try-buttons button").first
     button.click()
-    expect(button).to_have_text("Broker lock: on again")
+    expect(button).to_have_text("Switch Broker lock on again")
     expect(page.locator("#control-play")).to_have_text("Pause")
     button.click()
     expect(button).to_have_text("Switch the broker lock off")
@@ -118,7 +118,7 @@ def test_the_suggestion_comes_to_a_moment_that_is_past(page):
 def test_what_does_not_come_any_more_is_said(page):
     run_to_ms(page, 5_000)
     run_until(page, "frame", "END_TRANSACTION")
-    expect(page.locator("#notice")).to_contain_text("did not come any more")
+    expect(page.locator("#notice")).to_contain_text("did not happen before the end of the run")
 
 
 def test_housekeeping_does_not_chase_a_grave_sentence_away(page):

@@ -15,9 +15,11 @@ def test_two_leaders_of_different_terms_and_the_logs_of_both(serve, open_page):
     expect(page.locator("[data-node=R5] [data-office=leader]")).to_contain_text("term 1")
     expect(page.locator("[data-node=R1] [data-office=leader]")).to_contain_text("term 2")
     expect(page.locator("[data-node=R5] .raft-entry.is-open").last).to_contain_text("1")
-    expect(page.locator("[data-node=R2] [data-obstacle=follows]")).to_have_text("Follows R1: no reason to stand.")
+    expect(page.locator("[data-node=R2] [data-obstacle=follows]")).to_have_text(
+        "Follows R1: no reason to start an election."
+    )
     outlook = page.locator("[data-obstacle=outlook]")
-    expect(outlook).to_have_text("Could not win now: newer logs at R1, R2, R3.")  # R4 is cut off, its log too short
+    expect(outlook).to_have_text("Cannot win now: newer logs at R1, R2, R3.")  # R4 is cut off, its log too short
     caption = page.locator(".moment-text").bounding_box()
     for name in ("R1", "R2", "R3", "R4", "R5"):
         card = page.locator(f"[data-node={name}]").bounding_box()

@@ -142,7 +142,7 @@ def test_the_suggestion_does_what_it_says_and_stays_until_it_is_put_aside(addres
     card.get_by_role("button", name="Switch the broker lock off").click()
     expect(page.locator(".deeds")).to_contain_text("Switch a lock")
     expect(card).to_be_visible()
-    card.get_by_role("button", name="Put this aside").click()
+    card.get_by_role("button", name="Dismiss this suggestion").click()
     expect(card).to_have_count(0)
 
 
