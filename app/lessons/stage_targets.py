@@ -68,7 +68,7 @@ TARGETS: Mapping[str, TargetKind] = {
     "records": TargetKind(("NODE",), "the idempotence records in a database or a Redis"),
     "calls": TargetKind(("SERVICE",), "what a service has done"),
     "raft-log": TargetKind(("PEER",), "the log of a Raft peer, each entry with its term"),
-    "fault-menu": TargetKind(("NODE",), "the button behind which a node's faults are"),
+    "fault-menu": TargetKind(("NODE",), "the button that opens a node's faults"),
     "panel": TargetKind(
         ("source|invariants|timers|actors|faults|settings|sequence|log|frames|explorer|money|xa|life|backlog|compare",),
         "a panel",

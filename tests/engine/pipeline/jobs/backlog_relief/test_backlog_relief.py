@@ -65,9 +65,7 @@ def test_a_short_backlog_is_left_alone(backlog):
     backlog.send().group_at(0)
     backlog.run(relieve_above=24)
     assert not list(backlog.folder.glob("topic=*"))
-    assert (
-        backlog.report.notes[-1]["en"] == "nothing was moved: the group lags by 24 messages, and relieve_above is 24"
-    )
+    assert backlog.report.notes[-1]["en"] == "nothing was moved: the group lags by 24 messages, and relieve_above is 24"
 
 
 def test_a_range_goes_on_where_it_ended_and_a_new_one_begins_ahead_of_the_group(backlog):
@@ -282,7 +280,7 @@ def test_sending_waits_until_the_group_has_caught_up(backlog):
     ends = backlog.cluster.max_offsets(backlog.queues)
     backlog.cluster.store_group_offsets(backlog.group, {queue: max(0, end - 5) for queue, end in ends.items()})
     lag = sum(min(5, end) for end in ends.values())
-    with pytest.raises(JobFailed, match=rf"lags by {lag} messages; send when it lags by fewer than until_below \({lag}\)"):
+    with pytest.raises(JobFailed, match=rf"lags by fewer than until_below \({lag}\)"):
         backlog.run(mode="send", until_below=lag)
 
 
