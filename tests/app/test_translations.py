@@ -28,7 +28,7 @@ def sources():
 
 def placeholders(text):
     """The names that the text shows: what only chooses a word, ``{n:one|several}``, may be missing in a translation."""
-    return {name for _, name, words, _ in Formatter().parse(text) if name and "|" not in words}
+    return {name for _, name, words, _ in Formatter().parse(text) if name and "|" not in (words or "")}
 
 
 def test_both_languages_have_the_same_keys():
