@@ -374,9 +374,10 @@ class StoreRecovery:
     # --- step 4 ------------------------------------------------------------------------------------------------------
 
     def _cut_log(self, end_offset: int, point: RecoveryPoint | None) -> None:
-        log = self._parts.commit_log
-        report = self._report
+        log, report = self._parts.commit_log, self._report
         report.bytes_cut = log.files.clear_from(end_offset)
+        if not report.was_clean:
+            log.files.flush_now(end_offset, log.files.end_offset)  # what a later power cut loses must read as zeros
         # Data that a killed process wrote is readable, but perhaps not on disk yet.
         flushed = end_offset if report.was_clean else (point.flushed_offset if point is not None else log.min_offset)
         changed = self._places.first_change
