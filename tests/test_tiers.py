@@ -82,7 +82,7 @@ def test_one_test_of_spark_one_of_the_browser_and_one_of_a_client_are_run_every_
         ("rest", {"page", "client", "sweep", "property"}, ["seeds 7"]),
         (
             "quick or services",
-            {"plain", "page", "smoke", "client", "java", "sweep", "property", "tried"},
+            {"plain", "page", "smoke", "client", "sweep", "property", "tried"},
             ["seeds 2", "tried 3"],
         ),
         ("rest and not services", {"sweep", "property"}, ["seeds 7"]),

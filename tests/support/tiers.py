@@ -80,7 +80,8 @@ def mark(item: pytest.Item) -> None:
     for fixture, need in NEEDS.items():
         if fixture in fixtures:
             item.add_marker(need)
-            item.add_marker(SERVICES)
+            if item.get_closest_marker(JAVA) is None:
+                item.add_marker(SERVICES)
     is_property = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
     for tier in tiers({marker.name for marker in item.iter_markers()}, tries_more=is_property or "seeds" in fixtures):
         item.add_marker(tier)
