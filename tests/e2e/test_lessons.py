@@ -161,7 +161,7 @@ def test_a_step_that_does_not_come_about_says_so_and_gets_another_go(page):
     page.locator("#skip-prediction").click()
     page.route("**/check", lambda route: route.fulfill(json={"done": False, "prediction": None}))
     page.locator("#do-it").click()
-    expect(page.locator("#lesson-problem")).to_contain_text("has not come to where this step leads")
+    expect(page.locator("#lesson-problem")).to_contain_text("did not reach the state that this step leads to")
     page.unroute("**/check")
     do_it(page)
     assert link_of_world(page) == lesson_data(page)["steps"][1]["start_link"]

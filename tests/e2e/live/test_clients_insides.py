@@ -62,7 +62,7 @@ def test_each_kind_of_client_shows_what_it_tells_and_what_is_wrong_is_red_and_in
     page = open_page(f"{serve(scene_with_insides())}/live")
     panel = opened(page)
     first, second, third = (panel.locator(f"[data-member='{name}']") for name in ("java@1", "java@2", "js@3"))
-    expect(first).to_contain_text("do not tell: trees and local locks")
+    expect(first).to_contain_text("do not report: trees and local locks")
     expect(first.locator("[data-process-queue='orders@0'] .cell")).to_have_text(["7", "8", "9"])
     expect(first.locator("[data-process-queue='orders@0'] .badge-bad")).to_have_text("also held by C2")
     expect(first.locator("[data-process-queue='orders@0'] .pill.is-off")).to_contain_text("C2 has it")
