@@ -148,7 +148,7 @@ def test_a_brokers_setting_is_told_by_a_consumer():
     assert figures.largest_pull <= 2
     begin, end = SMALL.index("  P1:"), SMALL.index("topics:")
     lonely = parse_scenario(SMALL[:begin] + SMALL[end:], "lonely")
-    with pytest.raises(CommandRefused, match="B1 is no client"):
+    with pytest.raises(CommandRefused, match="B1 is not a client"):
         node_to_watch(lonely, "B1")
 
 
