@@ -65,7 +65,7 @@ def test_each_kind_of_client_shows_what_it_tells_and_what_is_wrong_is_red_and_in
     expect(first).to_contain_text("do not report: trees and local locks")
     expect(first.locator("[data-process-queue='orders@0'] .cell")).to_have_text(["7", "8", "9"])
     expect(first.locator("[data-process-queue='orders@0'] .badge-bad")).to_have_text("also held by C2")
-    expect(first.locator("[data-process-queue='orders@0'] .pill.is-off")).to_contain_text("C2 has it")
+    expect(first.locator("[data-process-queue='orders@0'] .pill.is-off")).to_contain_text("held by C2")
     expect(first.locator("[data-process-queue='orders@1'] .badge-off")).to_have_text("dropped")
     expect(second.locator("[data-process-queue='orders@0'] .pill.is-held")).to_contain_text("Broker lock")
     expect(second.locator("[data-process-queue='orders@0'] .held-cells")).to_contain_text("… 38 …")
