@@ -20,7 +20,7 @@ from tests.interop.harness.cluster import Cluster
 from tests.interop.harness.exporter import read_as_the_exporter_does
 from tests.interop.harness.real_rocketmq import start_real_rocketmq
 from tests.interop.harness.rocketmq_jars import server_jars
-from tests.interop.harness.wire import committed_offset, max_offsets
+from tests.interop.harness.wire import GET_CONSUME_STATS, committed_offset, max_offsets, request
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.interop_java
@@ -225,6 +225,11 @@ def _prepare(clients: Clients) -> dict[str, str]:
             == max_offsets(broker, TOPIC, QUEUES)
         ),
         "the group to have committed everything",
+    )
+    # It has an offset of the retry topic only after its first pull of it has ended, without a message.
+    wait_until(
+        lambda: f"%RETRY%{GROUP}".encode() in request(broker, GET_CONSUME_STATS, {"consumerGroup": GROUP})[1],
+        "the group to have committed an offset of its retry topic",
     )
     connection = clients.mqadmin("consumerConnection", "-g", GROUP).wait_for_success(_DEADLINE_S)
     client_id = re.search(r"^\S+@\S+", connection, re.MULTILINE)
