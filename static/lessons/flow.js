@@ -44,7 +44,7 @@ export async function doIt() {
   problem.value = await attempt(async () => {
     if (readyFor.peek() !== index) await prepare(index);
     from = view.peek();
-    // Played past what the action waits for: it would wait for it in vain.
+    // Played past what the action waits for: it would run on, in search of another one.
     if (from.event > readyAt) verdict = await check(id);
     if (!verdict?.done) await carryOut(index);
   });
