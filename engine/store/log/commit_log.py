@@ -368,6 +368,17 @@ class CommitLog:
                 await self.on_flushed(reached)
             self.flushed_offset = max(self.flushed_offset, reached)
 
+    def clear_from(self, offset: int, *, was_clean: bool) -> int:
+        """Clear the log from ``offset`` on, and return how many nonzero bytes were cleared. For recovery.
+
+        The zeros are made durable: a sector of a later message that a power cut loses must not read as what was there
+        before. After a crash (not ``was_clean``) that may be left to do of an earlier recovery.
+        """
+        cleared = self.files.clear_from(offset)
+        if cleared or not was_clean:
+            self.files.flush_now(offset, self.files.end_offset)
+        return cleared
+
     def flush_now(self) -> None:
         """Flush as :meth:`flush` does, but block."""
         self.files.flush_now(self.flushed_offset, self.max_offset)

@@ -123,7 +123,9 @@ class StoreRecovery:
         return report
 
     def _give_up_behind(self, end_offset: int | None) -> None:
-        if end_offset is not None and (given_up := self._parts.commit_log.files.clear_from(end_offset)):
+        if end_offset is None:
+            return
+        if given_up := self._parts.commit_log.clear_from(end_offset, was_clean=self._report.was_clean):
             size = counted(given_up, "byte", "bytes")
             self._report.say(f"commit log: {size} after {end_offset}, which were never committed, were discarded")
 
@@ -375,9 +377,7 @@ class StoreRecovery:
 
     def _cut_log(self, end_offset: int, point: RecoveryPoint | None) -> None:
         log, report = self._parts.commit_log, self._report
-        report.bytes_cut = log.files.clear_from(end_offset)
-        if not report.was_clean:
-            log.files.flush_now(end_offset, log.files.end_offset)  # what a later power cut loses must read as zeros
+        report.bytes_cut = log.clear_from(end_offset, was_clean=report.was_clean)
         # Data that a killed process wrote is readable, but perhaps not on disk yet.
         flushed = end_offset if report.was_clean else (point.flushed_offset if point is not None else log.min_offset)
         changed = self._places.first_change

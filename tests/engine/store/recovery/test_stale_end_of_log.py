@@ -7,9 +7,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from engine.protocol.message.message_codec import encode_stored_parts
+from engine.store.message_store import MessageStore
+from engine.store.recovery.store_recovery import KnownBounds
 from engine.store.store_check import StoreCheck
 from tests.engine.store.recovered_world import assert_goes_on, assert_holds, world_with
-from tests.engine.store.store_world import StoreWorld
+from tests.engine.store.store_world import NODE, StoreWorld
 from tests.support.tiers import examples
 
 QUEUES = 3
@@ -115,3 +117,23 @@ def test_whatever_stale_messages_follow_all_acknowledged_ones_are_served(count, 
         assert is_whole(world)
     finally:
         world.world.close()
+
+
+@pytest.mark.parametrize("is_clean", [True, False])
+def test_what_a_group_never_committed_is_cleared_on_the_disk_too(is_clean):
+    world = StoreWorld()
+    world.start()
+    world.put(b"committed")
+    end = world.store.commit_log.max_offset
+    world.put(b"never committed" * 20)
+    world.flush()
+    world.shutdown() if is_clean else world.kill()
+    world.runtime = world.world.restart(NODE)
+    world.store = MessageStore(world.runtime, world.config)
+    report = world.do(lambda: world.store.load(KnownBounds(end_offset=end)))
+    assert report.was_clean is is_clean
+    world.cut_power()
+    world.runtime = world.world.restart(NODE)
+    content = world.disk.read_whole(world.path_of_log())
+    assert content[:end].strip(b"\0")
+    assert not content[end:].strip(b"\0")
