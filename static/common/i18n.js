@@ -7,10 +7,9 @@ export const language = pageData.language;
 /** {name}, or {name:one|several}: the word for a number. */
 const PLACEHOLDER = /\{(\w+)(?::([^{|}]*)\|([^{|}]*))?\}/g;
 
-/** The text for `key`, its {placeholders} filled. With `n`, English picks key.one or key.other where there are both. */
+/** The text for `key`, its {placeholders} filled. */
 export function t(key, values = {}) {
-  const texts = pageData.translations;
-  const text = texts[key] ?? texts[`${key}.${values.n === 1 ? "one" : "other"}`] ?? key;
+  const text = pageData.translations[key] ?? key;
   return text.replace(PLACEHOLDER, (placeholder, name, one, several) => {
     if (!(name in values)) return placeholder;
     const value = values[name];
