@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from app.live.live_host import LiveHost
-from app.live.live_machines import LiveHostSettings, StartFailed
 from app.observation.recent_log import RecentLog
 from app.pipeline.connection import reachable, tls_options
 from app.web.access_rules import AccessRules
 from app.web.page_door import PageDoor
 from app.web.page_socket import AddressNotUsable, bind_page_socket
+from engine.live.live_machines import LiveHostSettings, StartFailed
 from engine.runtime.port import AddressInUse
 
 if TYPE_CHECKING:

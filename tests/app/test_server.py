@@ -17,7 +17,7 @@ from tests.support.live.glass_process import GlassProcess
 PROGRAM = """
 import sys, urllib.request
 from pathlib import Path
-from app.live.live_machines import LiveHostSettings
+from engine.live.live_machines import LiveHostSettings
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.name_server.name_server_config import NameServerConfig
 from app.server import PageSettings, Server

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from app.foundation.live_source import EngineUnavailable, MemberWithoutBroker
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.errors import ConfigRefused
 from engine.faults.errors import FaultRefused
@@ -199,29 +198,13 @@ class LiveMachines:
         """Return whether there is a process to end: it runs a broker, or follows in a group."""
         return self.broker_runs or self.member is not None
 
-    @property
-    def why_no_broker(self) -> EngineUnavailable:
-        """Return the exception for requests to the page of a process whose broker does not run."""
-        if self.member is None:
-            return EngineUnavailable(
-                "a fault has killed the broker; restart it on the live page, or with glassmq faults"
-            )
-        member = self.member
-        name = member.group.name
-        if member.failure:
-            return MemberWithoutBroker(name, member.standing, "", 0, member.why)
-        core = member.peer.core
-        # Just elected: it has no broker yet.
-        leader = "" if core.leader == name else core.leader
-        return MemberWithoutBroker(name, member.standing, leader, core.term, member.why)
-
     async def _configured(self, runtime: LiveRuntime) -> tuple[BrokerConfig, MessageStoreConfig]:
         """Return the settings, with what a slave must share with its master. Raises :class:`StartFailed`."""
         own = tuple(dict.fromkeys((self.name_server.address, *self._settings.also_register)))
         slave_of, store_config = self._settings.slave_of, self._settings.store
         if slave_of is None:
             return replace(self._broker_config, name_server_addresses=own), store_config
-        from app.remote.master_look import MasterUnknown, look_at_master
+        from engine.live.master_look import MasterUnknown, look_at_master
 
         try:
             master = await look_at_master(runtime, slave_of)
