@@ -6,7 +6,7 @@ when a fixture is used.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -25,6 +25,7 @@ _OPTIONS: dict[str, tuple[str, bool, str, str]] = {
         "Setting of the broker, in RocketMQ's name or GlassMQ's; may be repeated.",
     ),
     "store-setting": ("NAME=VALUE", True, "", "Setting of the broker's store; may be repeated."),
+    "unhit-faults": ("fail|ignore", False, "fail", "What a fault rule that acted on no frame does to its test."),
 }
 
 
@@ -55,6 +56,23 @@ def _settings(config: pytest.Config, name: str) -> dict[str, object]:
     return settings
 
 
+def _fails_unhit(config: pytest.Config) -> bool:
+    value = _option(config, "unhit-faults")
+    if value not in ("fail", "ignore"):
+        raise pytest.UsageError(f"glassmq: {value!r} is no value of --glassmq-unhit-faults; allowed: fail, ignore")
+    return bool(value == "fail")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """End the faults of a test that has passed so far; a rule that acted on no frame fails it."""
+    result = yield
+    for value in getattr(item, "funcargs", {}).values():
+        if type(value).__module__ == "engine.testkit.glassmq" and value.is_running:
+            value.faults.end()
+    return result
+
+
 @pytest.fixture(scope="session")
 def make_glassmq(request: pytest.FixtureRequest) -> Iterator[Callable[..., GlassMQ]]:
     """A function that starts another broker, which runs until the end of the session unless it is stopped before.
@@ -67,6 +85,7 @@ def make_glassmq(request: pytest.FixtureRequest) -> Iterator[Callable[..., Glass
 
         def make(**parameters: Any) -> GlassMQ:
             parameters.setdefault("host", _option(config, "host"))
+            parameters.setdefault("fail_unhit", _fails_unhit(config))
             for name in ("broker", "store"):
                 given = parameters.get(f"{name}_settings") or {}
                 parameters[f"{name}_settings"] = {**_settings(config, f"{name}-setting"), **given}
@@ -82,10 +101,11 @@ def _glassmq_of_session(make_glassmq: Callable[..., GlassMQ]) -> GlassMQ:
 
 
 @pytest.fixture
-def glassmq(_glassmq_of_session: GlassMQ) -> GlassMQ:
+def glassmq(_glassmq_of_session: GlassMQ) -> Iterator[GlassMQ]:
     """A RocketMQ broker without topics, groups and messages, at the same address in each test."""
     _glassmq_of_session.reset()
-    return _glassmq_of_session
+    yield _glassmq_of_session
+    _glassmq_of_session.faults.clear()
 
 
 @pytest.fixture

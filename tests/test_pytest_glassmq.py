@@ -140,3 +140,41 @@ def test_the_plugin_s_import_brings_one_module():
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=PROJECT, capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "['pytest_glassmq']"
+
+
+UNHIT = """
+    def test_it(glassmq):
+        glassmq.faults.drop("END_TRANSACTION")
+        send(glassmq.name_server_address)
+
+    def test_next(glassmq):
+        send(glassmq.name_server_address)
+        assert len(glassmq.messages("orders")) == 1
+"""
+
+
+def test_a_fault_that_nothing_met_fails_its_test_with_the_frames_that_came(suite):
+    result = suite(UNHIT)
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*faults.drop('END_TRANSACTION') acted on no frame*", "*SEND_MESSAGE_V2*orders*shop*"])
+
+
+def test_faults_that_nothing_met_may_be_allowed(suite):
+    suite(UNHIT, ini="glassmq_unhit_faults = ignore").assert_outcomes(passed=2)
+    refused = suite(UNHIT, "--glassmq-unhit-faults", "no")
+    refused.stdout.fnmatch_lines(["*'no' is no value of --glassmq-unhit-faults; allowed: fail, ignore*"])
+
+
+def test_faults_end_with_a_test_that_fails(suite):
+    result = suite(
+        """
+    def test_it(glassmq):
+        glassmq.faults.crash()
+        assert False, "mine"
+
+    def test_next(glassmq):
+        send(glassmq.name_server_address)
+    """
+    )
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*AssertionError: mine*"])

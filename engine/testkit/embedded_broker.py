@@ -5,17 +5,19 @@ The nodes, the thread and the fault gate are those of ``glassmq serve``. Nothing
 
 from __future__ import annotations
 
+import asyncio
 import os
 import shutil
 import tempfile
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.store_lookups import dispatcher_done
+from engine.faults.errors import FaultRefused
 from engine.faults.fault_gate import FaultGate
 from engine.live.engine_settings import BadSetting, apply_settings
 from engine.live.live_machines import LiveHostSettings, LiveMachines, StartFailed
@@ -30,6 +32,9 @@ _T = TypeVar("_T")
 
 #: Seconds for a start, a stop or a restart: each takes milliseconds, but a loaded machine may stall.
 LIFE_CYCLE_TIMEOUT_S = 60.0
+#: Seconds between two checks of what is waited for, and after the time for it until the wait itself is given up.
+_POLL_INTERVAL_S = 0.002
+_GRACE_S = 5.0
 #: Linux's file system in memory, and the room that it must have; a container often has 64 MiB.
 _MEMORY_FOLDER = "/dev/shm"
 _MEMORY_ROOM_BYTES = 1 << 30
@@ -39,6 +44,15 @@ _DECIDED = {
     "port": "the kit's own choice, a free port",
     "name_server_addresses": "the kit's own name server",
 }
+
+
+class BrokerParameters(TypedDict, total=False):
+    """The parameters of :class:`EmbeddedBroker`."""
+
+    host: str
+    broker_settings: Mapping[str, object] | None
+    store_settings: Mapping[str, object] | None
+    data_folder: Path | None
 
 
 class EmbeddedBroker:
@@ -155,6 +169,11 @@ class EmbeddedBroker:
         finally:
             self._release()
 
+    @property
+    def is_running(self) -> bool:
+        """Return True between ``start`` and ``stop``, even while the broker is crashed."""
+        return self._thread is not None
+
     def _release(self) -> None:
         thread, self._thread = self._thread, None
         if thread is not None:
@@ -189,11 +208,80 @@ class EmbeddedBroker:
             raise TestKitError("the broker is crashed, so it cannot be asked; call faults.restart() before")
         return self._machines.broker
 
+    def until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait in the engine's loop for ``condition``; return whether it came true in time."""
+
+        async def wait() -> bool:
+            loop = asyncio.get_running_loop()
+            ends_s = loop.time() + timeout_s
+            while not condition():
+                if loop.time() >= ends_s:
+                    return False
+                await asyncio.sleep(_POLL_INTERVAL_S)
+            return True
+
+        return self._run(wait(), timeout_s + _GRACE_S)
+
     def _run(self, coroutine: Coroutine[Any, Any, _T], timeout_s: float) -> _T:
         """Run ``coroutine`` in the engine's loop and return its result."""
         if self._thread is None:
             coroutine.close()
         return self._running().run(coroutine, timeout_s)
+
+    # --- access for faults --------------------------------------------------------------------------------------------
+
+    def at_gate(self, act: Callable[[FaultGate], _T]) -> _T:
+        """Return what ``act`` returns about the fault gate."""
+        return self._call(lambda: act(self._gate))
+
+    def until_gate(self, condition: Callable[[FaultGate], bool], timeout_s: float) -> bool:
+        """Wait for a condition of the fault gate; return whether it came true in time."""
+        return self.until(lambda: condition(self._gate), timeout_s)
+
+    def carry_out(self, action: Callable[[LiveMachines], Coroutine[Any, Any, None]]) -> None:
+        """Crash or restart a node. Raises :class:`TestKitError` where that is not possible now."""
+        try:
+            self._run(action(self._machines), LIFE_CYCLE_TIMEOUT_S)
+        except FaultRefused as refusal:
+            raise TestKitError(str(refusal)) from refusal
+
+    @property
+    def has_broker(self) -> bool:
+        """Return False while the broker is crashed."""
+        return self._thread is None or self._machines.broker_runs
+
+    def set_disk(self, name: str, value: object) -> None:
+        """Set a field of the ``DiskCondition`` of the broker's disk. It notices at once whether its disk is full."""
+
+        def change() -> None:
+            setattr(self._machines.broker_disk, name, value)
+            if self._machines.broker_runs:
+                self._machines.broker.store.clean_service.check_disk_space()
+
+        self._call(change)
+
+    def pause(self, ms: int) -> None:
+        """Stop the engine's thread for this long, in a moment."""
+        thread = self._running()
+        self._call(lambda: thread.pause(ms))
+
+    def resume(self) -> None:
+        """End a pause."""
+        self._running().resume()
+
+    def mend(self) -> None:
+        """End all faults but a crash."""
+        thread = self._running()
+        thread.resume()
+
+        def mend() -> None:
+            self._gate.clear()
+            self._gate.delayed.pass_all()
+            if self._gate.is_recording:
+                self._gate.stop_recording()
+            self._machines.broker_disk.mend()
+
+        thread.call(mend)
 
     def _client_id_at(self, address: str) -> str:
         return self._machines.broker.client_id_at(address) if self._machines.broker_runs else ""

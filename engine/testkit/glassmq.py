@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Unpack
 
 from engine.broker.broker import Broker
 from engine.protocol.message.message import MessageExt
 from engine.protocol.names import dlq_topic, is_dlq_topic, is_retry_topic, is_system_topic
-from engine.testkit.embedded_broker import EmbeddedBroker
+from engine.testkit.embedded_broker import BrokerParameters, EmbeddedBroker
 from engine.testkit.errors import TestKitError, check_may_block
 from engine.testkit.failure_text import message_table, nearest_misses, table, what_was_there
+from engine.testkit.faults import Faults
 from engine.testkit.group_state import GroupState, QueueLock, groups_of, known_group, locks_of, progress_of
 from engine.testkit.stored_messages import Selection, count_of, messages_of, undecided_half_messages
 
 #: Seconds that a test waits by default. A client confirms what it consumed every five seconds.
 TIMEOUT_S = 10.0
-#: Seconds between two checks of what is waited for, and after the time for it until the wait itself is given up.
-_POLL_INTERVAL_S = 0.002
-_GRACE_S = 5.0
 
 
 class GlassMQ(EmbeddedBroker):
@@ -30,7 +28,21 @@ class GlassMQ(EmbeddedBroker):
 
     :ivar name_server_address: ``"host:port"``, for the clients under test.
     :ivar broker_address: the broker's own; clients learn it from the name server.
+    :ivar faults: what to break.
     """
+
+    def __init__(self, *, fail_unhit: bool = True, **parameters: Unpack[BrokerParameters]) -> None:
+        """Make a broker. ``fail_unhit``: a fault rule that acted on no frame fails its test."""
+        super().__init__(**parameters)
+        self.faults = Faults(self, fail_unhit=fail_unhit)
+
+    def reset(self) -> None:
+        """Replace the broker by an empty one at the same addresses, without faults and with the real time.
+
+        Connections are closed; clients that are still there connect again.
+        """
+        super().reset()
+        self.faults.forget()
 
     def __enter__(self) -> GlassMQ:
         self.start()
@@ -190,19 +202,9 @@ class GlassMQ(EmbeddedBroker):
 
     # --- inside -------------------------------------------------------------------------------------------------------
 
-    def _until(self, condition: Callable[[Broker], bool], timeout_s: float) -> bool:
-        """Wait for ``condition``; return whether it came true in time. While the broker is crashed it does not."""
-
-        async def wait() -> bool:
-            loop = asyncio.get_running_loop()
-            ends_s = loop.time() + timeout_s
-            while not (self._machines.broker_runs and condition(self._machines.broker)):
-                if loop.time() >= ends_s:
-                    return False
-                await asyncio.sleep(_POLL_INTERVAL_S)
-            return True
-
-        return self._run(wait(), timeout_s + _GRACE_S)
+    def _until(self, condition: Callable[[Broker], bool], timeout_s: float) -> None:
+        """Wait for ``condition``, no longer than this. While the broker is crashed it is not true."""
+        self.until(lambda: self._machines.broker_runs and condition(self._machines.broker), timeout_s)
 
     def _count(self, broker: Broker, topic: str, wanted: Selection) -> int:
         if not wanted.wanted:
