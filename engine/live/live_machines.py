@@ -241,13 +241,16 @@ class LiveMachines:
         except StartFailed as failure:
             raise FaultRefused("refusal.does_not_start", name=name, problem=str(failure)) from failure
 
-    def advance(self, ms: int) -> None:
-        """Set the broker's clock ahead; its periodic work is due this much earlier."""
+    def advance(self, ms: int, *, liveness: bool = True) -> None:
+        """Set the broker's clock ahead; its periodic work is due this much earlier.
+
+        :param liveness: False: no client looks silent because of it.
+        """
         self.ahead_ms += ms
         if self._has_broker_process:
             self.broker_runtime.clock.ahead_ms = self.ahead_ms
         if self.broker_runs:
-            self.broker.advance(ms)
+            self.broker.advance(ms, liveness=liveness)
 
 
 def _port(address: str) -> int:

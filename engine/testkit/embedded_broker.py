@@ -104,7 +104,8 @@ class EmbeddedBroker:
         folder = self._wanted_folder or _temporary_folder()
         self._settings = LiveHostSettings(
             data_folder=folder,
-            name_server=NameServerConfig(host=self._host, port=self._ports[0].number),
+            # Without the setting, a group's first retry waits until its consumers ask for routes again: 30 s.
+            name_server=NameServerConfig(host=self._host, port=self._ports[0].number, route_missing_retry_topics=True),
             broker=replace(self._broker_config, port=self._ports[1].number),
             store=self._store_config,
         )

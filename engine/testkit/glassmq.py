@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from functools import partial
 from typing import Unpack
 
 from engine.broker.broker import Broker
+from engine.broker.foundation.errors import ConfigRefused
+from engine.protocol.body.topic_config import TopicConfig
+from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message import MessageExt
-from engine.protocol.names import dlq_topic, is_dlq_topic, is_retry_topic, is_system_topic
+from engine.protocol.names import dlq_topic, is_dlq_topic, is_retry_topic, is_system_topic, validate_topic
+from engine.testkit.clock_steps import ClockSteps
 from engine.testkit.embedded_broker import BrokerParameters, EmbeddedBroker
 from engine.testkit.errors import TestKitError, check_may_block
 from engine.testkit.failure_text import message_table, nearest_misses, table, what_was_there
@@ -18,6 +23,11 @@ from engine.testkit.stored_messages import Selection, count_of, messages_of, und
 
 #: Seconds that a test waits by default. A client confirms what it consumed every five seconds.
 TIMEOUT_S = 10.0
+#: Seconds that clients may take for what they do in return for one step of the clock.
+SETTLE_S = 0.5
+ADVANCE_MAX_MS = 366 * 86_400_000
+#: Seconds after which setting the clock ahead is given up.
+ADVANCE_TIMEOUT_S = 300.0
 
 
 class GlassMQ(EmbeddedBroker):
@@ -50,6 +60,27 @@ class GlassMQ(EmbeddedBroker):
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    # --- preparing ----------------------------------------------------------------------------------------------------
+
+    def create_topic(self, topic: str, queues: int = 4) -> None:
+        """Create a topic, so that consumers which start before the first message need not wait for it.
+
+        A client that asks for the route of a missing topic asks again after 30 s only. Raises :class:`TestKitError`.
+        """
+
+        async def create() -> None:
+            broker = self._broker()
+            if queues < 1:
+                raise TestKitError(f"topic {topic} needs at least one queue, not {queues}")
+            try:
+                validate_topic(topic)
+                await broker.topic_config_manager.update_topic_config(TopicConfig(topic, queues, queues))
+            except (ProtocolError, ConfigRefused) as error:
+                raise TestKitError(str(error)) from error
+            await broker.registration.told()
+
+        self._run(create(), TIMEOUT_S)
 
     # --- asking -------------------------------------------------------------------------------------------------------
 
@@ -89,6 +120,35 @@ class GlassMQ(EmbeddedBroker):
             return locks_of(broker, group)
 
         return self._ask(locks)
+
+    # --- time ---------------------------------------------------------------------------------------------------------
+
+    def advance(
+        self,
+        *,
+        days: float = 0,
+        hours: float = 0,
+        minutes: float = 0,
+        seconds: float = 0,
+        liveness: bool = False,
+        settle: float = SETTLE_S,
+    ) -> None:
+        """Set the broker's clock ahead, from one due time to the next, until all of this has passed.
+
+        Delay levels, retries, check-backs and lock leases move with it; between two steps clients may react for
+        ``settle`` seconds, and for less as soon as they have. With ``liveness`` clients look silent for this long, too.
+        ``reset`` sets the clock back.
+        """
+        check_may_block("advance")
+        ms = round(timedelta(days=days, hours=hours, minutes=minutes, seconds=seconds) / timedelta(milliseconds=1))
+        if not 0 < ms <= ADVANCE_MAX_MS:
+            raise TestKitError(f"the clock goes forward by 1 ms to 366 days, not by {ms} ms; reset() sets it back")
+
+        async def steps() -> None:
+            self._broker()
+            await ClockSteps(self._machines, liveness=liveness, settle_s=settle).advance(ms)
+
+        self._run(steps(), ADVANCE_TIMEOUT_S)
 
     # --- waiting and checking -----------------------------------------------------------------------------------------
 

@@ -113,6 +113,29 @@ def test_a_table_of_many_messages_is_cut_and_unprintable_bodies_are_shown(glassm
     assert "00 ff 00" in text_of(failure)
 
 
+def test_a_created_topic_is_consumed_from_its_first_message_on(glassmq):
+    consumed = []
+
+    async def keep(messages, context):
+        consumed.extend(messages)
+        return DONE
+
+    async def work():
+        glassmq.create_topic("orders", queues=1)
+        async with consuming(glassmq, "orders", keep):
+            await asyncio.to_thread(send, glassmq, order("1"))
+            await asyncio.to_thread(glassmq.assert_consumed, "billing", "orders")
+
+    asyncio.run(work())
+    assert [message.queue_id for message in consumed] == [0]
+
+
+@pytest.mark.parametrize(("topic", "queues"), [("a b", 4), ("orders", 0), ("orders", 100_000)])
+def test_an_impossible_topic_is_refused(glassmq, topic, queues):
+    with pytest.raises(TestKitError, match=r"a b|ueueNums|queue"):
+        glassmq.create_topic(topic, queues)
+
+
 # --- order ------------------------------------------------------------------------------------------------------------
 
 
