@@ -7,23 +7,27 @@ check. Leases of locks and the like need no step: they are compared with the clo
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from engine.broker.broker import Broker
-from engine.broker.transactions.half_message import producer_group
+from engine.broker.foundation.store_lookups import dispatcher_done
+from engine.broker.transactions.half_message import HALF_QUEUE_ID, producer_group
 from engine.live.live_machines import LiveMachines
+from engine.protocol.message.message import MessageExt
+from engine.protocol.message.message_properties import PROPERTY_REAL_TOPIC
 from engine.protocol.names import (
     SCHEDULE_TOPIC,
     TRANSACTION_HALF_TOPIC,
     TRANSACTION_OP_HALF_TOPIC,
+    group_of_retry_or_dlq_topic,
     is_dlq_topic,
     is_system_topic,
 )
 from engine.testkit.stored_messages import undecided_half_messages
 
 _POLL_INTERVAL_S = 0.002
-#: Seconds until a producer has reported its group: a client that has just started sends a heartbeat after 1 s, if it knows
-#: a broker by then, and else after 31 s.
+#: Seconds until a producer has reported its group: a client that has just started sends a heartbeat after 1 s, if it
+#: knows a broker by then, and else after 31 s.
 HEARTBEAT_S = 32.0
 #: Seconds for a round of the transaction check, which waits for a flush of the log.
 _ROUND_S = 6.0
@@ -58,14 +62,68 @@ class ClockSteps:
         broker = self._broker
         if _has_half_messages(broker):
             await _until(lambda: not _senders_to_come(broker), HEARTBEAT_S)
-        delivered, reactions = _deliveries(broker), _reactions(broker)
+        before = _Ends(broker)
         self._machines.advance(ms, liveness=self._liveness)
         service = broker.transactional_message_service
         if _has_half_messages(broker):
             await _until(lambda: service.next_round_ms > broker.runtime.clock.now_ms(), _ROUND_S)
-        expected = _deliveries(broker) - delivered
-        if expected and _has_clients(broker):
-            await _until(lambda: _reactions(broker) - reactions >= expected, self._settle_s)
+        await dispatcher_done(broker.store)
+        awaited = before.given_to_consumers()
+        await _until(lambda: before.checks_are_answered() and before.are_settled(awaited), self._settle_s)
+
+
+class _Ends:
+    """The ends of all queues before a step, and what clients have done since in return for it."""
+
+    def __init__(self, broker: Broker) -> None:
+        self._broker = broker
+        self._ends = {(topic, queue_id): queue.max_offset for topic, queue_id, queue in broker.store.consume_queues()}
+        self._checks_sent = broker.transactional_message_service.checks_sent
+
+    def _new(self, is_wanted: Callable[[str], bool]) -> Iterator[MessageExt]:
+        """Yield the messages that the wanted topics have got since the step began."""
+        for topic, queue_id, queue in self._broker.store.consume_queues():
+            if is_wanted(topic):
+                start = self._ends.get((topic, queue_id), queue.min_offset)
+                found = (
+                    self._broker.store.message_in_queue(topic, queue_id, offset)
+                    for offset in range(start, queue.max_offset)
+                )
+                yield from (message for message in found if message is not None)
+
+    def given_to_consumers(self) -> list[tuple[str, MessageExt]]:
+        """Return the messages that became visible, each with a group that has consumers for it."""
+        given = self._new(lambda topic: not is_system_topic(topic) and not is_dlq_topic(topic))
+        groups = [info for info in self._broker.consumer_manager if info.channel_info_table]
+        return [
+            (info.group_name, message)
+            for message in given
+            for info in groups
+            if message.topic in info.subscription_table
+        ]
+
+    def are_settled(self, awaited: list[tuple[str, MessageExt]]) -> bool:
+        """Return whether each message was sent back by its group, or confirmed."""
+        returned = self._new(lambda topic: topic == SCHEDULE_TOPIC or is_dlq_topic(topic))
+        sent_back = dict.fromkeys((_group_of_returned(message), message.unique_id) for message in returned)
+        return all(
+            (group, message.unique_id) in sent_back
+            or self._broker.consumer_offset_manager.query_offset(group, message.topic, message.queue_id)
+            > message.queue_offset
+            for group, message in awaited
+        )
+
+    def checks_are_answered(self) -> bool:
+        """Return whether as many transactions were decided as producers were asked about."""
+        checks = self._broker.transactional_message_service.checks_sent - self._checks_sent
+        decisions = self._broker.store.max_offset(TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID)
+        return decisions - self._ends.get((TRANSACTION_OP_HALF_TOPIC, HALF_QUEUE_ID), 0) >= checks
+
+
+def _group_of_returned(message: MessageExt) -> str | None:
+    """Return the group that sent a message back: it waits for its retry topic, or is a dead letter."""
+    topic = message.properties.get(PROPERTY_REAL_TOPIC, "") if message.topic == SCHEDULE_TOPIC else message.topic
+    return group_of_retry_or_dlq_topic(topic)
 
 
 def _next_due_ms(broker: Broker) -> int | None:
@@ -78,7 +136,9 @@ def _next_due_ms(broker: Broker) -> int | None:
 
 def _has_half_messages(broker: Broker) -> bool:
     """Return whether there are half messages that a round has not passed yet."""
-    return broker.transactional_message_service.half_offset < broker.store.max_offset(TRANSACTION_HALF_TOPIC, 0)
+    return broker.transactional_message_service.half_offset < broker.store.max_offset(
+        TRANSACTION_HALF_TOPIC, HALF_QUEUE_ID
+    )
 
 
 def _senders_to_come(broker: Broker) -> bool:
@@ -91,26 +151,6 @@ def _senders_to_come(broker: Broker) -> bool:
         half.born_host in connected and not broker.producer_manager.clients_of_group(producer_group(half))
         for half in undecided_half_messages(broker)
     )
-
-
-def _has_clients(broker: Broker) -> bool:
-    return len(broker.consumer_manager) + len(broker.producer_manager) > 0
-
-
-def _deliveries(broker: Broker) -> int:
-    """Return how often clients were given something because of the time, so far."""
-    return broker.schedule_message_service.delivered_messages + broker.transactional_message_service.checks_sent
-
-
-def _reactions(broker: Broker) -> int:
-    """Return how often clients have sent messages back, decided transactions or confirmed messages, so far."""
-    stored = sum(
-        queue.max_offset
-        for topic, _, queue in broker.store.consume_queues()
-        if topic in (SCHEDULE_TOPIC, TRANSACTION_OP_HALF_TOPIC) or is_dlq_topic(topic)
-    )
-    offsets = broker.consumer_offset_manager.entries()
-    return stored + sum(sum(queues.values()) for topic, _, queues in offsets if not is_system_topic(topic))
 
 
 async def _until(condition: Callable[[], bool], timeout_s: float) -> None:
