@@ -7,6 +7,7 @@ first request: until then werkzeug, Flask and the lab take neither time nor memo
 from __future__ import annotations
 
 import gc
+import importlib.util
 import logging
 import socket
 import threading
@@ -45,6 +46,24 @@ class PageSettings:
     embedding_origins: tuple[str, ...] = field(default=())
     #: Where Spark runs when the page starts a job; None: the page starts no jobs.
     spark_master: str | None = "local[2]"
+
+
+#: The packages that the page needs; they are imported with its first request.
+_PAGE_PACKAGES = (
+    "flask",
+    "flask_socketio",
+    "engineio",
+    "socketio",
+    "simple_websocket",
+    "sqlite_utils",
+    "werkzeug",
+    "wsproto",
+)
+
+
+def missing_page_package() -> str | None:
+    """Return the first package that the page needs and that is not installed."""
+    return next((name for name in _PAGE_PACKAGES if importlib.util.find_spec(name) is None), None)
 
 
 class PageOnDemand:
