@@ -74,12 +74,15 @@ def known_group(broker: Broker, name: str) -> GroupState:
     return groups[name]
 
 
-def progress_of(broker: Broker, group: str) -> list[QueueProgress]:
-    """Return the queues of the topics that the group subscribes to or has offsets in, and of its retry topic."""
+def progress_of(broker: Broker, group: str, topic: str | None = None) -> list[QueueProgress]:
+    """Return the queues of ``topic``; without one, of all that the group subscribes to or has offsets in, and of its
+    retry topic.
+    """
     offsets = broker.consumer_offset_manager
     known = known_group(broker, group)
     topics = dict.fromkeys((*known.subscriptions, *offsets.topics_of_group(group), retry_topic(group)))
-    return [queue for topic in topics if not is_system_topic(topic) for queue in _queues(broker, group, topic)]
+    wanted = [one for one in topics if not is_system_topic(one)] if topic is None else [topic]
+    return [queue for one in wanted for queue in _queues(broker, group, one)]
 
 
 def _queues(broker: Broker, group: str, topic: str) -> Iterator[QueueProgress]:

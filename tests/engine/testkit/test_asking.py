@@ -182,6 +182,17 @@ def test_groups_lag_and_consumption_are_told(glassmq):
     assert "confirmed  lag" in text_of(failure)
 
 
+def test_a_group_that_confirmed_nothing_and_left_lags_in_the_topic_that_is_named(glassmq):
+    async def work():
+        glassmq.create_topic("orders")
+        async with consuming(glassmq, "orders", consume):
+            pass
+
+    asyncio.run(work())
+    send(glassmq, order("1"), order("2"))
+    assert glassmq.lag("billing", "orders") == 2
+
+
 def test_an_unknown_group_is_no_group_without_lag(glassmq):
     with pytest.raises(TestKitError, match="never heard of group 'biling'; it knows no group"):
         glassmq.lag("biling")
