@@ -64,7 +64,7 @@ class PageOnDemand:
                 try:
                     self._made = self._make()
                 except Exception:
-                    log.exception("the page cannot be made")
+                    log.exception("the page cannot be rendered")
                     raise
             return self._made
 

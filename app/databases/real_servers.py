@@ -160,7 +160,7 @@ class RealServer(ABC):
 
     def _last_words(self) -> str:
         lines = (self.folder / "output").read_text("utf-8", "replace").strip().splitlines()
-        return " / ".join(lines[-3:]) or "it said nothing"
+        return " / ".join(lines[-3:]) or "it printed nothing"
 
 
 class RedisServer(RealServer):

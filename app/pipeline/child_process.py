@@ -102,7 +102,7 @@ class ChildProcess:
                     self._stopping.wait(1 / LINES_PER_SECOND)
                 self._on_line(line)
         except Exception:
-            log.exception("what a job told could not be read")
+            log.exception("a job's report could not be read")
         self._await_end()
         self._sweep()
         code = self._process.wait()

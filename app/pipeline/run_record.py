@@ -255,7 +255,7 @@ def _cell(kind: ColumnKind, cell: object) -> JsonValue:
         return cell
     if isinstance(cell, dict) and cell.keys() == set(LANGUAGES):
         return {language: _short(text) for language, text in cell.items()}
-    raise Unusable("a cell that is no plain value")
+    raise Unusable("a cell that is not a plain value")
 
 
 def _queue_offsets(value: object) -> JsonObject:

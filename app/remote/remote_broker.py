@@ -72,7 +72,7 @@ class RemoteBroker:
     async def end_offset(self, topic: str, queue_id: int) -> int:
         """Return the offset of the next message to come; 0 where the broker has no such topic."""
         asked = question.max_offset(MessageQueue(topic, "", queue_id))
-        return await self.offset(asked, f"ask for the end of {topic}") or 0
+        return await self.offset(asked, f"find the end of {topic}") or 0
 
     async def offset(self, asked: Question[int], what: str) -> int | None:
         """Return an offset; None for any answer but SUCCESS: the broker has no such topic or group."""

@@ -162,4 +162,4 @@ class RemoteHalfMessages:
     async def _progress(self, topic: str) -> int:
         """Return the position of the check service; 0 before its first round."""
         asked = group_offset(TRANSACTION_CHECK_GROUP, MessageQueue(topic, "", HALF_QUEUE_ID))
-        return await self._broker.offset(asked, "ask where the checks stand") or 0
+        return await self._broker.offset(asked, "report the progress of the checks") or 0

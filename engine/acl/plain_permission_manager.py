@@ -124,7 +124,7 @@ class PlainPermissionManager:
         """
         self.reload()
         if self.problem is not None:
-            raise BadAccessConfig(f"{self.path} must be put right first: {self.problem}")
+            raise BadAccessConfig(f"{self.path} must be corrected first: {self.problem}")
 
     # ------------------------------------------------------------------------------ judging
 

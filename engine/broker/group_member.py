@@ -301,7 +301,7 @@ class GroupMember:
 
     async def _step_down(self) -> None:
         why = self.peer.core.why_not_leading or f"it was elected again, in term {self.peer.core.term}"
-        _log.info("%s leads its group no longer: %s", self.group.name, why)
+        _log.info("%s no longer leads its group: %s", self.group.name, why)
         broker, self.broker = self.broker, None
         assert broker is not None, "a member that leads has a broker"
         self._change(MemberEvent.STOP)

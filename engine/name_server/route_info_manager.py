@@ -154,7 +154,7 @@ class RouteInfoManager:
         now_ms = self._clock.now_ms()
         for address, live in list(self._broker_live_table.items()):
             if now_ms - live.last_update_ms > self._expired_time_ms:
-                logger.warning("broker %s is silent for %d ms: it is removed", address, self._expired_time_ms)
+                logger.warning("broker %s has been silent for %d ms: it is removed", address, self._expired_time_ms)
                 self._remove_dead(address)
                 live.channel.close()
 

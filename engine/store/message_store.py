@@ -153,7 +153,7 @@ class MessageStore(MessageReader):
                 self._abort_file.remove()
         except DiskFault as fault:
             # The abort file stays: the next start checks everything.
-            _log.error("the store could not be brought to the disk: %s", fault)
+            _log.error("the store could not be flushed to the disk: %s", fault)
         finally:
             self.flush_service.stop()
             self._close()

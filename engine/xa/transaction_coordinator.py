@@ -331,7 +331,7 @@ class TransactionCoordinator:
             _log.info("%s does not answer: %s", branch.resource, error)
             return False
         if reply.code != ResponseCode.SUCCESS:
-            _log.error("%s does not obey: %s", branch.resource, reply.remark)
+            _log.error("%s does not comply: %s", branch.resource, reply.remark)
         return reply.code == ResponseCode.SUCCESS
 
     def _end(self, transaction: GlobalTransaction) -> None:

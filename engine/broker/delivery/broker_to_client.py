@@ -163,7 +163,7 @@ class BrokerToClient:
                 return None
             return dict(GetConsumerStatusBody.from_json(reply.body).message_queue_table)
         except (RemotingError, ProtocolError) as error:
-            logger.warning("%s does not tell its offsets of %s: %s", member.client_id, topic, error)
+            logger.warning("%s does not report its offsets of %s: %s", member.client_id, topic, error)
             return None
 
     async def call_consumer(

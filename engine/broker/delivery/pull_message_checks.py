@@ -99,8 +99,8 @@ class PullMessageChecks:
             raise RequestRefused(f"group {group} does not subscribe to {topic}", ResponseCode.SUBSCRIPTION_NOT_EXIST)
         if subscription.sub_version < header.sub_version:
             raise RequestRefused(
-                f"group {group} on {topic}: the pull knows subscription version {header.sub_version}, "
-                f"the last heartbeat said {subscription.sub_version}",
+                f"group {group} on {topic}: the pull has subscription version {header.sub_version}, "
+                f"the last heartbeat had {subscription.sub_version}",
                 ResponseCode.SUBSCRIPTION_NOT_LATEST,
             )
         return subscription
@@ -121,7 +121,7 @@ class PullMessageChecks:
             )
         if data.client_version < header.sub_version:
             raise RequestRefused(
-                f"group {group} on {topic}: the pull knows version {header.sub_version} of the expression, the broker "
+                f"group {group} on {topic}: the pull has version {header.sub_version} of the expression, the broker "
                 f"has {data.client_version}",
                 ResponseCode.FILTER_DATA_NOT_LATEST,
             )

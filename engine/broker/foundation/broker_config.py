@@ -235,8 +235,8 @@ class BrokerConfig:
             raise SettingsContradict(
                 ("group_heartbeat_interval_ms", "group_election_timeout_min_ms", "group_election_timeout_max_ms"),
                 f"group_heartbeat_interval_ms is {heartbeat_ms}, group_election_timeout_min_ms {least_ms} and "
-                f"group_election_timeout_max_ms {self.group_election_timeout_max_ms}: at least 10, at least three "
-                "times as much, at least as much, and at most 600,000",
+                f"group_election_timeout_max_ms {self.group_election_timeout_max_ms}; allowed: at least 10, at "
+                "least three times the first, and at least the second but at most 600,000",
             )
         is_slave = self.broker_role is BrokerRole.SLAVE
         if is_slave is (self.broker_id == 0):

@@ -263,7 +263,7 @@ class TopicConfigManager:
             # A damaged queue id in the log must not create a topic with a billion queues.
             queue_nums = min(queue_counts[topic], self._config.max_queue_nums_per_topic)
             logger.warning(
-                "topic %s has messages but topics.json does not know it: it is made again with %d queues",
+                "topic %s has messages but topics.json does not know it: it is created again with %d queues",
                 topic,
                 queue_nums,
             )

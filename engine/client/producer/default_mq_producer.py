@@ -283,7 +283,7 @@ class DefaultMQProducer(ServiceContext):
 
     @property
     def fault_items(self) -> Mapping[str, FaultItem]:
-        """Return the recorded faults of brokers, by name; empty without ``send_latency_fault_enable``. For reading."""
+        """Return the faults of brokers by name, for reading only; empty without ``send_latency_fault_enable``."""
         return self._impl.fault_strategy.tolerance.fault_items
 
     async def fetch_publish_message_queues(self, topic: str) -> tuple[MessageQueue, ...]:
@@ -310,7 +310,7 @@ class DefaultMQProducer(ServiceContext):
                 if len(known) == len(route.broker_datas) and {data.write_queue_nums for data in known} == {queue_nums}:
                     return
             await asyncio.sleep(CREATE_TOPIC_POLL_MS / 1000)
-        _log.warning("topic %s is created, but the name server does not tell all its queues yet", topic)
+        _log.warning("topic %s is created, but the name server does not list all its queues yet", topic)
 
     # --- inside ----------------------------------------------------------------------------------------------------
 

@@ -195,7 +195,7 @@ class TransactionCoordinator:
         if not 0 < timeout_ms <= TIMEOUT_MAX_MS:
             raise KafkaRefusal(
                 KafkaErrorCode.INVALID_TRANSACTION_TIMEOUT,
-                f"transaction.timeout.ms {timeout_ms}: 1 to {TIMEOUT_MAX_MS} are allowed",
+                f"transaction.timeout.ms {timeout_ms}; allowed: 1 to {TIMEOUT_MAX_MS}",
             )
         if not self._is_open:
             self._open()
@@ -281,7 +281,7 @@ class TransactionCoordinator:
         if found is None or found.producer_id != owner.producer_id:
             raise KafkaRefusal(
                 KafkaErrorCode.INVALID_PRODUCER_ID_MAPPING,
-                f"{transactional_id!r} has not the producer id {owner.producer_id}",
+                f"{transactional_id!r} does not have the producer id {owner.producer_id}",
             )
         if found.epoch != owner.epoch:
             raise KafkaRefusal(

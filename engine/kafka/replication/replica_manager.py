@@ -209,7 +209,7 @@ class ReplicaManager:
         if acks < 0 and not replica.has_enough:
             raise KafkaRefusal(
                 KafkaErrorCode.NOT_ENOUGH_REPLICAS,
-                f"{place}: in sync are {replica.isr}, {self._config.min_insync_replicas} are needed",
+                f"{place}: the in-sync replicas are {replica.isr}; needed: {self._config.min_insync_replicas}",
             )
         return replica.leader_epoch
 

@@ -46,7 +46,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExplorationPlan:
-    """What to search.
+    """The plan of a search.
 
     :ivar random_schedules: how many schedules of :class:`PctSearch` follow if the bounded search found nothing.
     """

@@ -53,7 +53,7 @@ class ExplorationRefused(LabError):
 
 @dataclass(frozen=True, slots=True)
 class ExplorationRequest:
-    """What to search. None means the default for this scenario.
+    """The request for a search. None means the default for this scenario.
 
     :ivar seed: None: the scenario's.
     :ivar without: names of :data:`~engine.lab.scenario.switches.SWITCHES` that are off.

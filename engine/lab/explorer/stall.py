@@ -41,7 +41,7 @@ class StepPoint(NamedTuple):
 
 
 class StallKind(StrEnum):
-    """What stops, and what is left of it."""
+    """The kind of a stall: what stops, and what survives."""
 
     #: The actor pauses.
     HOLD = "hold"

@@ -104,7 +104,7 @@ class DatabaseRole(LabDiskNodeRole):
 
 
 class ForgottenKey(NamedTuple):
-    """A write that had not reached the replica."""
+    """A write that a failover loses because it had not reached the replica."""
 
     time_us: int
     key: str

@@ -273,7 +273,5 @@ def _scalar(node: Node, name: str) -> str:
 def _integer(node: Node, name: str, low: int, high: int) -> int:
     word = _scalar(node, name)
     if not _INTEGER.fullmatch(word) or not low <= int(word) <= high:
-        raise ScenarioError(
-            line_of(node), name, f"{word!r} is not allowed; allowed: a whole number from {low} to {high}"
-        )
+        raise ScenarioError(line_of(node), name, f"{word!r} is not allowed; allowed: an integer from {low} to {high}")
     return int(word)

@@ -22,13 +22,13 @@ class Delivery(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Return where it was pulled from."""
+        """Return the position from which it was pulled."""
         began = self.began
         return began.topic, began.broker, began.queue_id, began.queue_offset
 
     @property
     def queue(self) -> MessageQueue:
-        """Return its queue."""
+        """Return the queue from which it was delivered."""
         return MessageQueue(self.began.topic, self.began.broker, self.began.queue_id)
 
     @property

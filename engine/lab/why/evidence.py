@@ -142,7 +142,7 @@ class LockNow(NamedTuple):
 
 
 class Happened(Protocol):
-    """Something that an event has done."""
+    """An effect of one event."""
 
     @property
     def event(self) -> int: ...

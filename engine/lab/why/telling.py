@@ -210,5 +210,5 @@ def subscription(role: ConsumerRole) -> Mapping[str, str]:
 
 
 def words(texts: list[Mapping[str, str]]) -> Mapping[str, str]:
-    """Return ``a, b, c``."""
+    """Return the words as one text, separated by commas."""
     return joined("words.comma", texts)

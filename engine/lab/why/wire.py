@@ -28,7 +28,7 @@ def decoded(frame: Sent) -> RemotingCommand | None:
 
 
 def name_of(frame: Sent) -> str:
-    """Return ``SEND_MESSAGE``."""
+    """Return the name of a request, such as ``SEND_MESSAGE``."""
     command = decoded(frame)
     return "?" if command is None else request_name(command.code)
 

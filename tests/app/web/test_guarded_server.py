@@ -148,7 +148,7 @@ def test_the_commands_say_what_is_missing(guarded: LiveServer, certificates: Cer
     plain = run(guarded, "topics")
     assert plain.exit_code == 1 and "If it speaks TLS only, add --tls" in plain.output
     unbelieving = run(guarded, "topics", "--tls")
-    assert unbelieving.exit_code == 1 and "--tls-ca says whose certificates are believed" in unbelieving.output
+    assert unbelieving.exit_code == 1 and "--tls-ca names the trusted issuers" in unbelieving.output
     half = run(guarded, "topics", "--access-key", "shop-key", "--tls-insecure")
     assert half.exit_code == 1 and "go together" in half.output
     half = run(guarded, "topics", "--tls-cert", certificates.client_certificate)

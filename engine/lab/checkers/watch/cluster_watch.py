@@ -95,7 +95,7 @@ class WatchListener(BrokerListener, RecordListener, RaftListener):
         """An exception was not caught."""
 
     def audit(self) -> None:
-        """Called every few events: check one old item again."""
+        """Check one old item again; called every few events."""
 
     def second_passed(self) -> None:
         """A second of virtual time has passed, or more."""

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class Anomaly(StrEnum):
-    """The field's name for a violated invariant."""
+    """The names of anomalies, as the literature uses them."""
 
     #: A write was acknowledged and is not stored.
     LOST_WRITE = "lost write"

@@ -44,7 +44,7 @@ _FOLDER = "audit"
 
 @dataclass(frozen=True, slots=True)
 class FollowRules:
-    """What is audited; constant for the lifetime of a checkpoint.
+    """The scope of an audit; constant for the lifetime of a checkpoint.
 
     :ivar groups: as in :attr:`JudgedGroups.named`.
     """

@@ -142,7 +142,7 @@ class SentMessage(NamedTuple):
 
 @dataclass(slots=True)
 class EarlierMessages:
-    """What earlier tries stored.
+    """The messages that earlier tries stored.
 
     :ivar fingerprints: fingerprints of its rows, each as often as it is stored.
     :ivar firsts: its lowest offset in each queue that has any of it.
