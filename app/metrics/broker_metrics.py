@@ -199,7 +199,7 @@ class BrokerMetrics:
         stored_ms = message_store_time(self._broker.store, topic, queue_id, offset)
         return stored_ms if stored_ms > 0 else self._broker.runtime.clock.now_ms()
 
-    # ------------------------------------------------------------------------------ of our own
+    # ------------------------------------------------------------------------------ our own
 
     def _verdict_family(self) -> Family:
         family = Family("glassmq_verdict", "1 where a rule of the health verdict reports a problem.", ("rule",))

@@ -84,7 +84,7 @@ class RunRecord:
         self._row_count = 0
         self._notes: list[JsonValue] = []
 
-    # ------------------------------------------------------------------------------------------------ what happens
+    # ------------------------------------------------------------------------------------------------ events
 
     def move(self, phase: RunPhase, now_ms: int) -> None:
         """Change the phase of the run. Raises :class:`~app.pipeline.run_phase.IllegalPhase`."""
@@ -180,7 +180,7 @@ class RunRecord:
         note: JsonValue = {language: _short(text.get(language)) for language in ("en", "zh")}
         self._notes = [*self._notes[1 - NOTES_MAX :], note]
 
-    # -------------------------------------------------------------------------------------------------- what is shown
+    # -------------------------------------------------------------------------------------------------- view
 
     def summary(self) -> JsonObject:
         """Return what a list of runs shows."""

@@ -100,7 +100,7 @@ class RemoteHalfMessages:
         end = await self._end(TRANSACTION_CHECK_MAX_TIME_TOPIC)
         return await self._read(TRANSACTION_CHECK_MAX_TIME_TOPIC, max(0, end - limit), end)
 
-    # ------------------------------------------------------------------------------ deeds
+    # ---------------------------------------------------------------------------- actions
 
     async def lookup(self, name: str) -> HalfMessageLookup:
         """Fetch what a lookup of the message with that unique id, key or offset message id needs."""

@@ -130,7 +130,7 @@ class BankDatabase:
         if self.in_transaction:
             self.tables.conn.rollback()
 
-    # --- looking -----------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     def committed(self) -> Database:
         """Return a connection with the last commit, as another connection would see it. For reading only: writes are

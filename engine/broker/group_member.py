@@ -131,7 +131,7 @@ class GroupMember:
         self._waiting: deque[RaftEntry] = deque()
         self._changed = asyncio.Event()
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- life cycle --------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Follow until elected. Raises ``RuntimeFault``,

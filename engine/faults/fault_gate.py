@@ -168,7 +168,7 @@ class FaultGate:
         self.is_recording = False
         self._compile()
 
-    # --- doors --------------------------------------------------------------------------------------------------------
+    # --- interceptors -------------------------------------------------------------------------------------------------
 
     def opened(self, door: Door) -> None:
         """Register a new connection."""
@@ -236,7 +236,7 @@ class FaultGate:
         if rule.is_spent(now_ms):
             self._compile()
 
-    # --- deeds --------------------------------------------------------------------------------------------------------
+    # --- actions ------------------------------------------------------------------------------------------------------
 
     def _drop(self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject) -> None:
         """Drop the frame."""

@@ -93,7 +93,7 @@ class ExpressionBuilder(Transformer[Token, Expression]):
         # One string per name, however often it occurs in expressions.
         return Property(*_span(parts[0]), sys.intern(str(parts[0])))
 
-    # --- conditions made of conditions -------------------------------------------------------------------------------
+    # --- combined conditions -----------------------------------------------------------------------------------------
 
     def brackets(self, parts: Sequence[_Part]) -> Expression:
         return _nodes(parts)[0]

@@ -219,7 +219,7 @@ class RouteInfoManager:
         logger.info("the write permission of broker %s is changed on %d topics", broker_name, count)
         return count
 
-    # ------------------------------------------------------------------------------ questions
+    # ------------------------------------------------------------------------------ queries
 
     def pickup_topic_route_data(self, topic: str) -> TopicRouteData | None:
         """Return the brokers that have ``topic`` and how many queues each; None if no broker has it."""

@@ -123,7 +123,7 @@ def resend(
     )
 
 
-# ------------------------------------------------------------------------------ what they do
+# ------------------------------------------------------------------------------ actions
 
 
 async def _brokers(reader: ClusterReader) -> dict[str, RemoteDeadLetters]:

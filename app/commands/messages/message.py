@@ -103,7 +103,7 @@ def _time(timestamp_ms: int) -> str:
     return f"{local_time(timestamp_ms, with_zone=True)} ({timestamp_ms} ms)"
 
 
-# ------------------------------------------------------------------------------ what happened to it
+# ------------------------------------------------------------------------------ history
 
 
 def _print_trail(trail: JsonObject) -> None:

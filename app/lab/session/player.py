@@ -238,7 +238,7 @@ class WorldPlayer:
         self._job = Rebuild(recording.event, recording.time_us)
         self._changed()
 
-    # ------------------------------------------------------------------------------ what is looked at
+    # ------------------------------------------------------------------------------ checks
 
     def recording(self) -> Recording:
         """Return the recording that rebuilds the world as it is viewed."""
@@ -349,7 +349,7 @@ class WorldPlayer:
         if reason is not None:
             self._stopped_by = reason
 
-    # ------------------------------------------------------------------------------ inside
+    # --------------------------------------------------------------------------- internals
 
     def _start_job(self, job: Job) -> None:
         self._require_ready()

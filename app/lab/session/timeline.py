@@ -81,7 +81,7 @@ class Timeline:
         """Return how many copies are kept now."""
         return len(self._parked) + (self._past is not None) + (self._growing is not None)
 
-    # ------------------------------------------------------------------------------ looking back
+    # -------------------------------------------------------------------------- viewing the past
 
     def kept_view(self, event: int) -> JsonObject | None:
         """Return the view after ``event``, if it is kept."""

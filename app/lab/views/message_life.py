@@ -100,7 +100,7 @@ class MessageLife:
             return "waiting"
         return "delivering" if deliveries[-1].result is None else "failed"
 
-    # ------------------------------------------------------------------------------ all of it
+    # ------------------------------------------------------------------------------ whole
 
     def judge(self) -> None:
         """Determine whether it is in trouble."""

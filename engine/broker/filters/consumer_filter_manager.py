@@ -86,7 +86,7 @@ class ConsumerFilterManager:
         """Return all expressions on ``topic``, including dead ones."""
         return self._table.get(topic, {}).values()
 
-    # ------------------------------------------------------------------------------ what heartbeats say
+    # ------------------------------------------------------------------------------ heartbeats
 
     def register(self, group: str, subscriptions: Iterable[SubscriptionData], connection: str) -> None:
         """Take over the subscriptions of a heartbeat of ``group`` on ``connection``; its other expressions are no

@@ -55,7 +55,7 @@ class BrokerConfig:
     A broker changes its copy when a tool requests it (``broker_configuration.py``).
     """
 
-    # --- who and where ------------------------------------------------------------------------------------------
+    # --- names and addresses ------------------------------------------------------------------------------------
     #: RocketMQ: the host name. A fixed name keeps examples and screenshots the same everywhere.
     broker_name: str = "broker-a"
     cluster_name: str = "DefaultCluster"
@@ -102,7 +102,7 @@ class BrokerConfig:
     #: How often a slave requests topics, groups and offsets from its master (fixed in ``BrokerController``).
     slave_synchronize_interval_ms: int = 10_000
 
-    # --- what is allowed ----------------------------------------------------------------------------------------
+    # --- permissions and templates ------------------------------------------------------------------------------
     #: Permission bits of the whole broker.
     broker_permission: int = PERM_READ_WRITE
     auto_create_topic_enable: bool = True

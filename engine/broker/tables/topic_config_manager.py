@@ -96,7 +96,7 @@ class TopicConfigManager:
         for name, queue_nums, perm in topics:
             self.topic_config_table[name] = TopicConfig(name, queue_nums, queue_nums, perm)
 
-    # ------------------------------------------------------------------------------ questions
+    # ------------------------------------------------------------------------------ queries
 
     def select_topic_config(self, topic: str) -> TopicConfig | None:
         """Return the configuration of ``topic``, if it is known."""

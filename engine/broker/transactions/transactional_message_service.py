@@ -159,7 +159,7 @@ class TransactionalMessageService:
     def _note_next_round(self) -> None:
         self.next_round_ms = self.clock.now_ms() + self.config.transaction_check_interval_ms
 
-    # ------------------------------------------------------------------------------ putting
+    # ------------------------------------------------------------------------------ adding
 
     @property
     def refusal(self) -> str | None:
@@ -222,7 +222,7 @@ class TransactionalMessageService:
         self.topics.create_topic_in_send_message_back(message.topic, 1)
         return self.store.put_message(message)
 
-    # ------------------------------------------------------------------------------ where things stand
+    # ------------------------------------------------------------------------------ progress
 
     @property
     def half_offset(self) -> int:
@@ -350,7 +350,7 @@ class TransactionalMessageService:
             walk.op_offset += 1
         return bool(ops)
 
-    # ------------------------------------------------------------------------------ what becomes of a half message
+    # ------------------------------------------------------------------------------ outcome of a half message
 
     def _discard(self, half: MessageExt) -> PutMessageResult:
         if self._undecided is not None:

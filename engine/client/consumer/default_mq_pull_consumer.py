@@ -73,7 +73,7 @@ class DefaultMQPullConsumer(ServiceContext):
             else RemoteBrokerOffsetStore(self.instance, group)
         )
 
-    # --- life ------------------------------------------------------------------------------------------------------
+    # --- life cycle ------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Start the consumer. Raises if it was started before."""

@@ -189,7 +189,7 @@ class DefaultMQPushConsumer(ServiceContext):
         """Report ``value()`` as property ``name`` in the running info (307)."""
         self._impl.told[name] = value
 
-    # --- life ------------------------------------------------------------------------------------------------------
+    # --- life cycle ------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Join the group and start to consume.
@@ -259,7 +259,7 @@ class DefaultMQPushConsumer(ServiceContext):
         finally:
             self._impl.rebalance.drop_all()
 
-    # --- while it runs ---------------------------------------------------------------------------------------------
+    # --- operation -------------------------------------------------------------------------------------------------
 
     def suspend(self) -> None:
         """Stop pulling until ``resume`` is called. Messages pulled before are still consumed."""

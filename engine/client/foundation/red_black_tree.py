@@ -150,7 +150,7 @@ class RedBlackTree(Generic[V]):
         self.root = self.nil
         self._size = 0
 
-    # --- inside ----------------------------------------------------------------------------------------------------
+    # --- internals -------------------------------------------------------------------------------------------------
 
     def _value_of(self, node: RedBlackNode[V]) -> V | None:
         return None if node is self.nil else node.value

@@ -116,7 +116,7 @@ class DefaultMQProducer(ServiceContext):
         hooks.add_end_transaction(EndTransactionTraceHook(dispatcher, runtime.clock))
         return dispatcher
 
-    # --- life ------------------------------------------------------------------------------------------------------
+    # --- life cycle ------------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
         """Start the producer. Needs no name server yet: a send reports what is missing. Raises if it was started
@@ -279,7 +279,7 @@ class DefaultMQProducer(ServiceContext):
         correlation_id, send = self._prepare_request(message, timeout_ms, queue, selector, selector_argument)
         self.requester.request_async(correlation_id, message.topic, send, callback, timeout_ms)
 
-    # --- looking and creating --------------------------------------------------------------------------------------
+    # --- queries and creation --------------------------------------------------------------------------------------
 
     @property
     def fault_items(self) -> Mapping[str, FaultItem]:
@@ -312,7 +312,7 @@ class DefaultMQProducer(ServiceContext):
             await asyncio.sleep(CREATE_TOPIC_POLL_MS / 1000)
         _log.warning("topic %s is created, but the name server does not list all its queues yet", topic)
 
-    # --- inside ----------------------------------------------------------------------------------------------------
+    # --- internals -------------------------------------------------------------------------------------------------
 
     async def _send(
         self, message: Message, outgoing: Outgoing, queue: MessageQueue | None, timeout_ms: int | None

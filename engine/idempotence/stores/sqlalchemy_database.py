@@ -206,7 +206,7 @@ def _result(connection: Connection, statement: str, parameters: Mapping[str, Sql
     return SqlResult((), max(0, result.rowcount))
 
 
-# --- what drivers say ----------------------------------------------------------------------------------------------
+# --- errors of drivers ---------------------------------------------------------------------------------------------
 
 
 def is_lost(error: BaseException | None) -> bool:

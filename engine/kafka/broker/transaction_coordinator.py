@@ -186,7 +186,7 @@ class TransactionCoordinator:
             )
         self._tasks.every(EXPIRY_INTERVAL_MS, self.expire, "transactions that take too long")
 
-    # --- what producers ask ------------------------------------------------------------------------------------------
+    # --- producers' requests -----------------------------------------------------------------------------------------
 
     async def begin(self, transactional_id: str, timeout_ms: int, new_producer_id: int) -> ProducerId:
         """Return the id and the epoch for a process that starts. Raises :class:`KafkaRefusal`, ``DiskFault``."""
@@ -274,7 +274,7 @@ class TransactionCoordinator:
             elif transaction.state in _ENDS and transaction.transactional_id not in self._ending:
                 await self._write_markers(transaction)
 
-    # --- how it is done ----------------------------------------------------------------------------------------------
+    # --- implementation ----------------------------------------------------------------------------------------------
 
     def _of(self, transactional_id: str, owner: ProducerId) -> Transaction:
         found = self.transactions.get(transactional_id)

@@ -100,7 +100,7 @@ class PartitionLog:
         #: None if there is one replica.
         self._high_watermark: int | None = None
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- life cycle --------------------------------------------------------------------------------------------------
 
     def load(self) -> LogRecoveryReport:
         """Open and repair the files. Blocks: only for start-up.
@@ -165,7 +165,7 @@ class PartitionLog:
         self._recovery_offset = offset
         RecoveryPoint(offset, is_clean).write(self._disk, self.folder)
 
-    # --- what there is -----------------------------------------------------------------------------------------------
+    # --- stored data -------------------------------------------------------------------------------------------------
 
     @property
     def log_start_offset(self) -> int:

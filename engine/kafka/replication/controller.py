@@ -198,7 +198,7 @@ class Controller:
         ]
         self._decide([record for record in changed if record is not None])
 
-    # --- what leaders ask for ----------------------------------------------------------------------------------------
+    # --- leaders' requests -------------------------------------------------------------------------------------------
 
     async def _alter(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
         if self.image.broker_epochs.get(request.broker_id) != request.broker_epoch:

@@ -107,7 +107,7 @@ class ReplicaManager:
         text = "\n".join(["0", str(len(lines)), *lines]) + "\n"
         self._runtime.disk.write_whole(CHECKPOINT_PATH, text.encode())
 
-    # --- what the controller decides ---------------------------------------------------------------------------------
+    # --- decisions of the controller ---------------------------------------------------------------------------------
 
     def _decided(self, record: PartitionRecord) -> None:
         replica = self.replicas.get(record.place)

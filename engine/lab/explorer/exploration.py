@@ -203,7 +203,7 @@ class Exploration:
             self.state.unconfirmed += 1
             self.state.phase = Phase.SEARCHING
 
-    # --- what was found ----------------------------------------------------------------------------------------------
+    # --- findings ----------------------------------------------------------------------------------------------------
 
     def _tell(self, stalls: Stalls) -> Iterator[None]:
         fewer = ddmin(stalls, self._is_broken)

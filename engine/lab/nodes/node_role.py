@@ -102,7 +102,7 @@ class LabNodeRole:
         #: Whether it was started again and its process does not run yet, which is an event of its own.
         self.is_starting = False
 
-    # --- what it is now ----------------------------------------------------------------------------------------------
+    # --- state -------------------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -136,7 +136,7 @@ class LabNodeRole:
         """Return whether this node sends half messages to ``topic``."""
         return False
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- life cycle --------------------------------------------------------------------------------------------------
 
     def boot(self) -> None:
         """Schedule the start of the process at the time that the scenario sets."""

@@ -239,7 +239,7 @@ class Section:
             return list(self.words(field))
         return self.plain(field)
 
-    # --- inside ------------------------------------------------------------------------------------------------------
+    # --- internals ---------------------------------------------------------------------------------------------------
 
     def _node(self, field: str) -> Node | None:
         self._asked[field] = None

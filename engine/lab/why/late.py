@@ -134,7 +134,7 @@ def _since(case: Case, delivery: Delivery) -> int:
     return max((*gains[-1:], *stored[-1:]), default=0)
 
 
-# --- what it waited for ----------------------------------------------------------------------------------------------
+# --- waiting ---------------------------------------------------------------------------------------------------------
 
 
 def _reason(case: Case, begin: Moment, end: Moment) -> Text:

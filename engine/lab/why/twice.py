@@ -98,7 +98,7 @@ def _is_orderly(case: Case, node: str) -> bool:
     return isinstance(role, ConsumerRole) and role.spec.orderly
 
 
-# --- the same copy, at once ------------------------------------------------------------------------------------------
+# --- the same copy, simultaneously -----------------------------------------------------------------------------------
 
 
 def _at_once(case: Case, first: Delivery, second: Delivery) -> Found:

@@ -104,7 +104,7 @@ def reserve(done: Done, event: ReservationEvent, key: str, *, keeps_states: bool
     return Reserved(_STATE_AFTER[event], is_done=True, ends_try=ends_try)
 
 
-# --- who reserves ----------------------------------------------------------------------------------------------------
+# --- participants ----------------------------------------------------------------------------------------------------
 
 
 class Reserves(Protocol):

@@ -160,13 +160,13 @@ class RecoveredPlaces:
             self.report.messages_left_out -= sum(bool(remark) for _, remark in strays)
             self._remarks.append(
                 f"commit log: {counted(len(strays), 'message', 'messages')} from {self.stale_from} on say places that "
-                "are taken, and older times than the message before: they are left from an earlier use of the file, and the "
-                "log ends there"
+                "are taken, and older times than the message before: they are left from an earlier use of the file, "
+                "and the log ends there"
             )
         else:
             self._remarks += [remark for _, remark in strays if remark]
 
-    # --- judging -----------------------------------------------------------------------------------------------------
+    # --- checks ------------------------------------------------------------------------------------------------------
 
     def _run_of(self, key: QueueKey) -> _Run:
         run = self._runs.get(key)

@@ -351,7 +351,7 @@ class ClusterWatch:
         watch = self.brokers.get(broker)
         return watch.by_place.get((topic, queue_id, queue_offset)) if watch is not None else None
 
-    # --- what brokers report -----------------------------------------------------------------------------------------
+    # --- reports of brokers ------------------------------------------------------------------------------------------
 
     def _note_stored(self, message: LoggedMessage) -> None:
         if message.resends >= 0 and message.reconsume_times == 0:

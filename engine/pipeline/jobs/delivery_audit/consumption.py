@@ -189,7 +189,7 @@ class _Join:
             told.append([topics[code], len(some), samples])
         return told
 
-    # --- what is kept for later --------------------------------------------------------------------------------------
+    # --- kept state --------------------------------------------------------------------------------------------------
 
     def kept(self, forget_ms: int) -> Any:
         """Return the events about messages that are not settled."""

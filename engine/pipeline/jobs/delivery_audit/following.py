@@ -170,7 +170,7 @@ class Follower:
         rows = written.filter(F.col("facts").isNotNull()).select("facts").collect()
         self.consumption.add([row.facts for row in rows])
 
-    # --- what is kept ------------------------------------------------------------------------------------------------
+    # --- kept state --------------------------------------------------------------------------------------------------
 
     def _load(self) -> None:
         states = [name for name in self.files.names(_FOLDER) if name.startswith("state-")]

@@ -102,7 +102,7 @@ class StoredBatch:
     def __len__(self) -> int:
         return len(self._starts)
 
-    # --- where things are --------------------------------------------------------------------------------------------
+    # --- positions ---------------------------------------------------------------------------------------------------
 
     def _gather_fixed_parts(self) -> None:
         layouts = _gather(self._data, self._starts + _SYS_FLAG_AT, np.dtype(">i4")).astype(np.int32) & HOST_FLAGS

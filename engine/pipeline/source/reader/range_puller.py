@@ -117,7 +117,7 @@ class RangePuller:
             self._segments.popleft()
         yield from pulled
 
-    # --- asking ------------------------------------------------------------------------------------------------------
+    # --- requests ----------------------------------------------------------------------------------------------------
 
     def _exchange(self) -> None:
         """Send the requests that are allowed, and handle one answer."""
