@@ -68,7 +68,7 @@ class ChildProcess:
         return self._process.pid
 
     def stop(self) -> None:
-        """Ask it to end, and kill it some seconds later. Returns immediately."""
+        """Ask the process to end, and kill it some seconds later. Returns immediately."""
         if self._stopping.is_set() or self._gone.is_set():
             return
         self._stopping.set()

@@ -39,7 +39,7 @@ class RemoteBroker:
         return sorted(found, key=lambda message: message.commit_log_offset)
 
     async def message_at(self, commit_log_offset: int) -> MessageExt | None:
-        """Return the message that begins there, or None."""
+        """Return the message that begins at this commit-log offset, or None."""
         stored = await self._reader.look_for(self.address, question.message_at(commit_log_offset))
         return decode_stored_message(stored) if stored else None
 

@@ -201,7 +201,7 @@ class GroupMember:
 
     @property
     def standing(self) -> MemberStanding:
-        """Return its role in its group, for people."""
+        """Return the role of this member in its group, as words for users."""
         if self.failure:
             return MemberStanding.STOPPED
         return MemberStanding(self.peer.core.role.value)

@@ -75,7 +75,7 @@ class Branch:
 
     @property
     def account(self) -> str:
-        """Return the account that it locks."""
+        """Return the account that the branch locks."""
         return self.work.account
 
 

@@ -43,7 +43,7 @@ class Copy:
 
     @property
     def event(self) -> int:
-        """Return the number of its last event."""
+        """Return the number of the last event of the copy."""
         return self.view.run.event_number
 
     def close(self) -> None:

@@ -114,7 +114,7 @@ class DefaultMQPullConsumer(ServiceContext):
         )
 
     def heartbeat_sent(self, consumer_data: ConsumerData) -> None:
-        """Do nothing: each pull carries its own expression."""
+        """Do nothing: each pull carries its own subscription expression."""
 
     async def do_rebalance(self) -> None:
         """Do nothing: the user decides which consumer pulls which queue."""

@@ -213,7 +213,7 @@ class KafkaMessage:
     """A message, or a part of one. A subclass is a frozen dataclass whose fields have the types above."""
 
     def encode(self) -> bytes:
-        """Return its bytes."""
+        """Return the bytes of the message."""
         out: list[bytes] = []
         self.write(out)
         return b"".join(out)
@@ -228,7 +228,7 @@ class KafkaMessage:
         return message
 
     def write(self, out: list[bytes]) -> None:
-        """Append its bytes."""
+        """Append the bytes of the message."""
         for field in _fields_of(type(self)):
             field.type.write(getattr(self, field.name), out)
 

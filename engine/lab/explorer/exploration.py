@@ -133,7 +133,7 @@ class ExplorationState:
         return self.bounded.is_complete and not self.unconfirmed
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON for display."""
+        """Return the progress as JSON for display."""
         search = self.search
         return {
             "phase": self.phase.value,

@@ -31,7 +31,7 @@ class StepPoint(NamedTuple):
 
     @property
     def node(self) -> str:
-        """Return the node on which it runs."""
+        """Return the node on which the actor runs."""
         return self.actor.partition("/")[0]
 
     @property
@@ -63,7 +63,7 @@ class Stall(NamedTuple):
     kind: StallKind = StallKind.HOLD
 
     def begin(self) -> Command:
-        """Return the lab command that begins it."""
+        """Return the lab command that begins the stall."""
         match self.kind:
             case StallKind.HOLD:
                 return Command("hold", self.point.actor, {"ms": self.ms})

@@ -137,7 +137,7 @@ class Replier(SecondProducer):
         return kept
 
     async def answer(self, messages: Sequence[MessageExt]) -> None:
-        """Reply to those that are requests."""
+        """Reply to those of the messages that are requests."""
         for message in messages:
             if is_request(message):
                 await self._answer(message)

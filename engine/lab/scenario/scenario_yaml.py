@@ -139,7 +139,7 @@ class Section:
         return value
 
     def choice(self, field: str, allowed: Sequence[str], default: str | None = None) -> str:
-        """Return one of the words ``allowed``."""
+        """Return the word in ``field``, which must be one of ``allowed``."""
         node = self._node(field)
         if node is None:
             return self._default(field, default)
@@ -164,7 +164,7 @@ class Section:
         return tuple(next(one for one in allowed if one == word) for word in words)
 
     def switch(self, field: str, *, default: bool) -> bool:
-        """Return ``true`` or ``false``."""
+        """Return the boolean in ``field``."""
         return self.choice(field, ["true", "false"], str(default).lower()) == "true"
 
     def integer(self, field: str, low: int, high: int, default: int | None = None) -> int:

@@ -130,7 +130,7 @@ def first_acknowledgement_ms(policy: Policy, place: Place) -> int:
 
 
 def acknowledgements(run: LabRun, policy: Policy) -> list[SendReturned]:
-    """Return what clients know to be safe, as the policy promises it."""
+    """Return the sends whose messages are safe for clients according to the policy."""
     returned = (entry for entry in run.world.history.sends_returned if entry.status == "ok")
     return [entry for entry in returned if policy.family.elects or entry.detail == "SEND_OK"]
 

@@ -158,7 +158,7 @@ def _reason(case: Case, begin: Moment, end: Moment) -> Text:
 
 
 def pull_reason(case: Case, queue: MessageQueue, begin: Moment, end: Moment) -> Text:
-    """Return why it was not pulled: the queue had no owner, or the owner held too much already, or neither."""
+    """Return why the message was not pulled: its queue had no owner, its owner held too much already, or neither."""
     named = telling.queue_text(queue)
     free_us, holder = _without_owner(case, queue, begin, end)
     if 2 * free_us > end.time_us - begin.time_us:

@@ -34,7 +34,7 @@ def name_of(frame: Sent) -> str:
 
 
 def fields_of(frame: Sent) -> Mapping[str, str]:
-    """Return the fields of its header."""
+    """Return the fields of the frame's header."""
     command = decoded(frame)
     return {} if command is None else command.ext_fields
 

@@ -37,7 +37,7 @@ def encode_piece(offset: int, data: bytes) -> bytes:
 
 
 def decode_piece(frame: bytes) -> tuple[int, bytes]:
-    """Return ``(offset, data)`` of a piece."""
+    """Decode a piece as ``(offset, data)``."""
     offset, _ = _PIECE_HEAD.unpack_from(frame)
     return offset, frame[PIECE_HEAD_BYTES:]
 

@@ -33,7 +33,7 @@ class RunningFlags:
         return is_new
 
     def clear(self, reason: Refusal) -> bool:
-        """Clear this reason. Return True if it applied."""
+        """Clear this reason for refusing messages. Return True if it applied."""
         was_set = self._details.pop(reason, None) is not None
         self._update()
         return was_set

@@ -120,7 +120,7 @@ class RecoveredPlaces:
             self._put_at(request, *place)
 
     def finish(self) -> None:
-        """Finish after the last message."""
+        """Judge what is still open after the last message."""
         waiting = [run for run in self._runs.values() if run.pending is not None]
         missing = self.report.messages_left_out + len(waiting) - 1
         for run in waiting:

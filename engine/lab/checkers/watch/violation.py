@@ -48,7 +48,7 @@ class Violation:
     text: Mapping[str, str]
 
     def to_dict(self) -> dict[str, object]:
-        """Return it as a JSON object."""
+        """Return the violation as a JSON object."""
         return {
             "checker": self.checker,
             "anomaly": self.anomaly.value,

@@ -49,7 +49,7 @@ class Pending:
 
     @property
     def stored_bytes(self) -> int:
-        """Return about how many bytes of the log it will take."""
+        """Return about how many bytes of the log the message will take."""
         return len(self.content) + len(self.row.topic) + FIXED_SIZE_BYTES + _ADDED_BYTES
 
 
