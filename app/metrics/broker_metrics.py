@@ -209,7 +209,7 @@ class BrokerMetrics:
 
     def _own_families(self, now_ms: int) -> list[Family]:
         broker, totals, last = self._broker, self._broker.stats.totals, self._broker.stats.last_second(now_ms)
-        info = Family("glassmq_info", "Always 1; the labels say what runs.", ("version", "broker", "flush", "acl"))
+        info = Family("glassmq_info", "Always 1; the labels identify what runs.", ("version", "broker", "flush", "acl"))
         flush = broker.store.config.flush_disk_type.value
         info.add((version(), broker.config.broker_name, flush, "on" if broker.access_guard else "off"), 1)
         families = [info]
