@@ -99,8 +99,8 @@ class PullMessageChecks:
             raise RequestRefused(f"group {group} does not subscribe to {topic}", ResponseCode.SUBSCRIPTION_NOT_EXIST)
         if subscription.sub_version < header.sub_version:
             raise RequestRefused(
-                f"group {group} on {topic}: the pull has subscription version {header.sub_version}, "
-                f"the last heartbeat had {subscription.sub_version}",
+                f"group {group} on {topic}: the pull knows subscription version {header.sub_version}, "
+                f"the last heartbeat said {subscription.sub_version}",
                 ResponseCode.SUBSCRIPTION_NOT_LATEST,
             )
         return subscription

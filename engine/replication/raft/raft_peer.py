@@ -226,7 +226,7 @@ class RaftPeer:
             # Committed entries are applied in a moment: a leader may commit its own removal and no longer lead.
             is_committed = index <= log.commit_index and log.term_at(index) == term
             if not waiting.done() and (is_over or not is_committed):
-                waiting.set_exception(OutcomeUnknown(f"{self.name} no longer leads"))
+                waiting.set_exception(OutcomeUnknown(f"{self.name} leads no longer"))
 
     async def _keep_time(self) -> None:
         while not self.failure:
