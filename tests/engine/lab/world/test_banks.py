@@ -89,7 +89,7 @@ def test_debit_first_a_process_that_dies_between_leaves_money_gone():
         assert broken(run) == {CONSERVED: ["t-0"]}
         (violation,) = run.violations
         assert violation.anomaly == "skipped"
-        assert "100 is gone" in violation.text["en"]
+        assert "100 has been lost" in violation.text["en"]
 
 
 # --- transaction ---------------------------------------------------------------------------------------------------
