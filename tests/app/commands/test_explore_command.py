@@ -55,12 +55,12 @@ def test_json_has_the_figures_and_the_finding():
     ("arguments", "problem"),
     [
         (["nothing-like-it"], "nothing-like-it"),
-        (["hello"], "no orderly consumers"),
-        (["two-consumers", "--without", "x"], "there are: broker-lock, message-queue-lock"),
+        (["hello"], "no ordered consumers"),
+        (["two-consumers", "--without", "x"], "allowed: broker-lock, message-queue-lock"),
         (["two-consumers", "--forced-unlock", "C1"], "is not NODE:QUEUE@MS"),
         (["two-consumers", "--max-stalls", "7"], "allowed: 0 to 3"),
         (["two-consumers", "--losses", "3"], "allowed: 0 to 2"),
-        (["two-consumers", "--lose", "SEND"], "usual are: SEND_MESSAGE_V2"),
+        (["two-consumers", "--lose", "SEND"], "common names: SEND_MESSAGE_V2"),
         (
             ["order-and-stock", "--set", "consumers.idempotence_strategy=x"],
             "'x' is not allowed; allowed: message-table",

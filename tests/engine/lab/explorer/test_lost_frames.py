@@ -285,9 +285,9 @@ def test_without_losses_frames_are_no_points_and_usual_are_those_that_matter_for
     ("wishes", "problem"),
     [
         ({"max_losses": 3}, "max_losses is 3; allowed: 0 to 2"),
-        ({"lose": ("SEND",)}, "there is no frame 'SEND' that could be lost"),
-        ({"lose": ("reply",)}, "there is no frame 'reply' that could be lost"),
-        ({"lose": ("",)}, "usual are: SEND_MESSAGE_V2, reply to SEND_MESSAGE_V2, "),
+        ({"lose": ("SEND",)}, "unknown frame name 'SEND'"),
+        ({"lose": ("reply",)}, "unknown frame name 'reply'"),
+        ({"lose": ("",)}, "common names: SEND_MESSAGE_V2, reply to SEND_MESSAGE_V2, "),
     ],
 )
 def test_a_loss_that_cannot_be_searched_is_refused_by_name(wishes: dict[str, object], problem: str) -> None:

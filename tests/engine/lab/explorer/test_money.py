@@ -169,7 +169,7 @@ def test_switches_that_make_a_difference_are_named() -> None:
     ("wishes", "problem"),
     [
         ({"max_crashes": 3}, "max_crashes is 3; allowed: 0 to 2"),
-        ({"crash": ("B1",)}, "there is no node 'B1'; there are: P1, C1, producers, consumers"),
+        ({"crash": ("B1",)}, "there is no node 'B1'; allowed: P1, C1, producers, consumers"),
         ({"restart_ms": (-1,)}, "restart_ms is -1"),
     ],
 )
