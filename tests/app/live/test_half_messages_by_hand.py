@@ -216,7 +216,7 @@ def test_a_key_that_two_brokers_know_is_refused_whoever_is_asked_first():
     assert find([nobody, second], "k") == (second, second)
     with pytest.raises(HalfMessageRefused, match=r"2 half messages have the key 'k'.*U1, U2"):
         find([first, nobody, second], "k")
-    with pytest.raises(HalfMessageRefused, match="no half message has"):
+    with pytest.raises(HalfMessageRefused, match="there is no half message with"):
         find([nobody, nobody], "k")
 
 
@@ -271,7 +271,7 @@ def test_a_broker_that_hides_its_op_queue_as_rocketmq_does_is_not_trusted_to_kno
     assert "not known" in next(line for line in tool(live, "list").output.splitlines() if "hidden" in line)
     assert "it is unknown whether 'hidden' is decided" in tool(live, "commit", "--yes", "hidden").output
     assert stored(live, "hidden") == 1
-    assert "is already decided" in tool(live, "commit", "--yes", "--anyway", "hidden").output, "our broker knows"
+    assert "is decided already" in tool(live, "commit", "--yes", "--anyway", "hidden").output, "our broker knows"
     assert stored(live, "hidden") == 1
 
 

@@ -26,7 +26,7 @@ def test_a_found_schedule_is_replayed_on_the_stage_and_stops_at_the_violation(se
     page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers"))
     search(page, "process-queue-lock")
     expect(page.locator(".explorer-holds li")).to_have_count(1)
-    expect(page.locator(".explorer-holds li")).to_contain_text("C1/worker-0 stands still for")
+    expect(page.locator(".explorer-holds li")).to_contain_text("C1/worker-0 is held for")
     expect(page.locator(".explorer-progress")).to_contain_text("schedules")
     page.locator(".explorer-ways .button-primary").click()
     # It plays by itself, shows the last events one by one and holds where it breaks.
