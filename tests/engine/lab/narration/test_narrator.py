@@ -115,14 +115,14 @@ def use(strategy, *nodes):
 def test_each_delivery_of_an_idempotent_listener_is_told_with_its_verdict(told):
     captions, _ = told("order-and-stock", to_ms=1_300)
     texts = [str(caption.text) for caption in captions if caption is not None]
-    assert "C2 has done the work of order-0." in texts
-    assert "C1 skips again-0 as a duplicate: order-0 is already done." in texts
+    assert "C2 did the work of order-0." in texts
+    assert "C1 swallows again-0, a duplicate: order-0 is already done." in texts
     assert "D1 refuses C1's INSERT: the record already exists." in texts
-    assert "C2 commits its work in D1." in texts
+    assert "C2 commits its transaction in D1." in texts
     captions, _ = told("order-and-stock", *use("state-table", "C1", "C2"), to_ms=1_300)
     texts = [str(caption.text) for caption in captions if caption is not None]
     assert (
-        "C1 defers again-0: according to its record, order-0 is already being processed. It will be delivered again."
+        "C1 bounces again-0: according to its record, order-0 is already being processed. It will be delivered again."
         in texts
     )
 

@@ -39,7 +39,7 @@ def test_statements_are_small_talk_until_they_are_committed_or_refused():
     refused = store_words(insert.reply(StoreRefusalCode.UNIQUE_VIOLATION, "UNIQUE constraint failed"), insert, ANSWERED)
     assert str(refused.text) == "D1 refuses C1's INSERT: the record already exists."
     commit = request(StoreRequestCode.SQL_COMMIT)
-    assert str(store_words(commit, commit, ASKED).text) == "C1 commits its work in D1."
+    assert str(store_words(commit, commit, ASKED).text) == "C1 commits its transaction in D1."
     lost = store_words(
         commit.reply(StoreRefusalCode.TRANSACTION_LOST, "there is no such transaction"), commit, ANSWERED
     )

@@ -107,7 +107,7 @@ def test_a_kind_speaks_both_languages(kind):
         ({"kind": "link-loss", "target": "A->B", "ratio": "1"}, "a number from 0 to 1"),
         ({"kind": "crash-power", "target": "B1", "torn": 1}, "true or false"),
         ({"kind": "listener", "target": "C1", "result": "maybe"}, "success, later, throws, hangs"),
-        ({"kind": "drop-next", "frame": "PUSH"}, "(nothing: any), reply, SEND_MESSAGE"),
+        ({"kind": "drop-next", "frame": "PUSH"}, "empty (= any), reply, SEND_MESSAGE"),
         ({"kind": "partition", "left": [], "right": ["B1"]}, "list of at least one node name"),
         ({"kind": "partition", "left": "B1", "right": ["B1"]}, "list of at least one node name"),
         ({"kind": "partition", "left": [5], "right": ["B1"]}, "list of at least one node name"),
