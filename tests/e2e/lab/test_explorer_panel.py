@@ -34,7 +34,7 @@ def test_a_found_schedule_is_replayed_on_the_stage_and_stops_at_the_violation(se
     expect(page.locator("#sequence-chosen")).to_contain_text("#")
     expect(page.locator("#stop-banner")).to_be_visible(timeout=SEARCH_MS)
     expect(page.locator(".moment")).to_have_attribute("data-kind", "violation")
-    expect(page.locator(".moment")).to_contain_text("given the queue up")
+    expect(page.locator(".moment")).to_contain_text("released the queue")
     expect(page.locator("#control-play")).to_have_text("Play")
 
 
@@ -64,7 +64,7 @@ def test_a_search_can_be_cancelled(serve, open_page):
 def test_a_scenario_without_orderly_consumers_says_that_there_is_nothing_to_search(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/hello"))
     show_panel(page, "explorer")
-    expect(page.locator(".explorer")).to_contain_text("no orderly consumers")
+    expect(page.locator(".explorer")).to_contain_text("no ordered consumers")
     expect(page.locator(".explorer-form")).to_have_count(0)
 
 

@@ -110,7 +110,7 @@ def test_a_process_that_never_starts_again_may_be_searched_too() -> None:
     finding = found_by(NAIVE, max_stalls=0, restart_ms=(FOR_EVER_MS,))
     (crash,) = finding.holds
     assert crash.stall.ms == FOR_EVER_MS
-    assert "never starts again" in crash.caption["en"]
+    assert "never restarts" in crash.caption["en"]
     with LabRun.replay(parse_link(finding.end_link)) as run:
         assert run.world.nodes["P1"].status == "crashed"
 
