@@ -1,16 +1,16 @@
-// The engine names events, tasks and states of nodes in English; here they are in the page's language.
+// The engine's journal names events, tasks and states of nodes; here they are in the page's language.
 
 import { language, t } from "../common/i18n.js";
 import { labData } from "./commands.js";
 
 /** What happened or what a task is called, for people; unknown names stay as they are. */
 export function labelText(label) {
-  if (language !== "zh" || !label) return label;
-  const table = labData.labels ?? {};
+  if (!label) return label;
+  const table = labData.labels?.[language] ?? {};
   if (table[label] !== undefined) return table[label];
   const [first] = label.split(" ", 1);
   const command = labData.commands?.[first];
-  if (command) return `${command.name.zh}${label.slice(first.length)}`;
+  if (command && language === "zh") return `${command.name.zh}${label.slice(first.length)}`;
   const begin = Object.keys(table).find((name) => name.endsWith(" ") && label.startsWith(name));
   return begin === undefined ? label : `${table[begin]}${label.slice(begin.length)}`;
 }
