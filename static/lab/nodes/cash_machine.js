@@ -15,7 +15,7 @@ export function CashMachine({ part }) {
     : !last
       ? t("lab.none_yet")
       : last.balance === null
-        ? t("lab.xa.col_in_vain")
+        ? t("word.timed_out")
         : t("lab.cash.told", { balance: count(last.balance) });
   return html`<p
     class=${`node-line cash-machine ${isWaiting || last?.balance === null ? "is-waiting" : ""}`}
