@@ -16,7 +16,7 @@ export function CashMachine({ part }) {
       ? t("lab.none_yet")
       : last.balance === null
         ? t("word.timed_out")
-        : t("lab.cash.told", { balance: count(last.balance) });
+        : t("lab.cash.balance", { balance: count(last.balance) });
   return html`<p
     class=${`node-line cash-machine ${isWaiting || last?.balance === null ? "is-waiting" : ""}`}
     data-part="cash-machine"

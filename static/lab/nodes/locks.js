@@ -79,8 +79,8 @@ const LockRow = memo(({ broker, lock, isOff }) => {
     </button>
     ${
       isOff
-        ? html`<span class="lock-unasked" title=${t("lab.locks.unasked_hint", { time: left })}>
-            ${t("lab.locks.unasked")}
+        ? html`<span class="lock-unasked" title=${t("lab.locks.unchecked_hint", { time: left })}>
+            ${t("lab.locks.unchecked")}
           </span>`
         : html`<${Bar}
               left=${lock.lease_ms - lock.age_ms}

@@ -32,7 +32,7 @@ export const Replication = memo(({ part, end }) => {
   </${Part}>`;
 });
 
-const behindBy = (n) => t("lab.replication.behind", { bytes: bytes(n) });
+const behindBy = (n) => t("lab.replication.lag", { bytes: bytes(n) });
 const STATES = { follows: "follows", "not connected": "apart" };
 const word = (part) => STATES[part.waits_for] ?? "refused";
 

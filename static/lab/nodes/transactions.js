@@ -111,7 +111,7 @@ const GivenUpRow = memo(({ broker, message, max }) => {
       ${t("lab.half.checks", { n: checks, max })}
     </span>
     <span class="half-state half-end">
-      ${again === null ? t("lab.half.nobody_knew") : t("lab.half.checked_again", { offset: again })}
+      ${again === null ? t("lab.half.no_result") : t("lab.half.checked_again", { offset: again })}
     </span>
     ${again === null && html`<${Decide} broker=${broker} message=${message} />`}
   </li>`;

@@ -49,7 +49,7 @@ def test_a_rule_is_switched_off_and_a_threshold_set_in_the_dialog(serve, open_pa
     offline = dialog.get_by_role("checkbox", name=re.compile("no connected member"))
     expect(offline).to_be_checked()
     offline.uncheck()
-    dialog.get_by_role("spinbutton", name="Messages by which a group with members lags").fill("5000")
+    dialog.get_by_role("spinbutton", name="Lag of a group with members, in messages").fill("5000")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).not_to_be_visible()
     thresholds = {rule["rule"]: rule["threshold"] for rule in scene.verdict()["rules"]}

@@ -71,7 +71,7 @@ function Figures({ group, now }) {
         ? count(members)
         : t("lab.backlog.idle_members", { n: count(members), idle: count(members - owners) }),
     )}
-    ${lag > 0 && goes > comes && figure("melts", span((lag / (goes - comes)) * 1e6))}
+    ${lag > 0 && goes > comes && figure("cleared_in", span((lag / (goes - comes)) * 1e6))}
   </dl>`;
 }
 

@@ -138,7 +138,7 @@ function Finding({ finding }) {
                   hold.kind === "loss"
                     ? html`<span class="chip mono">${bilingual(hold.label)}</span>`
                     : html`<span class="badge">
-                        ${hold.ms === 0 ? t("lab.explorer.for_ever") : span(hold.ms * 1000)}
+                        ${hold.ms === 0 ? t("lab.explorer.forever") : span(hold.ms * 1000)}
                       </span>`
                 }
               </span>

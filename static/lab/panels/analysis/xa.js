@@ -221,7 +221,7 @@ function waitLane(waits, node, now) {
     isQuiet: true,
     marks: waits
       .filter((wait) => wait.in_vain)
-      .map((wait) => ({ at: wait.until_us, state: "rolled-back", sign: "✕", label: t("lab.xa.in_vain") })),
+      .map((wait) => ({ at: wait.until_us, state: "rolled-back", sign: "✕", label: t("lab.xa.gave_up") })),
     bars: waits.map(({ waiter, by, since_us: since, until_us: until }) => ({
       from: since,
       to: until ?? now,

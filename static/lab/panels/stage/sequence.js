@@ -142,13 +142,13 @@ const Tool = ({ name, sign, act, isOff = false }) =>
 
 /** The switch between what matters and everything; for the event log too. */
 export function Matters() {
-  return html`<label class="matters" title=${t("lab.matters.hint")}>
+  return html`<label class="matters" title=${t("lab.relevance.hint")}>
     <input
       type="checkbox"
       checked=${onlyWhatMatters.value}
       onChange=${(event) => (onlyWhatMatters.value = event.currentTarget.checked)}
     />
-    ${t("lab.matters.title")}
+    ${t("lab.relevance.title")}
   </label>`;
 }
 

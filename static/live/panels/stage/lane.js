@@ -184,6 +184,6 @@ export function TopicLags({ topic }) {
     ${shown
       .slice(0, MOST_SENTENCES)
       .map((reader) => html`<${ReaderLag} key=${reader.key} reader=${reader} topic=${topic} />`)}
-    ${isMany && html`<span class="quiet">${t("live.lane.less_behind", { n: rest })}</span>`}
+    ${isMany && html`<span class="quiet">${t("live.lane.lesser_lag", { n: rest })}</span>`}
   </div>`;
 }
