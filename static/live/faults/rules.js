@@ -78,7 +78,7 @@ function whenOf({ times, every, ratio, seed, ends_in_ms: ends, is_spent: isSpent
 /** A rule that never hit says so, and whether a frame came at all. */
 function hitsOf({ hits, seen, is_spent: isSpent }) {
   const words =
-    hits > 0 ? t("faults.hit", { n: hits }) : t(seen > 0 ? "faults.never_hit_of" : "faults.never_hit", { seen });
+    hits > 0 ? t("word.frames", { n: hits }) : t(seen > 0 ? "faults.never_hit_of" : "faults.never_hit", { seen });
   return html`<span class=${hits > 0 ? "" : "quiet"}>${words}</span>${
     isSpent && html` <span class="badge">${t("faults.spent")}</span>`
   }`;

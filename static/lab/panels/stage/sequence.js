@@ -103,7 +103,7 @@ export function Sequence() {
         <${Tool} name="earlier" sign="‹" act=${() => go(-0.5)} />
         <${Tool} name="later" sign="›" act=${() => go(0.5)} isOff=${endsAt.value === null} />
         <${Tool} name="wider" sign="−" act=${() => zoom(1)} />
-        <span class="number span-text">${t("lab.sequence.frames", { n: shownFrames() })}</span>
+        <span class="number span-text">${t("word.frames", { n: shownFrames() })}</span>
         <${Tool} name="narrower" sign="+" act=${() => zoom(-1)} />
         <${Tool} name="follow" sign="⇥" act=${() => (endsAt.value = null)} isOff=${endsAt.value === null} />
       </span>
