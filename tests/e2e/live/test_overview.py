@@ -89,10 +89,10 @@ def test_a_longer_range_is_asked_of_the_server_and_kept_over_a_reload(serve, ope
     page = live(open_page(f"{serve(small_scene())}/live"))
     with page.expect_response(re.compile(r"/api/live/history\?from=\d+&to=\d+")):
         page.get_by_role("radio", name="1 h", exact=True).check(force=True)
-    expect(page.locator("#plots")).to_contain_text("each point is 10 s")
+    expect(page.locator("#plots")).to_contain_text("each point covers 10 s")
     page.reload()
     expect(live(page).get_by_role("radio", name="1 h", exact=True)).to_be_checked()
-    expect(page.locator("#plots")).to_contain_text("each point is 10 s")
+    expect(page.locator("#plots")).to_contain_text("each point covers 10 s")
 
 
 def test_a_stretch_marked_in_one_plot_zooms_all_and_the_crosshair_is_shared(serve, open_page):
