@@ -24,7 +24,7 @@ export const switchName = (name) =>
 
 /** How far a transaction, a branch or a transfer has come. To be prepared means something else for each `kind`. */
 export const outcomeName = (state, kind = "") =>
-  t(state === "prepared" ? `lab.${kind}_prepared` : `lab.outcome.${state.replaceAll("-", "_")}`);
+  t(state === "prepared" ? `lab.prepared.${kind}` : `lab.outcome.${state.replaceAll("-", "_")}`);
 
 /** In a sentence why a node does not run; nothing while it does. */
 export function stateText({ role, status, has_run: hasRun, is_starting: isStarting }) {
