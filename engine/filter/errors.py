@@ -134,7 +134,7 @@ class EvaluationProblem(StrEnum):
 
 _EVALUATION_TEXTS: Mapping[EvaluationProblem, str] = MappingProxyType(
     {
-        EvaluationProblem.NO_NUMBER: "{text} is not a {kind}, as the other side is",
+        EvaluationProblem.NO_NUMBER: "{text} is not of type {kind}, which the other side has",
         EvaluationProblem.NO_ORDER_OF_TEXTS: "{left} and {right} are not both numbers, and texts have no order",
         EvaluationProblem.BOOLEAN_BEFORE_TEXT: (
             "RocketMQ cannot compare a boolean on the left with the text {text}; write the property first"
