@@ -1,5 +1,5 @@
-// A tab that hangs from the head of every page while something of the running engine is broken on purpose: what, and
-// the button that ends it. It covers a little, and moves nothing.
+// A tab that hangs from the head of every page while faults are active in the running engine: which ones, and
+// the button that ends them. It covers a little, and moves nothing.
 
 import { html, render } from "htm/preact";
 import { useSignal } from "@preact/signals";
@@ -27,7 +27,7 @@ function Banner() {
       html`
         <p class="fault-words" role="status" title=${words}>${words}</p>
         <${Revive} />
-        <a class="button" href="/live#faults">${t("faults.show")}</a>
+        <a class="button" href="/live#faults">${t("word.show")}</a>
         <button type="button" class="button" data-remove-all onClick=${removeAll}>${t("faults.remove_all")}</button>
       `
     }

@@ -135,7 +135,7 @@ function Verdict() {
   </div>`;
 }
 
-/** What one may do now; it lies over the last picture. The other ways on stand below the film. */
+/** The available actions; it covers the last picture. Other links are below the film. */
 function Ways({ film, player }) {
   return html`<div class="film-over">
     <div class="film-over-card" id="film-over">
@@ -173,7 +173,7 @@ function Controls({ film, player }) {
     <button type="button" class="button play-button" id="film-play" onClick=${() => player.toggle()}>
       <${Icon} name=${player.playing.value ? "pause" : player.isOver ? "restart" : "play"} />
       <span>
-        ${t(player.playing.value ? "controls.pause" : player.isOver ? "landing.demo.replay" : "landing.demo.play")}
+        ${t(player.playing.value ? "controls.pause" : player.isOver ? "landing.demo.replay" : "lab.controls.play")}
       </span>
     </button>
     ${button("film-next", "step", () => go(number + 1), t("landing.demo.next"), number === last)}

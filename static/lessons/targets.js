@@ -1,5 +1,5 @@
-// What a lesson can point at, by name, and where it stands on the page. The kinds and their words are those of
-// app/lessons/stage_targets.py; the node's name, the topic, the key stand in the scenario.
+// What a lesson can point at, by name, and its place on the page. The kinds and their words are those of
+// app/lessons/stage_targets.py; the node's name, the topic, the key are in the scenario.
 
 import { t } from "../common/i18n.js";
 import { showPanel } from "../lab/panels/controls/dock.js";
@@ -124,7 +124,7 @@ export function targetName(target) {
   const { kind, words } = parseTarget(target);
   const [first = "", second = "", third = "", fourth = ""] = words;
   if (kind === "panel") return t("lesson.target.panel", { name: t(`lab.panel.${first}`) });
-  if (kind === "control") return t(`lesson.control.${first.replaceAll("-", "_")}`);
+  if (kind === "control") return t(`lab.controls.${first.replaceAll("-", "_")}`);
   if (kind === "node") return t("lesson.target.node", { first, role: t(`lab.role.${roleOf(first)}`) });
   return t(`lesson.target.${kind.replaceAll("-", "_")}`, { first, second, third, fourth });
 }

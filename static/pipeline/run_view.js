@@ -1,4 +1,4 @@
-// One run: where it stands, how far it has come, what it found.
+// One run: its state, its progress, its findings.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -16,7 +16,7 @@ import { SparkLanes } from "./spark_lanes.js";
 export function RunView({ run }) {
   const job = jobNamed(run.job);
   const title = useRef(null);
-  // The button that was pressed is gone: whoever works with the keyboard goes on from the run's title.
+  // The button that was pressed is gone: keyboard users continue from the run's title.
   useEffect(() => {
     if (document.activeElement === document.body && wantsFocus.delete(run.id))
       title.current?.focus({ preventScroll: true });
@@ -65,7 +65,7 @@ function Arguments({ run }) {
   </dl>`;
 }
 
-/** What went wrong, or what became of it: where the steps alone leave something open. */
+/** What went wrong, or its outcome: where the steps alone leave something open. */
 function State({ run }) {
   if (run.phase === "failed") {
     return html`<div class="problem run-error" role="alert">
@@ -114,7 +114,7 @@ function Figures({ run }) {
   const busy = run.batches.findLast((batch) => batch.rows > 0) ?? last;
   const figure = (key, value) =>
     html`<div class="figure"><dt>${t(`pipeline.figure.${key}`)}</dt><dd class="number">${value}</dd></div>`;
-  const rate = (value) => (value === null ? "–" : t("pipeline.per_second", { n: compact(Math.round(value)) }));
+  const rate = (value) => (value === null ? "–" : t("unit.rate", { n: compact(Math.round(value)) }));
   return html`<dl class="figures">
     ${figure("batches", count(run.batch_count))}${figure("rows", compact(run.row_count))}
     ${figure("input", rate(busy.input_rows_per_s))}${figure("processed", rate(busy.processed_rows_per_s))}

@@ -1,4 +1,4 @@
-// What one store read to find a message: each access, what lies there, and what all so far cost.
+// What one store read to find a message: each access, what is there, and what all so far cost.
 
 import { html } from "htm/preact";
 import { clockTime, count } from "../common/format.js";
@@ -62,7 +62,7 @@ function arithmetic({ values, position }) {
 }
 
 function Found({ told }) {
-  if (told.found_count === 0) return html`<p class="step-found">${t("storage.find.nothing")}</p>`;
+  if (told.found_count === 0) return html`<p class="step-found">${t("word.nothing_found")}</p>`;
   return html`<p class="step-found">
     ${t("storage.find.found", { n: told.found_count })}${" "}
     ${told.found.map(

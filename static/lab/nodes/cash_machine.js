@@ -1,4 +1,4 @@
-// Somebody at the cash machine of a bank: what they were told last, or how long they have been waiting.
+// A customer at the cash machine of a bank: the last answer, or how long the wait has lasted.
 
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";
@@ -15,8 +15,8 @@ export function CashMachine({ part }) {
     : !last
       ? t("lab.none_yet")
       : last.balance === null
-        ? t("lab.xa.col_in_vain")
-        : t("lab.cash.told", { balance: count(last.balance) });
+        ? t("word.timed_out")
+        : t("lab.cash.balance", { balance: count(last.balance) });
   return html`<p
     class=${`node-line cash-machine ${isWaiting || last?.balance === null ? "is-waiting" : ""}`}
     data-part="cash-machine"

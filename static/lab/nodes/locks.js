@@ -12,7 +12,7 @@ import { compare, view } from "../view.js";
 import { Bar } from "./node_card.js";
 import { Part, Rule } from "./part.js";
 
-/** A lock by its name, its letter and how it stands. `thing`: for the popover. `state`: held, free, off or expired. */
+/** A lock by its name, its letter and its state. `thing`: for the popover. `state`: held, free, off or expired. */
 function Pill({ letter, name, title, state, thing, children }) {
   return html`<button
     class=${`pill is-${state}`}
@@ -66,21 +66,21 @@ export const BrokerLocks = memo(({ broker, locks, isOff }) => {
 
 const queueOf = (lock) => `${lock.topic}@${lock.queue_id}`;
 
-/** While the lock is off its entries stay where they are: nobody asks them, and nobody renews them. */
+/** While the lock is off its entries stay where they are: they are neither checked nor renewed. */
 const LockRow = memo(({ broker, lock, isOff }) => {
   const left = shortMs(Math.max(0, lock.lease_ms - lock.age_ms));
   const owner = ownerOf(lock.client_id);
   const thing = { name: "broker-lock", node: broker, holder: owner.node, queueId: lock.queue_id };
   return html`<li class=${`lock-row ${isOff ? "is-unasked" : ""}`} data-lock=${`${lock.group} ${queueOf(lock)}`}>
     <${GroupMark} group=${lock.group} size=${1.35} />
-    <button class="lock-queue" ...${acting("lock", thing)} title=${t("lab.locks.owner", { id: lock.client_id })}>
+    <button class="lock-queue" ...${acting("lock", thing)} title=${t("word.held_by", { id: lock.client_id })}>
       <span class="ellipsis">${lock.topic}</span> Q${lock.queue_id} <span aria-hidden="true">→</span>
       <strong class="lock-owner">${owner.text}</strong>
     </button>
     ${
       isOff
-        ? html`<span class="lock-unasked" title=${t("lab.locks.unasked_hint", { time: left })}>
-            ${t("lab.locks.unasked")}
+        ? html`<span class="lock-unasked" title=${t("lab.locks.unchecked_hint", { time: left })}>
+            ${t("lab.locks.unchecked")}
           </span>`
         : html`<${Bar}
               left=${lock.lease_ms - lock.age_ms}
@@ -108,7 +108,7 @@ function ownerOf(clientId = "") {
 
 // ---------------------------------------------------------------------------------------------- at the consumer
 
-/** `queue` is the view's, of an orderly consumer. Reads the time, so it is drawn anew whenever that goes on. */
+/** `queue` is the view's, of an orderly consumer. Reads the time, so it is drawn again whenever time passes. */
 export function OrderLocks({ queue, holder }) {
   const nowUs = view.value.time_us;
   const isLarge = isFocus("order_locks");
@@ -135,7 +135,7 @@ function BrokerLock({ queue, left }) {
     : !queue.locked
       ? ["free", t("lab.order.not_locked")]
       : isOld
-        ? ["expired", t("lab.order.expired")]
+        ? ["expired", t("word.expired")]
         : ["held", shortMs(left)];
   const meaning = state === "held" ? t("lab.order.left", { time: word }) : word;
   return html`<li class=${`order-lock is-${state}`}>

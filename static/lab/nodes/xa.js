@@ -1,5 +1,5 @@
 // The nodes of a two-phase commit: the coordinator with its log, the manager, the banks with what they promised; and
-// the parts (TC, TM, RM) that other nodes play in a transaction over several nodes.
+// the roles (TC, TM, RM) that other nodes have in a transaction over several nodes.
 
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";
@@ -25,7 +25,7 @@ export const TransactionCoordinator = memo(({ name, node }) => {
       part &&
       html`
         <p class="node-line" title=${t("lab.xa.log_hint")}>
-          <span class="quiet">${t("lab.xa.log")}</span> <span class="number">${count(part.log.end)} B</span>
+          <span class="quiet">${t("section.log")}</span> <span class="number">${count(part.log.end)} B</span>
           ${
             part.log.flushed < part.log.end &&
             html`<span class="badge badge-warning number">
@@ -39,7 +39,7 @@ export const TransactionCoordinator = memo(({ name, node }) => {
           ${part.transactions.map(
             (one) => html`<li key=${one.xid} class="xa-row" ...${pointing(one.key)} title=${one.reason || one.key}>
               <span class="mono">${one.xid}</span>
-              <span class=${`xa-state xa-${one.state}`}>${outcomeName(one.state, "xa.global")}</span>
+              <span class=${`xa-state xa-${one.state}`}>${outcomeName(one.state, "global")}</span>
               <span class="xa-votes">
                 ${one.branches.map(
                   ({ resource, vote }) =>
@@ -134,7 +134,7 @@ export const ResourceManager = memo(({ name, node }) => {
             >
               <span class="mono">${branch.xid}</span>
               <span class="quiet">${t(`lab.xa.doing_${branch.doing}`)}</span>
-              <span class=${`xa-state xa-${branch.state}`}>${outcomeName(branch.state, "xa.branch")}</span>
+              <span class=${`xa-state xa-${branch.state}`}>${outcomeName(branch.state, "branch")}</span>
             </li>`,
           )}
         </ul>
@@ -145,7 +145,7 @@ export const ResourceManager = memo(({ name, node }) => {
   </${NodeCard}>`;
 });
 
-/** Reads the time, so it is drawn anew whenever that goes on. */
+/** Reads the time, so it is drawn again whenever time passes. */
 function Lock({ part, account }) {
   if (part.holder === null) return html`<p class="node-line quiet">${t("lab.xa.lock_free", { account })}</p>`;
   return html`<p class="node-line xa-lock">

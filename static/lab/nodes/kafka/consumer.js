@@ -1,4 +1,4 @@
-// A consumer of Kafka: the way of a fetch from the request that is only built to the records that the application has,
+// A Kafka consumer: the way of a fetch from the request that is only built to the records that the application has,
 // and the position and the committed offset of each partition.
 
 import { html } from "htm/preact";
@@ -18,7 +18,7 @@ export const KafkaConsumer = memo(
     name=${name}
     node=${node}
     summary=${t("lab.kafka.consumed", { n: node.consumed ?? 0 })}
-    titleExtra=${html`<span class="node-group ellipsis quiet" title=${t("lab.producer.group")}>${node.group}</span>`}
+    titleExtra=${html`<span class="node-group ellipsis quiet" title=${t("word.producer_group")}>${node.group}</span>`}
   >
     ${node.fetcher && html`<${Fetcher} name=${name} part=${node.fetcher} polled=${node.polled} />`}
     ${node.positions && html`<${Positions} rows=${node.positions} />`}
@@ -53,7 +53,7 @@ const Fetcher = memo(({ name, part, polled }) => {
   </${Part}>`;
 });
 
-/** An answer that has come and is not used up: its records are decoded as the application asks for them. */
+/** An answer that has arrived and is not used up: its records are decoded as the application asks for them. */
 const Completed = ({
   one,
 }) => html`<span class="chip" title=${t("lab.kafka.completed_one", { ...one, size: bytes(one.size_bytes) })}>
@@ -87,7 +87,7 @@ const Positions = memo(
         <tr>
           <th scope="col"><span class="sr-only">${t("lab.kafka.partition")}</span></th>
           <th scope="col" title=${t("lab.kafka.position_hint")}>${t("lab.kafka.position")}</th>
-          <th scope="col" title=${t("lab.kafka.committed_hint")}>${t("lab.kafka.committed")}</th>
+          <th scope="col" title=${t("lab.kafka.committed_hint")}>${t("lab.outcome.committed")}</th>
         </tr>
       </thead>
       <tbody>

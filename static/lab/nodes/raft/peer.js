@@ -1,4 +1,4 @@
-// A peer of a Raft group: its office and term, its timer, who has answered or follows, why it does not lead, its log.
+// A peer of a Raft group: its role and term, its timer, who has answered or follows, why it does not lead, its log.
 
 import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
@@ -51,7 +51,7 @@ function Facts({ raft }) {
     <dt>${t(`lab.raft.${key}`)}</dt><dd class="number">${value}</dd>
   </div>`;
   return html`<dl class="figure-cells">
-    ${fact("vote", raft.voted_for || t("lab.raft.nobody"))}${fact("commit", count(raft.commit_index))}
+    ${fact("vote", raft.voted_for || t("word.none"))}${fact("commit", count(raft.commit_index))}
     ${fact("applied", count(raft.applied_index))}${fact("last", count(raft.last_index))}
     ${fact("voters", raft.voters.join(" "))}
   </dl>`;
@@ -105,7 +105,7 @@ const Others = memo(
 
 const answerText = ({ name, verdict }) => `${name}: ${t(`lab.raft.verdict_${verdict}`)}`;
 
-/** Why a follower could not be elected: who would refuse it, and who is not there to be asked. Reads all peers. */
+/** Why a follower could not be elected: who would refuse it, and who is not reachable. Reads all peers. */
 function Outlook({ name, raft }) {
   if (raft.role !== "follower" || raft.failure || !raft.voters.includes(name)) return null;
   const rafts = raft.voters.filter((one) => one !== name).map((one) => [one, nodes.value[one]?.raft]);
@@ -142,7 +142,7 @@ const Log = memo(({ log }) => {
   </div>`;
 });
 
-/** What is no command. */
+/** An entry that is not a command. */
 export const RAFT_SIGNS = { no_op: "·", membership: "⚙" };
 
 const Entry = memo(({ entry }) => {

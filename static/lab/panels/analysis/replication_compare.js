@@ -1,5 +1,5 @@
 // The same fault for every policy of replication: a table that was computed before (glassmq lab replication-compare).
-// A table for each fault, a row for each policy, which leads to its run as it stood shortly before the fault.
+// A table for each fault, a row for each policy, which leads to its run shortly before the fault.
 
 import { html } from "htm/preact";
 import { language, t } from "../../../common/i18n.js";
@@ -9,14 +9,14 @@ import { openLink } from "../../session.js";
 const SCENARIO = "replication-compare";
 export const FILE = `/static/lab/comparisons/${SCENARIO}.json`;
 
-/** What is counted in each cell, besides what is lost and for how long nobody can send. */
+/** What is counted in each cell, besides what is lost and how long sending is impossible. */
 const COUNTED = ["acknowledged", "duplicates", "on_one_machine", "in_doubt"];
 const EXPORTED = ["policy", "fault", "acknowledged", "lost", "unavailable_ms", "is_back", ...COUNTED.slice(1)];
 
 const whole = new Intl.NumberFormat(language);
 const seconds = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
-/** `table`: {policies, faults, cells, searches}, or undefined while it is on its way. */
+/** `table`: {policies, faults, cells, searches}, or undefined while it is loading. */
 export function ReplicationCompare({ table }) {
   if (!table || table === "missing") return null;
   return html`<p class="quiet">${t("lab.same_fault.about")}</p>
@@ -38,7 +38,7 @@ function Fault({ fault, table }) {
     <thead>
       <tr>
         <th scope="col">${t("lab.same_fault.policy")}</th>
-        <th scope="col" title=${t("lab.same_fault.what_lost")}>${t("lab.same_fault.lost")}</th>
+        <th scope="col" title=${t("lab.same_fault.what_lost")}>${t("lab.sequence.lost")}</th>
         <th scope="col" title=${t("lab.same_fault.what_unavailable")}>${t("lab.same_fault.unavailable")}</th>
       </tr>
     </thead>
@@ -70,7 +70,7 @@ function Cell({ cell, table }) {
       <span class="compare-figure number">
         ${
           cell.is_back
-            ? t("lab.same_fault.seconds", { s: seconds.format(cell.unavailable_ms / 1000) })
+            ? t("span.seconds", { n: seconds.format(cell.unavailable_ms / 1000) })
             : t("lab.same_fault.to_the_end")
         }
       </span>
@@ -95,7 +95,7 @@ function Searches({ table }) {
       ${table.searches.map(
         (search) => html`<tr key=${search.policy}>
           <th scope="row">${bilingual(table.policies[search.policy])}</th>
-          <td>${search.faults ? html`<${Finding} search=${search} table=${table} />` : t("lab.explorer.nothing")}</td>
+          <td>${search.faults ? html`<${Finding} search=${search} table=${table} />` : t("word.nothing_found")}</td>
           <td class="number">${whole.format(search.schedules)}</td>
         </tr>`,
       )}
@@ -110,7 +110,7 @@ function Finding({ search, table }) {
   <//>`;
 }
 
-/** A link like any other, which the page itself follows without loading anew. */
+/** A link like any other, which the page itself follows without loading again. */
 function RunLink({ link, title, children }) {
   const follow = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -1,4 +1,4 @@
-// Two-phase commit over time, beside the same transfers by transactional message: a lane per node with the states that
+// Two-phase commit over time, next to the same transfers by transactional message: a lane per node with the states that
 // its transactions go through, and who had to wait for a lock meanwhile. Below: what a crash at each point does.
 
 import { html } from "htm/preact";
@@ -15,7 +15,7 @@ const FREE_SHARE = 0.03;
 /** What the legend calls as a transaction or a branch is called. */
 const LEGEND = {
   executing: "lab.outcome.executing",
-  prepared: "lab.xa.branch_prepared",
+  prepared: "lab.prepared.branch",
   voting: "lab.outcome.voting",
 };
 const ENDS = ["committed", "rolled-back", "forgotten"];
@@ -118,7 +118,7 @@ function lanesOf({ transactions, messages, blocked, down }, now) {
   ];
 }
 
-/** Over everything else in the lane: whatever state was left, nobody is there to go on with it. */
+/** Over everything else in the lane: whatever state was left, no process continues it. */
 const downBars = (down, name, now) =>
   down
     .filter(({ node }) => node === name)
@@ -159,9 +159,7 @@ function coordinatorLane(transactions, node, now) {
     name: node,
     label: node,
     part: "TC",
-    bars: transactions.flatMap((one) =>
-      barsOf(one, COORDINATOR_KINDS, now, (state) => outcomeName(state, "xa.global")),
-    ),
+    bars: transactions.flatMap((one) => barsOf(one, COORDINATOR_KINDS, now, (state) => outcomeName(state, "global"))),
     marks: ends.map(({ state, steps }) => sign(state, steps.at(-1)[0])),
   };
 }
@@ -175,7 +173,7 @@ function bankLane(transactions, node, now) {
     name: node,
     label: node,
     part: "RM",
-    bars: branches.flatMap((branch) => barsOf(branch, BRANCH_KINDS, now, (state) => outcomeName(state, "xa.branch"))),
+    bars: branches.flatMap((branch) => barsOf(branch, BRANCH_KINDS, now, (state) => outcomeName(state, "branch"))),
     marks,
   };
 }
@@ -223,7 +221,7 @@ function waitLane(waits, node, now) {
     isQuiet: true,
     marks: waits
       .filter((wait) => wait.in_vain)
-      .map((wait) => ({ at: wait.until_us, state: "rolled-back", sign: "✕", label: t("lab.xa.in_vain") })),
+      .map((wait) => ({ at: wait.until_us, state: "rolled-back", sign: "✕", label: t("lab.xa.gave_up") })),
     bars: waits.map(({ waiter, by, since_us: since, until_us: until }) => ({
       from: since,
       to: until ?? now,
@@ -292,7 +290,7 @@ function Axis({ window: { from, width } }) {
 
 /** The same in figures: how long A was locked, how long the two banks did not agree, how it ended. */
 function Table({ xa: { transactions, messages, waits, down }, now }) {
-  // Whatever a dead coordinator was at, it does not go on with it.
+  // A dead coordinator does not continue its work.
   const isGone = ({ node, state }) =>
     !ENDS.includes(state) && down.some((one) => one.node === node && one.until_us === null);
   return html`<div class="xa-figures">
@@ -322,7 +320,7 @@ function Table({ xa: { transactions, messages, waits, down }, now }) {
             <th scope="col">${t("lab.xa.col_bank")}</th>
             <th scope="col">${t("lab.xa.col_lookups")}</th>
             <th scope="col">${t("lab.xa.col_longest")}</th>
-            <th scope="col">${t("lab.xa.col_in_vain")}</th>
+            <th scope="col">${t("word.timed_out")}</th>
           </tr>
         </thead>
         <tbody>
@@ -361,7 +359,7 @@ function TransactionRow({ one, now, isGone }) {
   return html`<tr>
     <th scope="row" title=${one.xid}>${one.key}</th>
     <td title=${one.reason}>
-      ${isGone ? t("lab.xa.nobody_decides", { node: one.node }) : outcomeName(one.state, "xa.global")}
+      ${isGone ? t("lab.xa.nobody_decides", { node: one.node }) : outcomeName(one.state, "global")}
     </td>
     <td class="number">${stretch(at(payer, "executing"), at(payer, ...ENDS), now)}</td>
     <td class="number">${window}</td>

@@ -1,5 +1,5 @@
-// Before a run has begun its large button stands in the middle of the stage; one that has come to its end offers to
-// begin again. Both lie over the stage, where nothing moves.
+// Before a run has begun its large button is in the middle of the stage; one that has come to its end offers to
+// begin again. Both cover the stage, where nothing moves.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";
@@ -58,7 +58,7 @@ export function BeginAgain() {
   return html`<div class="begin-again" id="begin-again">
     <strong>${t("lab.stopped.over")}</strong>
     <button type="button" class="button button-primary" onClick=${restart} title=${`${t("lab.again.hint")} (r)`}>
-      <${Icon} name="restart" />${t("lab.again.begin")} <kbd>r</kbd>
+      <${Icon} name="restart" />${t("word.restart")} <kbd>r</kbd>
     </button>
     <button type="button" class="button" onClick=${() => scrub(0)} title=${`${t("lab.again.look_hint")} (Home)`}>
       ${t("lab.again.look")}

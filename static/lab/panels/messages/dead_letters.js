@@ -1,5 +1,5 @@
-// The dead letters of a group on one broker: what they are, why they died as far as anybody saw it, and sending them
-// again. A dead letter stays where it is: the message that it was resent as says which one it stands for.
+// The dead letters of a group on one broker: what they are, why they died, as far as known, and sending them
+// again. A dead letter stays where it is: the resent message names the dead letter.
 
 import { html } from "htm/preact";
 import { useSignal } from "@preact/signals";
@@ -12,7 +12,16 @@ import { Dialog } from "../controls/dialog.js";
 import { Anyway } from "./anyway.js";
 import { resultWord } from "./life_text.js";
 
-const NUMBERS = ["offset", "given_back", "dead_at"];
+const COLUMNS = [
+  "word.offset",
+  "lab.dead.col_message",
+  "live.dead.col_topic",
+  "lab.dead.col_given_back",
+  "lab.dead.col_why",
+  "live.dead.col_dead_at",
+  "word.state",
+];
+const NUMBERS = ["word.offset", "lab.dead.col_given_back", "live.dead.col_dead_at"];
 
 /** Opens the dialog from a broker's card. */
 export function DeadLettersButton({ broker, group }) {
@@ -83,10 +92,10 @@ function Letters({ broker, group }) {
         <caption class="sr-only">${t("lab.dead.title", { broker, group })}</caption>
         <thead>
           <tr>
-            ${["offset", "message", "topic", "given_back", "why", "dead_at", "state"].map(
+            ${COLUMNS.map(
               (column) =>
                 html`<th scope="col" key=${column} class=${NUMBERS.includes(column) ? "number" : ""}>
-                  ${t(`lab.dead.col_${column}`)}
+                  ${t(column)}
                 </th>`,
             )}
             ${canResend && html`<th scope="col">${t("lab.dead.col_resend")}</th>`}

@@ -1,5 +1,5 @@
 // What happened to each message, on a lane per message and group: produced, stored, delivered for the nth time, failed,
-// delayed, redelivered, dead, resent. A message that is chosen tells the same in sentences.
+// delayed, redelivered, dead, resent. A selected message is also described in sentences.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -197,7 +197,7 @@ const Message = memo(({ message, axis, now, width, rem, isChosen, isPointed, isA
               aria-expanded=${isChosen}
               onClick=${choose}
               onFocus=${() => (pointedKey.value = message.key)}
-              title=${t("lab.life.tell", { key: message.key })}
+              title=${t("lab.life.open", { key: message.key })}
             >
               <span class="life-twist" aria-hidden="true">${isChosen ? "▾" : "▸"}</span>
               <span class="ellipsis mono">${message.key}</span>

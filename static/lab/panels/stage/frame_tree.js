@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
 import { t } from "../../../common/i18n.js";
 
-/** Open from the beginning: so many levels. */
+/** How many levels are open at first. */
 const OPEN_LEVELS = 4;
 
 /** The leaves in the order of their bytes, as the hex dump wants its fields; a leaf is found by its place there. */
@@ -29,7 +29,7 @@ export const FrameTree = ({ fields, leaves, level = 0, ...marks }) => html`<ul c
           ? html`<details open=${level < OPEN_LEVELS}>
               <summary><${Words} field=${field} /></summary>
               <${FrameTree} fields=${field.children} leaves=${leaves} level=${level + 1} ...${marks} />
-              ${field.omitted > 0 && html`<p class="quiet">${t("lab.more", { n: field.omitted })}</p>`}
+              ${field.omitted > 0 && html`<p class="quiet">${t("word.more", { n: field.omitted })}</p>`}
             </details>`
           : html`<${Leaf} field=${field} leaves=${leaves} ...${marks} />`
       }

@@ -1,4 +1,4 @@
-// Inside the clients: what the members of a group hold of each queue, their locks and trees, beside what the broker
+// Inside the clients: what the members of a group hold of each queue, their locks and trees, next to what the broker
 // knows of the group: its locks, half messages, retries, dead letters. In the language of the lab's stage.
 
 import { html } from "htm/preact";
@@ -28,7 +28,7 @@ export function Insides({ stream }) {
         group !== undefined &&
         html`
           <label class="field">
-            <span class="sr-only">${t("live.groups.choose")}</span>
+            <span class="sr-only">${t("word.consumer_group")}</span>
             <${GroupMark} group=${group} size=${1.6} />
             <select value=${group} onChange=${(event) => (chosenGroup.value = event.target.value)}>
               ${names.map((name) => html`<option value=${name}>${name}</option>`)}

@@ -1,4 +1,4 @@
-// A member of a group: which client it is, whether it tells how it is, and its process queues.
+// A member of a group: which client it is, whether it reports its state, and its process queues.
 
 import { html } from "htm/preact";
 import { clientVersion, count, span } from "../../../common/format.js";
@@ -13,7 +13,7 @@ export function Member({ group, member, now, holders, isOpen, isTrees }) {
   const { client_id: id, state, queues, untold = [] } = member;
   const what = untold.map((name) => t(`live.insides.untold_${name}`)).join(t("text.list_separator"));
   const lines = [
-    member.omitted_queues > 0 && t("live.clients.more", { n: member.omitted_queues }),
+    member.omitted_queues > 0 && t("word.more", { n: member.omitted_queues }),
     member.answered_ms && queues.length === 0 && t("lab.consumer.no_queues"),
     !member.answered_ms && state !== "asked" && t("live.insides.silent_long"),
     what && t("live.insides.untold", { what }),
@@ -53,7 +53,7 @@ export function Member({ group, member, now, holders, isOpen, isTrees }) {
 /** Counts of an idempotent listener that want somebody to look. */
 const TROUBLE = ["store_errors", "unguarded", "late_finishes", "different_bodies", "unusable_keys"];
 
-/** How the member sees to it that no work is done twice, and what came of it. */
+/** How the member sees to it that no work is done twice, and the result. */
 function Guard({ guard }) {
   const { strategy, key, expiry_ms: expiry, counters } = guard;
   const shown = Object.entries(counters).filter(([name, n]) => n > 0 || name === "first");
@@ -62,7 +62,7 @@ function Guard({ guard }) {
     ${shown.map(
       ([name, n]) =>
         html` <span key=${name} class=${TROUBLE.includes(name) ? "badge badge-warning" : "badge"}>
-            ${t(`live.insides.guard_${name}`, { n: count(n) })}
+            ${t(`lab.guard.word_${name}`)} ${count(n)}
           </span>`,
     )}
   </p>`;

@@ -1,4 +1,4 @@
-// One queue as a lane: the stored messages as a bar that ends at the newest one, and where each group stands.
+// One queue as a lane: the stored messages as a bar that ends at the newest one, and the position of each group.
 // It renders again only when its own queue changes (patch.js keeps unchanged queues identical).
 
 import { html } from "htm/preact";
@@ -15,7 +15,7 @@ import { LateMarks, ParkedMarks } from "./lane_marks.js";
 
 /** As long as the animation in styles/stage.css. */
 const FLASH_MS = 700;
-/** Readers of a topic with a sentence of their own; of more, those that are farthest behind. */
+/** Readers of a topic with a sentence of their own; of more, those with the greatest lag. */
 const MOST_SENTENCES = 8;
 
 /**
@@ -34,7 +34,7 @@ export function LaneRow({ topic, queueId, spark, isPlain = false }) {
   });
   if (!queue.value) return null;
   const { min, max } = queue.value;
-  const offsets = t("live.lane.offsets", { min: count(min), max: count(max) });
+  const offsets = t("queue.range", { min: count(min), max: count(max) });
   const reached = spark ? sparkOffsets(state.peek().topics[topic], queueId, spark) : live.value;
   const readers = readersOf(queue.value.committed ?? {}, reached, max);
   const name = t("live.lane.all_queues");
@@ -184,6 +184,6 @@ export function TopicLags({ topic }) {
     ${shown
       .slice(0, MOST_SENTENCES)
       .map((reader) => html`<${ReaderLag} key=${reader.key} reader=${reader} topic=${topic} />`)}
-    ${isMany && html`<span class="quiet">${t("live.lane.less_behind", { n: rest })}</span>`}
+    ${isMany && html`<span class="quiet">${t("live.lane.lesser_lag", { n: rest })}</span>`}
   </div>`;
 }

@@ -184,7 +184,7 @@ def test_a_command_makes_a_listener_give_up_at_once():
     ("listener", "problem"),
     [
         ("ack_index: -2", "ack_index"),
-        ("ack_index: 1, batch_ack: per-message", "is not allowed beside batch_ack"),
+        ("ack_index: 1, batch_ack: per-message", "is not allowed with batch_ack"),
         ("delay_level: 19", "delay_level"),
         ("delay_level: -2", "delay_level"),
     ],
@@ -200,5 +200,5 @@ def test_an_orderly_listener_has_no_delay_level():
         parse_scenario(text.replace("{LISTENER}", "{delay_level: -1}"), "words")
     with LabRun(parse_scenario(text.replace("{LISTENER}", "{}"), "words")) as run:
         command = parse_command({"kind": "listener", "target": "C1", "result": "later", "delay_level": -1})
-        with pytest.raises(LabError, match="C1 consumes in order"):
+        with pytest.raises(LabError, match="C1 is an ordered consumer"):
             run.apply(command)
