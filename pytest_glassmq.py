@@ -1,4 +1,4 @@
-"""The pytest plugin of GlassMQ: a RocketMQ broker as a fixture; docs/testkit.md describes it.
+"""The pytest plugin of GlassMQ: a RocketMQ broker as a fixture; docs/testkit/testkit.md describes it.
 
 Every pytest run of an environment with GlassMQ imports this module, so it imports nothing but pytest, and a broker only
 when a fixture is used.

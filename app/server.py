@@ -61,9 +61,12 @@ _PAGE_PACKAGES = (
 )
 
 
-def missing_page_package() -> str | None:
-    """Return the first package that the page needs and that is not installed."""
-    return next((name for name in _PAGE_PACKAGES if importlib.util.find_spec(name) is None), None)
+def _check_page_packages() -> None:
+    missing = next((name for name in _PAGE_PACKAGES if importlib.util.find_spec(name) is None), None)
+    if missing is not None:
+        raise StartFailed(
+            f"the page needs the Python package {missing}: pip install 'glassmq[page]', or serve without it: --no-page"
+        )
 
 
 class PageOnDemand:
@@ -119,6 +122,8 @@ class Server:
 
     def start(self) -> None:
         """Start everything; all addresses answer when this returns. Raises StartFailed, and leaves nothing running."""
+        if self._page is not None:
+            _check_page_packages()
         listening = None if self._page is None else _listen(self._page)
         try:
             self.host.start()

@@ -19,7 +19,7 @@ from app.foundation.version import version
 from app.lab.foundation.log_filter import NotFromLabWorlds
 from app.observation.recent_log import RecentLog
 from app.remote.serve_parameters import address, folder, name, pem_file, port
-from app.server import PageSettings, Server, missing_page_package
+from app.server import PageSettings, Server
 from app.web.access_rules import is_loopback
 from app.web.busy_ports import WantedPort, explain_taken_ports
 from app.web.embedding_origins import origin_of
@@ -208,7 +208,6 @@ def command(
     """
     page = None
     if not no_page:
-        _check_page_packages()
         _check_token(http_host, token)
         names = tuple(allowed.lower() for allowed in allowed_host)
         origins = tuple(_origin(text) for text in allow_embedding)
@@ -321,14 +320,6 @@ def _check_ports(settings: LiveHostSettings, page: PageSettings | None) -> None:
     explanation = explain_taken_ports(wanted)
     if explanation is not None:
         raise click.ClickException(explanation)
-
-
-def _check_page_packages() -> None:
-    missing = missing_page_package()
-    if missing is not None:
-        raise click.ClickException(
-            f"the page needs the Python package {missing}: pip install 'glassmq[page]', or serve without it: --no-page"
-        )
 
 
 def _check_token(http_host: str, token: str | None) -> None:

@@ -402,17 +402,12 @@ class Broker:
         await self._parts.end((*doors, *(table.abandon for table in self._config_tables), self.store.abandon))
 
     def advance(self, ms: int, *, liveness: bool = True) -> None:
-        """Advance periodic work and deliver what is due, after the clock was set ahead by ``ms``.
-
-        :param liveness: False: no client looks silent because of it.
-        """
+        """Advance all that depends on time, without ``liveness`` but clients, after the clock was set ahead."""
         if not liveness:
-            for client in {id(client): client for _, client in self._clients()}.values():
-                client.last_update_ms += ms
+            self.client_housekeeping_service.postpone(ms)
         self._tasks.advance(ms)
         self.registration.advance(ms)
-        if not self.replication.is_slave:
-            self.schedule_message_service.deliver_due()
+        self.schedule_message_service.deliver_due()
 
     def client_id_at(self, remote_address: str) -> str:
         """Return the client id of the connection from an address; empty until it has sent a heartbeat."""

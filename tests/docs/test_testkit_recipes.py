@@ -1,4 +1,4 @@
-"""The recipes of ``docs/testkit.md`` pass, and each fails for the service that it warns of."""
+"""The recipes of ``docs/testkit/testkit.md`` pass, and each fails for the service that it warns of."""
 
 from __future__ import annotations
 

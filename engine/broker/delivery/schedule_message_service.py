@@ -156,8 +156,11 @@ class ScheduleMessageService:
         return min((due_ms for entries in heads for _, _, due_ms in entries), default=None)
 
     def deliver_due(self) -> None:
-        """Deliver all that is due now, after the clock was set ahead: the tasks would notice within a second."""
-        for level in range(1, self.max_delay_level + 1):
+        """Deliver all that is due now, after the clock was set ahead: the tasks would notice within a second.
+
+        Before ``start``, as on a slave, nothing is delivered.
+        """
+        for level in self._arrivals:
             while self._deliver_due(level) == 0:
                 pass
 

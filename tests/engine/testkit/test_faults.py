@@ -191,7 +191,7 @@ def test_a_hit_that_is_waited_for_in_vain_shows_the_frames(glassmq):
         (lambda faults: faults.reject("reply"), ["reject"]),
         (lambda faults: faults.pause(0), ["0 s"]),
         (lambda faults: faults.slow_fsync(0), ["1 ms"]),
-        (lambda faults: faults.restart(), ["runs already"]),
+        (lambda faults: faults.restart(), ["already running"]),
     ],
 )
 def test_a_fault_that_makes_no_sense_is_refused_with_what_is_allowed(glassmq, call, parts):
