@@ -7,6 +7,7 @@ before the confirmation.
 import asyncio
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 from engine.client import (
@@ -21,7 +22,7 @@ from engine.client import (
 async def main(name_server: str, ledger: Path, dies: bool) -> None:
     """Consume until the process ends."""
 
-    def bill(messages: list[MessageExt], context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
+    def bill(messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext) -> ConsumeConcurrentlyStatus:
         billed = ledger.read_text().split() if ledger.exists() else []
         with ledger.open("a") as file:
             file.writelines(f"{message.keys[0]}\n" for message in messages if message.keys[0] not in billed)

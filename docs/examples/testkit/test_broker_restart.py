@@ -6,6 +6,7 @@ Caught: a producer that gives up after its retries. The rest of the batch would 
 import asyncio
 
 from engine.client import DefaultMQProducer, Message, MQClientError
+from engine.testkit import GlassMQ
 
 BATCH = [f"order-{number}" for number in range(20)]
 
@@ -30,7 +31,7 @@ class Export:
                     await asyncio.sleep(0.05)
 
 
-def test_a_batch_is_complete_although_the_broker_restarts(glassmq):
+def test_a_batch_is_complete_although_the_broker_restarts(glassmq: GlassMQ) -> None:
     async def run() -> None:
         export = Export(glassmq.name_server_address)
         async with export.producer:

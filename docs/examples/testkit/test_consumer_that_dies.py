@@ -10,11 +10,12 @@ import sys
 from pathlib import Path
 
 from engine.client import DefaultMQProducer, Message
+from engine.testkit import GlassMQ
 
 SERVICE = Path(__file__).with_name("billing_service.py")
 
 
-def test_an_order_is_billed_once_although_its_consumer_died(glassmq, tmp_path):
+def test_an_order_is_billed_once_although_its_consumer_died(glassmq: GlassMQ, tmp_path: Path) -> None:
     ledger = tmp_path / "ledger"
     command = [sys.executable, str(SERVICE), glassmq.name_server_address, str(ledger)]
 

@@ -4,6 +4,7 @@ Caught: a listener that swallows errors. The broken order would count as consume
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from engine.client import (
     ConsumeConcurrentlyContext,
@@ -14,6 +15,7 @@ from engine.client import (
     Message,
     MessageExt,
 )
+from engine.testkit import GlassMQ
 
 
 class Billing:
@@ -24,7 +26,7 @@ class Billing:
         self.attempts = 0
 
     async def consume(
-        self, messages: list[MessageExt], context: ConsumeConcurrentlyContext
+        self, messages: Sequence[MessageExt], context: ConsumeConcurrentlyContext
     ) -> ConsumeConcurrentlyStatus:
         """Bill one order."""
         try:
@@ -35,7 +37,7 @@ class Billing:
         return ConsumeConcurrentlyStatus.CONSUME_SUCCESS
 
 
-def test_an_order_that_cannot_be_read_ends_as_a_dead_letter(glassmq):
+def test_an_order_that_cannot_be_read_ends_as_a_dead_letter(glassmq: GlassMQ) -> None:
     billing = Billing()
 
     async def run() -> None:

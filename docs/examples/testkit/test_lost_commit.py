@@ -7,6 +7,7 @@ never reach the other.
 import asyncio
 
 from engine.client import LocalTransactionState, Message, MessageExt, TransactionMQProducer
+from engine.testkit import GlassMQ
 
 
 class Bank:
@@ -26,7 +27,7 @@ class Bank:
         return LocalTransactionState.COMMIT_MESSAGE if is_booked else LocalTransactionState.ROLLBACK_MESSAGE
 
 
-def test_a_transfer_whose_commit_is_lost_arrives_all_the_same(glassmq):
+def test_a_transfer_whose_commit_is_lost_arrives_all_the_same(glassmq: GlassMQ) -> None:
     async def transfer() -> None:
         bank = Bank()
         producer = TransactionMQProducer(None, "bank", glassmq.name_server_address, transaction_listener=bank)

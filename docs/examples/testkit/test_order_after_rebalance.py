@@ -5,6 +5,7 @@ steps of an order would be worked on side by side, or by both consumers.
 """
 
 import asyncio
+from collections.abc import Sequence
 
 from engine.client import (
     ConsumeFromWhere,
@@ -16,6 +17,7 @@ from engine.client import (
     MessageExt,
     select_message_queue_by_hash,
 )
+from engine.testkit import GlassMQ
 
 ORDERS, STEPS = ("17", "18", "19"), 20
 
@@ -26,7 +28,7 @@ class Warehouse:
     def __init__(self) -> None:
         self.steps: dict[str, list[int]] = {order: [] for order in ORDERS}
 
-    async def consume(self, messages: list[MessageExt], context: ConsumeOrderlyContext) -> ConsumeOrderlyStatus:
+    async def consume(self, messages: Sequence[MessageExt], context: ConsumeOrderlyContext) -> ConsumeOrderlyStatus:
         """Work on one step; another consumer may run meanwhile."""
         await asyncio.sleep(0.005)
         self.note(messages[0])
@@ -52,7 +54,7 @@ class Warehouse:
         return consumer
 
 
-def test_the_steps_of_an_order_stay_in_order_when_a_consumer_joins(glassmq):
+def test_the_steps_of_an_order_stay_in_order_when_a_consumer_joins(glassmq: GlassMQ) -> None:
     warehouse = Warehouse()
 
     async def run() -> None:
