@@ -181,7 +181,7 @@ def test_what_the_sender_does_not_know_either_is_found_and_what_it_knows_to_be_r
     assert last.where is None
     report = MemoryReport()
     AuditTeller(report).conclude(book, None)
-    assert not any("No numbered message is lost" in note["en"] for note in report.notes)
+    assert not any("no numbered message is lost" in note["en"] for note in report.notes)
 
 
 def test_a_producer_of_whom_nothing_is_stored_is_known_by_its_ledger():
@@ -320,7 +320,7 @@ def test_what_is_no_ledger_is_counted_and_told():
     book = DeliveryBook.decode(json.loads(json.dumps(book.encode())), ("T",))
     report = MemoryReport()
     AuditTeller(report).conclude(book, None)
-    assert any(note["en"].startswith("3 messages of the ledger topic are no ledgers") for note in report.notes)
+    assert any(note["en"].startswith("3 messages of the ledger topic are not valid ledgers") for note in report.notes)
     assert not verdict(book).has_ended
 
 

@@ -47,8 +47,8 @@ def test_topics_are_those_that_half_messages_name_and_too_many_are_told(spark, m
 @pytest.mark.parametrize(
     ("op_queue", "sentence"),
     [
-        (OpQueue(), "Nothing happened that must not."),
-        (OpQueue(False), "Nothing was found that must not happen, but without the op queue only"),
+        (OpQueue(), "Nothing wrong was found."),
+        (OpQueue(False), "Nothing wrong was found. But without the op queue only"),
     ],
 )
 def test_what_could_not_be_looked_at_is_not_called_right(op_queue, sentence):
