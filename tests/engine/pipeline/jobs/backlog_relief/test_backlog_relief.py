@@ -263,7 +263,7 @@ def test_what_the_group_came_to_while_it_was_stored_is_counted(backlog):
     Relief(backlog.run_for(), backlog.cluster, reached).move_aside()
     assert came.count("staged") == 2 and backlog.stored() == backlog.low_beyond(1), "the second try, each once"
     both = sum(min(2, moved) for *_, moved, _ in backlog.report.tables["moved"])
-    assert f"up to {both} will be worked on twice" in backlog.report.notes[-1]["en"]
+    assert f"up to {both} will be processed twice" in backlog.report.notes[-1]["en"]
     assert backlog.marks() == [dict.fromkeys(backlog.queues, 1), ends]
 
     for group in mark_groups(backlog.group, LowPriority.parse("bulk")):

@@ -216,8 +216,8 @@ def test_a_group_that_was_asked_for_must_have_consumed_everything(spark, tmp_pat
     folder = write(tmp_path / "all", message_table(messages + traces))
     report = audit(spark, input_folder=folder, groups="Late, Silent", topics="T")
     assert {row["group"]: row["missing"] for row in rows(report, "groups")} == {"Silent": 6, "Late": 4}
-    asked = [note["en"] for note in report.notes if "message tracing" in note["en"]]
-    assert len(asked) == 1 and asked[0].startswith("Silent reported nothing at all")
+    asked = [note["en"] for note in report.notes if "message trace enabled" in note["en"]]
+    assert len(asked) == 1 and asked[0].startswith("Silent reported nothing")
 
 
 def test_a_stream_forgets_a_message_when_the_groups_of_its_topic_have_consumed_it(spark, tmp_path):
@@ -329,7 +329,7 @@ def test_a_stream_that_is_killed_between_two_steps_counts_every_batch_once(spark
     (took,) = [row for row in rows(report, "latency") if row["from_to"] == "stored > consumed"]
     assert (took["messages"], took["longest"]) == (6, 2_550)
     assert len(list((tmp_path / "checkpoint" / "audit").iterdir())) <= 6
-    with pytest.raises(JobFailed, match="other arguments"):
+    with pytest.raises(JobFailed, match="different arguments"):
         Follower(spark, str(tmp_path / "checkpoint"), replace(RULES, topics=("U",)), report)
 
 
@@ -387,8 +387,8 @@ def test_of_a_number_that_stands_everywhere_only_some_places_are_told(spark, tmp
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"input_folder": "x", "follow": "true"}, "follow goes with a broker"),
-        ({"topics": "T", "starting_offsets": "latest"}, "goes with follow"),
+        ({"input_folder": "x", "follow": "true"}, "follow requires a broker"),
+        ({"topics": "T", "starting_offsets": "latest"}, "requires follow"),
         ({"topics": "T", "groups": "G", "judge_groups": False}, "leave out one of the two"),
         ({"topics": "T,U", "groups": "G@T,G@V", "follow": True}, "V is not one of the audited topics: T, U"),
     ],

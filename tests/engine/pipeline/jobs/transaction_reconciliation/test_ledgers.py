@@ -133,7 +133,7 @@ def test_of_several_messages_with_one_key_the_one_that_may_still_bring_the_credi
 
 
 def test_a_folder_that_is_no_banks_is_named(tmp_path):
-    with pytest.raises(JobFailed, match=r"bank_folder: there is no .*ccb\.db"):
+    with pytest.raises(JobFailed, match=r"bank_folder: .*ccb\.db does not exist"):
         Ledgers(tmp_path).__enter__()
     (tmp_path / "ccb.db").write_bytes(b"this is no database, it is a text that somebody has put here")
     with pytest.raises(JobFailed, match=r"ccb\.db is not a bank database"):
@@ -159,7 +159,7 @@ def test_accounts_that_are_none_are_refused(tmp_path, column, value):
     make_bank(tmp_path / "ccb.db", "B", 10)
     with closing(sqlite3.connect(tmp_path / "ccb.db")) as database, database:
         database.execute(f"UPDATE account SET {column} = {value}")
-    with pytest.raises(JobFailed, match=rf"ccb\.db .* 1 rows of its table account have no \w+ as {column}"):
+    with pytest.raises(JobFailed, match=rf"ccb\.db .* in table account, 1 rows have no \w+ in column {column}"):
         Ledgers(tmp_path).__enter__()
 
 

@@ -43,7 +43,7 @@ def test_a_paying_bank_that_is_gone_by_then_is_named(folder):
     with Ledgers(folder) as ledgers:
         (folder / "icbc.db").unlink()
         ledgers.add_messages(["never"], ["committed"])
-        with pytest.raises(JobFailed, match=r"bank_folder: there is no .*icbc\.db"):
+        with pytest.raises(JobFailed, match=r"bank_folder: .*icbc\.db does not exist"):
             ledgers.compare()
 
 
