@@ -18,7 +18,7 @@ from engine.broker.broker import Broker
 from engine.broker.foundation.broker_config import BrokerConfig
 from engine.broker.foundation.store_lookups import dispatcher_done
 from engine.faults.errors import FaultRefused
-from engine.faults.fault_gate import FaultGate
+from engine.faults.fault_injector import FaultInjector
 from engine.live.engine_settings import BadSetting, apply_settings
 from engine.live.live_machines import LiveHostSettings, LiveMachines, StartFailed
 from engine.name_server.name_server_config import NameServerConfig
@@ -87,7 +87,7 @@ class EmbeddedBroker:
         self._wanted_folder = data_folder
         self._thread: EngineThread | None = None
         self._ports: tuple[HeldPort, ...] = ()
-        self._gate: FaultGate
+        self._injector: FaultInjector
         self._machines: LiveMachines
         self._settings: LiveHostSettings
 
@@ -118,8 +118,8 @@ class EmbeddedBroker:
 
     async def _start_nodes(self) -> None:
         # A clock of its own: how long a rule lasts does not depend on whether the broker's clock is set ahead.
-        self._gate = FaultGate(LiveClock(), self._client_id_at)
-        self._machines = LiveMachines(self._settings, self._gate)
+        self._injector = FaultInjector(LiveClock(), self._client_id_at)
+        self._machines = LiveMachines(self._settings, self._injector)
         self._machines.broker_disk.is_durable = False
         try:
             await self._machines.start()
@@ -137,7 +137,7 @@ class EmbeddedBroker:
 
     async def _end_nodes(self) -> None:
         """End both as a kill would, as nothing of what they hold is needed any more."""
-        self._gate.clear()
+        self._injector.clear()
         self._machines.broker_disk.mend()
         if self._machines.broker_runs:
             await self._machines.crash_broker()
@@ -231,13 +231,13 @@ class EmbeddedBroker:
 
     # --- access for faults --------------------------------------------------------------------------------------------
 
-    def at_gate(self, act: Callable[[FaultGate], _T]) -> _T:
+    def at_gate(self, act: Callable[[FaultInjector], _T]) -> _T:
         """Return what ``act`` returns about the fault gate."""
-        return self._call(lambda: act(self._gate))
+        return self._call(lambda: act(self._injector))
 
-    def until_gate(self, condition: Callable[[FaultGate], bool], timeout_s: float) -> bool:
+    def until_gate(self, condition: Callable[[FaultInjector], bool], timeout_s: float) -> bool:
         """Wait for a condition of the fault gate; return whether it came true in time."""
-        return self.until(lambda: condition(self._gate), timeout_s)
+        return self.until(lambda: condition(self._injector), timeout_s)
 
     def carry_out(self, action: Callable[[LiveMachines], Coroutine[Any, Any, None]]) -> None:
         """Crash or restart a node. Raises :class:`TestKitError` where that is not possible now."""
@@ -276,10 +276,10 @@ class EmbeddedBroker:
         thread.resume()
 
         def mend() -> None:
-            self._gate.clear()
-            self._gate.delayed.pass_all()
-            if self._gate.is_recording:
-                self._gate.stop_recording()
+            self._injector.clear()
+            self._injector.delayed.pass_all()
+            if self._injector.is_recording:
+                self._injector.stop_recording()
             self._machines.broker_disk.mend()
 
         thread.call(mend)

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, Self, TypedDict, TypeVar, Unpack
 
 from engine.faults.errors import FaultRefused
-from engine.faults.fault_gate import FaultGate
-from engine.faults.fault_rule import Deed, FaultRule
+from engine.faults.fault_injector import FaultInjector
+from engine.faults.fault_rule import FaultAction, FaultRule
 from engine.faults.frame_subject import REPLY
 from engine.protocol.request_code import RequestCode
 from engine.protocol.response_code import ResponseCode
@@ -92,7 +92,7 @@ class Fault:
 
 
 class Hold(Fault):
-    """A rule that lets frames wait at the broker's door until the test releases them."""
+    """A rule that lets frames wait at the broker until the test releases them."""
 
     @property
     def waiting(self) -> int:
@@ -109,7 +109,7 @@ class Hold(Fault):
         Raises ``AssertionError`` if it does not come; the frames go on all the same.
         """
         check_may_block("faults...release_after")
-        other = self._faults.rule(Deed.DROP, frame, which)
+        other = self._faults.rule(FaultAction.DROP, frame, which)
         self.wait(timeout=timeout)
         try:
             if not self._faults.has_passed(other, after=self._rule, timeout_s=timeout):
@@ -155,37 +155,37 @@ class Faults:
 
     def drop(self, frame: str = "", **which: Unpack[Which]) -> Fault:
         """Lose frames."""
-        return self._add(Fault, self.rule(Deed.DROP, frame, which))
+        return self._add(Fault, self.rule(FaultAction.DROP, frame, which))
 
     def delay(self, frame: str = "", *, ms: int, **which: Unpack[Which]) -> Fault:
         """Let frames come ``ms`` later; others overtake them."""
-        return self._add(Fault, self.rule(Deed.DELAY, frame, which, ms=ms))
+        return self._add(Fault, self.rule(FaultAction.DELAY, frame, which, ms=ms))
 
     def duplicate(self, frame: str = "", **which: Unpack[Which]) -> Fault:
         """Let frames come twice."""
-        return self._add(Fault, self.rule(Deed.DUPLICATE, frame, which))
+        return self._add(Fault, self.rule(FaultAction.DUPLICATE, frame, which))
 
     def reject(self, frame: str = "", *, code: str = "SYSTEM_ERROR", **which: Unpack[Which]) -> Fault:
         """Answer requests with an error instead of carrying them out. ``code`` is a ``ResponseCode`` by its name."""
         if code not in ResponseCode.__members__:
             raise TestKitError(f"there is no response code {code!r}{_allowed(code, list(ResponseCode.__members__))}")
-        return self._add(Fault, self.rule(Deed.REJECT, frame, which, code=code))
+        return self._add(Fault, self.rule(FaultAction.REJECT, frame, which, code=code))
 
     def cut(self, frame: str = "", **which: Unpack[Which]) -> Fault:
         """Lose frames together with their connection."""
-        return self._add(Fault, self.rule(Deed.CUT, frame, which))
+        return self._add(Fault, self.rule(FaultAction.CUT, frame, which))
 
     def corrupt(self, frame: str = "", **which: Unpack[Which]) -> Fault:
         """Turn all bits of one byte, which ``seed`` chooses."""
-        return self._add(Fault, self.rule(Deed.CORRUPT, frame, which))
+        return self._add(Fault, self.rule(FaultAction.CORRUPT, frame, which))
 
     def answer_late(self, frame: str = "", *, ms: int, **which: Unpack[Which]) -> Fault:
         """Carry requests out, and send their replies ``ms`` later."""
-        return self._add(Fault, self.rule(Deed.ANSWER_LATE, frame, which, ms=ms))
+        return self._add(Fault, self.rule(FaultAction.ANSWER_LATE, frame, which, ms=ms))
 
     def hold(self, frame: str = "", **which: Unpack[Which]) -> Hold:
         """Let frames wait until the test releases them, so that it decides the order of two clients' frames."""
-        return self._add(Hold, self.rule(Deed.HOLD, frame, which))
+        return self._add(Hold, self.rule(FaultAction.HOLD, frame, which))
 
     # --- process and disk ---------------------------------------------------------------------------------------------
 
@@ -260,7 +260,7 @@ class Faults:
 
     # --- inside -------------------------------------------------------------------------------------------------------
 
-    def rule(self, what: Deed, frame: str, which: Which, **more: Any) -> FaultRule:
+    def rule(self, what: FaultAction, frame: str, which: Which, **more: Any) -> FaultRule:
         """Return a checked rule. Raises :class:`TestKitError`, which names what is wrong and what is allowed."""
         name = frame.removeprefix(f"{REPLY} to ")
         if name not in ("", REPLY) and name not in RequestCode.__members__:
@@ -277,10 +277,10 @@ class Faults:
             raise TestKitError(str(error)) from error
 
     def _add(self, kind: type[_F], rule: FaultRule) -> _F:
-        def add(gate: FaultGate) -> None:
-            if not gate.is_recording:  # for the frames that come nearest to a rule
-                gate.record("", with_bodies=True)
-            gate.add(rule)
+        def add(injector: FaultInjector) -> None:
+            if not injector.is_recording:  # for the frames that come nearest to a rule
+                injector.record("", with_bodies=True)
+            injector.add(rule)
 
         self._broker.at_gate(add)
         fault = kind(self, rule)
@@ -290,28 +290,28 @@ class Faults:
     def remove(self, rule: FaultRule) -> None:
         """Remove a rule; frames that it holds go on."""
 
-        def remove(gate: FaultGate) -> None:
-            if rule in gate.rules:
-                gate.remove(rule.rule_id)
-            for held in gate.held.frames:
+        def remove(injector: FaultInjector) -> None:
+            if rule in injector.rules:
+                injector.remove(rule.rule_id)
+            for held in injector.held.frames:
                 if held.rule_id == rule.rule_id:
-                    gate.let_pass(held.held_id)
+                    injector.let_pass(held.held_id)
 
         self._broker.at_gate(remove)
 
     def held_by(self, rule: FaultRule) -> list[int]:
         """Return the ids of the frames that a rule holds."""
         return self._broker.at_gate(
-            lambda gate: [held.held_id for held in gate.held.frames if held.rule_id == rule.rule_id]
+            lambda injector: [held.held_id for held in injector.held.frames if held.rule_id == rule.rule_id]
         )
 
     def release(self, rule: FaultRule, count: int | None) -> int:
         """Let the oldest frames of a rule go on."""
 
-        def release(gate: FaultGate) -> int:
-            ids = [held.held_id for held in gate.held.frames if held.rule_id == rule.rule_id][:count]
+        def release(injector: FaultInjector) -> int:
+            ids = [held.held_id for held in injector.held.frames if held.rule_id == rule.rule_id][:count]
             for held_id in ids:
-                gate.let_pass(held_id)
+                injector.let_pass(held_id)
             return len(ids)
 
         return self._broker.at_gate(release)
@@ -319,20 +319,20 @@ class Faults:
     def until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Wait for a condition of the gate; return whether it came true in time. Held frames stay held meanwhile."""
 
-        def look(gate: FaultGate) -> bool:
-            if len(gate.held):
-                gate.look()
+        def look(injector: FaultInjector) -> bool:
+            if len(injector.held):
+                injector.look()
             return condition()
 
         return self._broker.until_gate(look, timeout_s)
 
     def has_passed(self, other: FaultRule, after: FaultRule, timeout_s: float) -> bool:
         """Wait until a frame that ``other`` means has passed after the first one that ``after`` held."""
-        return self._broker.until_gate(lambda gate: has_passed(gate, other, after.rule_id), timeout_s)
+        return self._broker.until_gate(lambda injector: has_passed(injector, other, after.rule_id), timeout_s)
 
     def nearest(self, rule: FaultRule) -> str:
         """Return the frames that came nearest to a rule, as a table."""
-        return self._broker.at_gate(lambda gate: frame_table(nearest_frames(gate, rule)))
+        return self._broker.at_gate(lambda injector: frame_table(nearest_frames(injector, rule)))
 
 
 _F = TypeVar("_F", bound=Fault)
@@ -344,10 +344,10 @@ def describe(rule: FaultRule) -> str:
     values = {name: getattr(rule, name) for name in shown}
     own = {name: value for name, value in values.items() if value != shown[name]}
     frame = rule.frame
-    if rule.what is Deed.ANSWER_LATE:
+    if rule.what is FaultAction.ANSWER_LATE:
         frame = frame.removeprefix(REPLY).removeprefix(" to ")
         del own["direction"]
-    elif rule.what is Deed.REJECT:
+    elif rule.what is FaultAction.REJECT:
         del own["direction"]
     arguments = [repr(frame), *(f"{name}={value!r}" for name, value in own.items())]
     return f"faults.{rule.what.value.replace('-', '_')}({', '.join(arguments)})"

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Unpack
 
 from engine.broker.broker import Broker
-from engine.broker.foundation.errors import ConfigRefused
+from engine.broker.foundation.errors import BrokerConfigRefused
 from engine.protocol.body.topic_config import TopicConfig
 from engine.protocol.errors import ProtocolError
 from engine.protocol.message.message import MessageExt
@@ -76,9 +76,9 @@ class GlassMQ(EmbeddedBroker):
             try:
                 validate_topic(topic)
                 await broker.topic_config_manager.update_topic_config(TopicConfig(topic, queues, queues))
-            except (ProtocolError, ConfigRefused) as error:
+            except (ProtocolError, BrokerConfigRefused) as error:
                 raise TestKitError(str(error)) from error
-            await broker.registration.told()
+            await broker.registration.reported()
 
         self._run(create(), TIMEOUT_S)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from engine.faults.fault_gate import FaultGate
-from engine.faults.fault_rule import Deed, FaultRule, fits
+from engine.faults.fault_injector import FaultInjector
+from engine.faults.fault_rule import FaultAction, FaultRule, fits
 from engine.faults.frame_record import RecordedFrame
 from engine.faults.frame_subject import REPLY, FrameSubject
 from engine.protocol.command.remoting_command import decode_command
@@ -15,15 +15,15 @@ from engine.testkit.failure_text import table
 #: The kinds of frames of a table.
 KINDS_MAX = 8
 #: After these, the broker or the client never got the frame.
-_LOST = (Deed.DROP, Deed.CUT, Deed.HOLD)
+_LOST = (FaultAction.DROP, FaultAction.CUT, FaultAction.HOLD)
 
 #: Frame, direction, topics, groups, keys, client: what a row of the table shows.
 Kind = tuple[str, str, str, str, str, str]
 
 
-def _recorded(gate: FaultGate) -> Iterator[tuple[RecordedFrame, FrameSubject, str]]:
+def _recorded(injector: FaultInjector) -> Iterator[tuple[RecordedFrame, FrameSubject, str]]:
     """Yield the recorded frames, oldest first, with what they are about and the name of their client."""
-    record = gate.frame_record
+    record = injector.frame_record
     subjects: dict[int, FrameSubject] = {}
     for frame in record or ():
         subject = FrameSubject(decode_command(frame.frame), subjects.get(frame.answers))
@@ -31,24 +31,24 @@ def _recorded(gate: FaultGate) -> Iterator[tuple[RecordedFrame, FrameSubject, st
         yield frame, subject, record.clients.get(frame.address, frame.address) if record is not None else ""
 
 
-def has_passed(gate: FaultGate, other: FaultRule, held_rule_id: int) -> bool:
+def has_passed(injector: FaultInjector, other: FaultRule, held_rule_id: int) -> bool:
     """Return whether a frame that ``other`` means has passed since the first one that still waits."""
-    first = next((held for held in gate.held.frames if held.rule_id == held_rule_id), None)
+    first = next((held for held in injector.held.frames if held.rule_id == held_rule_id), None)
     if first is None:
         return True
     is_after = False
-    for frame, subject, client in _recorded(gate):
-        if is_after and frame.deed not in _LOST and other.means(subject, frame.direction, client):
+    for frame, subject, client in _recorded(injector):
+        if is_after and frame.action not in _LOST and other.means(subject, frame.direction, client):
             return True
-        is_after |= frame.deed is Deed.HOLD and frame.frame == first.frame
+        is_after |= frame.action is FaultAction.HOLD and frame.frame == first.frame
     return False
 
 
-def nearest_frames(gate: FaultGate, rule: FaultRule) -> list[tuple[int, Kind, str]]:
+def nearest_frames(injector: FaultInjector, rule: FaultRule) -> list[tuple[int, Kind, str]]:
     """Return (how many, kind of frame, what differs) for the kinds that came nearest to ``rule``, nearest first."""
     kinds: Counter[Kind] = Counter()
     misses: dict[Kind, tuple[str, ...]] = {}
-    for frame, subject, client in _recorded(gate):
+    for frame, subject, client in _recorded(injector):
         parts = (subject.topics, subject.groups, subject.keys)
         kind: Kind = (subject.name, frame.direction.value, *(" ".join(part) for part in parts), client)  # type: ignore[assignment]
         kinds[kind] += 1

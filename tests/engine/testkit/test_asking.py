@@ -162,7 +162,7 @@ def test_an_order_holds_within_one_queue(glassmq):
 # --- groups -----------------------------------------------------------------------------------------------------------
 
 
-def test_groups_lag_and_consumption_are_told(glassmq):
+def test_groups_lag_and_consumption_are_reported(glassmq):
     async def work():
         send_soon = asyncio.to_thread(send, glassmq, order("1"), order("2"))
         await send_soon
