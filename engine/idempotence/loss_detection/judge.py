@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from itertools import islice
 
 from engine.idempotence.loss_detection.number_book import NumberBook
-from engine.idempotence.loss_detection.number_set import NumberSet
 from engine.idempotence.loss_detection.reader_report import QueueNote, ReaderReport
 from engine.protocol.number_ranges import NumberRange, count_of, without
+from engine.protocol.number_set import NumberSet
 
 #: Ranges of missing numbers listed in a verdict.
 RANGES_TOLD = 8

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from engine.pipeline.jobs.delivery_audit.number_set import NumberSet
+from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, unpack
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
 from engine.protocol.message.numbering_ledger import NumberingLedger
 from engine.protocol.number_ranges import NumberRange, count_of, without
+from engine.protocol.number_set import NumberSet
 
 #: All producers of a topic that have no book of their own because there are too many: only counted.
 OTHERS = "(other producers)"
@@ -92,10 +93,10 @@ class ProducerBook:
             return
         descending = self.descending.setdefault(queue, NumberSet())
         descending.update(segment.descending)
-        descending.add(segment.numbers.below(highest))
+        descending.update(segment.numbers.below(highest))
         repeated = self.repeated.setdefault(queue, NumberSet())
         repeated.update(segment.repeated)
-        repeated.add(self.numbers.update(segment.numbers))
+        repeated.update(self.numbers.update(segment.numbers))
         if self.numbers.is_sparse:
             self._give_up()
 
@@ -184,9 +185,9 @@ class ProducerBook:
         return {
             **{name: getattr(self, name) for name in _KEPT_AS_THEY_ARE},
             "ledger": self.ledger.encode().decode() if self.ledger is not None else None,
-            "numbers": self.numbers.encode(),
-            "repeated": {queue: numbers.encode() for queue, numbers in self.repeated.items()},
-            "descending": {queue: numbers.encode() for queue, numbers in self.descending.items()},
+            "numbers": pack(self.numbers),
+            "repeated": {queue: pack(numbers) for queue, numbers in self.repeated.items()},
+            "descending": {queue: pack(numbers) for queue, numbers in self.descending.items()},
             "highest": self._highest,
             "waiting": self._waiting,
         }
@@ -199,9 +200,9 @@ class ProducerBook:
             setattr(made, name, encoded[name])
         if encoded["ledger"] is not None:
             made.ledger = NumberingLedger.decode(encoded["ledger"].encode())
-        made.numbers = NumberSet.decode(encoded["numbers"])
-        made.repeated = {queue: NumberSet.decode(numbers) for queue, numbers in encoded["repeated"].items()}
-        made.descending = {queue: NumberSet.decode(numbers) for queue, numbers in encoded["descending"].items()}
+        made.numbers = unpack(encoded["numbers"])
+        made.repeated = {queue: unpack(numbers) for queue, numbers in encoded["repeated"].items()}
+        made.descending = {queue: unpack(numbers) for queue, numbers in encoded["descending"].items()}
         made._highest = encoded["highest"]
         made._waiting = [(ms, number) for ms, number in encoded["waiting"]]
         return made

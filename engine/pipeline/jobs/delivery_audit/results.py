@@ -96,7 +96,7 @@ def _findings(book: DeliveryBook, consumption: ConsumptionBook | None) -> Iterat
             yield AuditFinding("not consumed", topic, group, queue, first, last, last - first + 1, _from_offset(first))
         for queue, of_queue in consumption.queues.get((group, topic), {}).items():
             for kind, offsets in (("consumed twice", of_queue.twice), ("failed", of_queue.failed)):
-                for first, last in offsets.runs():
+                for first, last in offsets.ranges():
                     yield AuditFinding(kind, topic, group, queue, first, last, last - first + 1, _from_offset(first))
 
 
@@ -113,7 +113,7 @@ def _of_producer(book: ProducerBook) -> Iterator[AuditFinding]:
             yield AuditFinding(kind, *about, "", first, last, last - first + 1)
     for kind, queues in (("duplicated", book.repeated.items()), ("out of order", book.out_of_order())):
         for queue, numbers in queues:
-            for first, last in numbers.runs():
+            for first, last in numbers.ranges():
                 yield AuditFinding(kind, *about, queue, first, last, last - first + 1)
 
 
