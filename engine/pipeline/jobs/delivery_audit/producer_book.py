@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from engine.pipeline.jobs.delivery_audit.packed_numbers import pack, unpack
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED, QueueSegment
+from engine.protocol.message.missing_numbers import MissingNumbers, NumberingVerdict
 from engine.protocol.message.numbering_ledger import NumberingLedger
-from engine.protocol.number_ranges import NumberRange, count_of, without
+from engine.protocol.number_ranges import count_of
 from engine.protocol.number_set import NumberSet
 
 #: All producers of a topic that have no book of their own because there are too many: only counted.
@@ -18,34 +20,18 @@ _UNJUDGED = (UNNUMBERED, OTHERS)
 _KEPT_AS_THEY_ARE = ("producer", "topic", "first", "settled", "stored", "late", "is_sparse")
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """Counts for one producer and topic; the terms are defined in ``docs/pipeline.md``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict(NumberingVerdict):
+    """Counts for one producer and topic.
 
-    :ivar numbered: numbers from the first to the last known one.
-    :ivar not_judged: numbers that are missing, but may still come; for sparse ones: messages.
-    :ivar has_ended: whether the producer reported how many numbers it assigned.
+    :ivar not_judged: for sparse numbers: messages.
     :ivar is_sparse: its numbers are too far apart to be stored: losses, copies and order are not judged.
     """
 
-    producer: str
     topic: str
-    numbered: int
     stored: int
-    lost: int
-    duplicated: int
-    out_of_order: int
     late: int
-    refused: int
-    unknown: int
-    not_judged: int
-    has_ended: bool
     is_sparse: bool = False
-
-    @property
-    def findings(self) -> int:
-        """Return the count of numbers with a problem."""
-        return self.lost + self.unknown + self.duplicated + self.out_of_order
 
     @property
     def is_numbered(self) -> bool:
@@ -129,21 +115,11 @@ class ProducerBook:
         told = self.ledger.numbered - 1 if self.ledger is not None else -1
         return max([told, *self._highest.values()])
 
-    def _missing(self) -> Iterator[NumberRange]:
-        return iter(()) if self.is_sparse else self.numbers.missing(self.first, self.settled)
-
-    def _unrefused(self) -> Iterator[NumberRange]:
-        return self._missing() if self.ledger is None else without(self._missing(), self.ledger.refused)
-
-    def lost(self) -> Iterator[NumberRange]:
-        """Yield the missing numbers that the broker accepted, as far as is known."""
-        if self.ledger is None:
-            return self._unrefused()
-        return without(self._unrefused(), self.ledger.unknown) if self.ledger.is_complete else iter(())
-
-    def unknown(self) -> Iterator[NumberRange]:
-        """Yield the missing numbers for which the producer does not know whether the broker accepted them."""
-        return without(self._unrefused(), self.lost())
+    @property
+    def missing(self) -> MissingNumbers:
+        """Return the numbers that are missing; none if they are sparse."""
+        settled = -1 if self.is_sparse else self.settled
+        return MissingNumbers(partial(self.numbers.missing, self.first, settled), self.ledger)
 
     def repeated_numbers(self) -> NumberSet:
         """Return the numbers that are stored more than once."""
@@ -160,21 +136,21 @@ class ProducerBook:
 
     def verdict(self) -> Verdict:
         """Return the verdict as of now."""
-        last, ledger = self.last, self.ledger
+        missing, last = self.missing, self.last
         later = self.numbers.missing(max(self.first, self.settled + 1), last)
         return Verdict(
-            self.producer,
-            self.topic,
+            producer=self.producer,
+            topic=self.topic,
             numbered=max(0, last + 1 - self.first),
             stored=self.stored,
-            lost=count_of(self.lost()),
+            lost=count_of(missing.lost()),
             duplicated=0 if self.is_sparse or self.producer in _UNJUDGED else self.stored - self.numbers.count,
             out_of_order=sum(numbers.count for _, numbers in self.out_of_order()),
             late=self.late,
-            refused=count_of(self._missing()) - count_of(self._unrefused()),
-            unknown=count_of(self.unknown()),
+            refused=missing.refused,
+            unknown=count_of(missing.unknown()),
             not_judged=self.stored if self.is_sparse else count_of(later),
-            has_ended=ledger is not None,
+            has_ended=self.ledger is not None,
             is_sparse=self.is_sparse,
         )
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 
 from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, DeliveryBook
+from engine.pipeline.jobs.delivery_audit.description import VERDICT_COUNTS
 from engine.pipeline.jobs.delivery_audit.locating import Places
 from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, ProducerBook, Verdict
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
@@ -108,7 +109,7 @@ def _of_producer(book: ProducerBook) -> Iterator[AuditFinding]:
     about = (book.topic, book.producer)
     if book.is_sparse:
         yield AuditFinding("too sparse", *about, "", book.first, book.last, book.stored)
-    for kind, ranges in zip(_GAPS, (book.lost(), book.unknown()), strict=True):
+    for kind, ranges in zip(_GAPS, (book.missing.lost(), book.missing.unknown()), strict=True):
         for first, last in ranges:
             yield AuditFinding(kind, *about, "", first, last, last - first + 1)
     for kind, queues in (("duplicated", book.repeated.items()), ("out of order", book.out_of_order())):
@@ -237,9 +238,14 @@ class AuditTeller:
 
 
 def _producer_row(verdict: Verdict) -> list[Cell]:
-    """Return the fields in their order; for sparse numbers only the count of findings is given."""
-    told = list(astuple(verdict))[1:-1]
-    return [verdict.producer or "(not numbered)", *told, verdict.findings + verdict.is_sparse]
+    """Return the counts in the order of the table; for sparse numbers only the count of findings is given."""
+    return [
+        verdict.producer or "(not numbered)",
+        verdict.topic,
+        *(getattr(verdict, name) for name in VERDICT_COUNTS),
+        verdict.has_ended,
+        verdict.findings + verdict.is_sparse,
+    ]
 
 
 def _group_row(consumption: ConsumptionBook, group: str, topic: str) -> list[Cell]:

@@ -149,7 +149,7 @@ def test_the_verdict_is_that_of_the_definitions_however_the_reading_is_cut(drawn
             assert of_producer.verdict().stored == sum(message.producer is None for message in messages)
             continue
         told = of_producer.verdict()
-        lost = [number for first, last in of_producer.lost() for number in range(first, last + 1)]
+        lost = [number for first, last in of_producer.missing.lost() for number in range(first, last + 1)]
         assert lost == model.lost[producer]
         assert told.lost == len(lost)
         assert told.duplicated == model.duplicated[producer]
@@ -172,7 +172,7 @@ def test_what_a_producer_sent_last_is_missed_only_by_its_ledger():
     book.settle(ALL)
     told = verdict(book)
     assert (told.lost, told.refused, told.unknown, told.has_ended, told.numbered) == (1, 1, 1, True, 6)
-    assert list(book.producers["p", "T"].lost()) == [(5, 5)]
+    assert list(book.producers["p", "T"].missing.lost()) == [(5, 5)]
 
 
 def test_what_the_sender_does_not_know_either_is_found_and_what_it_knows_to_be_refused_is_not():
@@ -232,7 +232,7 @@ def test_where_old_messages_are_gone_the_audit_begins_where_all_queues_have_begu
     book = DeliveryBook(("T",))
     book.add(summaries_of(kept, 10))
     book.settle(ALL)
-    assert list(book.producers["p", "T"].lost()) == []
+    assert list(book.producers["p", "T"].missing.lost()) == []
     assert verdict(book).numbered == 1
 
 
