@@ -113,7 +113,7 @@ class NumberSet:
 
     @property
     def is_sparse(self) -> bool:
-        """Return whether it takes much memory for few numbers."""
+        """Return whether the set takes much memory for few numbers."""
         if len(self._chunks) <= CHUNKS_MAX or self.count >= NUMBERS_PER_CHUNK_MIN * len(self._chunks):
             return False
         partial = sum(bits != FULL for bits in self._chunks.values())
@@ -172,7 +172,7 @@ class NumberSet:
         for chunk, text in encoded["bits"].items():
             bits = FULL if text == _COMPLETE else int(text, 16)
             if not 0 < bits <= FULL or int(chunk) << _SHIFT < made.floor:
-                raise ValueError(f"chunk {chunk!r} of a set of numbers is none")
+                raise ValueError(f"chunk {chunk!r} of a set of numbers is not valid")
             made.add_bits(int(chunk), bits)
         return made
 

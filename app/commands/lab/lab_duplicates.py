@@ -27,7 +27,7 @@ _HEADINGS = (
     "did the work again",
     "caught",
     "95 % interval",
-    "of them made by faults",
+    "of them caused by faults",
     "those did the work again",
     "those caught",
     "their 95 % interval",
