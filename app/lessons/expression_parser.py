@@ -1,4 +1,4 @@
-"""Parses the text of an expression into an :class:`~app.lessons.expression.Expression`, which describes the
+"""Parses the text of an expression into an :class:`~app.lessons.expression.LessonExpression`, which describes the
 language.
 """
 
@@ -17,17 +17,17 @@ from app.lessons.expression import (
     Calculation,
     Call,
     Comparison,
-    Constant,
+    ConstantNode,
     Everything,
-    Expression,
     Filter,
     Index,
+    LessonExpression,
+    LessonValue,
     Name,
-    Not,
+    NotNode,
     Path,
-    Step,
+    PathStep,
     Test,
-    Value,
 )
 from engine.filter.expression_parser import terminals_allowed_at
 
@@ -95,7 +95,7 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 
 
 @lru_cache(maxsize=1_000)
-def parse_expression(text: str) -> Expression:
+def parse_expression(text: str) -> LessonExpression:
     """Parse an expression. Raises :class:`ExpressionError`."""
     if len(text) > LENGTH_MAX:
         raise ExpressionError(f"the expression has {len(text)} characters; allowed: {LENGTH_MAX}")
@@ -131,47 +131,47 @@ class _NameRefused(Exception):
 
 
 @v_args(inline=True)
-class _Builder(Transformer[Token, Expression]):
+class _Builder(Transformer[Token, LessonExpression]):
     """A builder with one method per rule of the grammar."""
 
-    def both(self, left: Expression, word: Token, right: Expression) -> Expression:
+    def both(self, left: LessonExpression, word: Token, right: LessonExpression) -> LessonExpression:
         return Both(left, right, is_and=word == "and")
 
-    def negation(self, operand: Expression) -> Expression:
-        return Not(operand)
+    def negation(self, operand: LessonExpression) -> LessonExpression:
+        return NotNode(operand)
 
-    def comparison(self, left: Expression, sign: Token, right: Expression) -> Expression:
+    def comparison(self, left: LessonExpression, sign: Token, right: LessonExpression) -> LessonExpression:
         return Comparison(str(sign), left, right)
 
-    def calculation(self, left: Expression, sign: Token, right: Expression) -> Expression:
+    def calculation(self, left: LessonExpression, sign: Token, right: LessonExpression) -> LessonExpression:
         return Calculation(str(sign), left, right)
 
-    def negative(self, operand: Expression) -> Expression:
-        return Calculation("-", Constant(0), operand)
+    def negative(self, operand: LessonExpression) -> LessonExpression:
+        return Calculation("-", ConstantNode(0), operand)
 
-    def constant(self, token: Token) -> Expression:
-        return Constant(_value(token))
+    def constant(self, token: Token) -> LessonExpression:
+        return ConstantNode(_value(token))
 
-    def call(self, function: Token, argument: Expression) -> Expression:
+    def call(self, function: Token, argument: LessonExpression) -> LessonExpression:
         if function not in FUNCTIONS:
             raise _NameRefused(f"there is no function {str(function)!r}; allowed: {', '.join(FUNCTIONS)}")
         return Call(str(function), argument)
 
-    def path(self, root: Token, *steps: Step) -> Expression:
+    def path(self, root: Token, *steps: PathStep) -> LessonExpression:
         if root not in ROOTS:
             raise _NameRefused(f"a path cannot begin with {str(root)!r}; allowed: {', '.join(ROOTS)}")
         return Path((Name(str(root)), *steps))
 
-    def everything(self) -> Step:
+    def everything(self) -> PathStep:
         return Everything()
 
-    def name(self, token: Token) -> Step:
+    def name(self, token: Token) -> PathStep:
         return Name(_unquoted(token))
 
-    def index(self, integer: Token) -> Step:
+    def index(self, integer: Token) -> PathStep:
         return Index(int(integer))
 
-    def filter(self, *tests: Test) -> Step:
+    def filter(self, *tests: Test) -> PathStep:
         return Filter(tests)
 
     def test(self, field: Token, sign: Token, wanted: Token) -> Test:
@@ -182,7 +182,7 @@ def _unquoted(token: Token) -> str:
     return token[1:-1] if token.type == "TEXT" else str(token)
 
 
-def _value(token: Token) -> Value:
+def _value(token: Token) -> LessonValue:
     """Return the value of a number, a text, a constant or a word."""
     if token.type == "NUMBER":
         return float(token) if "." in token else int(token)

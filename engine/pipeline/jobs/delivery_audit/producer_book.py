@@ -21,7 +21,7 @@ _KEPT_AS_THEY_ARE = ("producer", "topic", "first", "settled", "stored", "late", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict(NumberingVerdict):
+class NumberingVerdict(NumberingVerdict):
     """Counts for one producer and topic.
 
     :ivar not_judged: for sparse numbers: messages.
@@ -112,8 +112,8 @@ class ProducerBook:
     @property
     def last(self) -> int:
         """Return the highest known number; -1 if none is known."""
-        told = self.ledger.numbered - 1 if self.ledger is not None else -1
-        return max([told, *self._highest.values()])
+        reported = self.ledger.numbered - 1 if self.ledger is not None else -1
+        return max([reported, *self._highest.values()])
 
     @property
     def missing(self) -> MissingNumbers:
@@ -134,11 +134,11 @@ class ProducerBook:
         for queue, numbers in self.descending.items():
             yield queue, numbers.without(repeated)
 
-    def verdict(self) -> Verdict:
+    def verdict(self) -> NumberingVerdict:
         """Return the verdict as of now."""
         missing, last = self.missing, self.last
         later = self.numbers.missing(max(self.first, self.settled + 1), last)
-        return Verdict(
+        return NumberingVerdict(
             producer=self.producer,
             topic=self.topic,
             numbered=max(0, last + 1 - self.first),

@@ -28,14 +28,14 @@ def test_each_missing_number_is_lost_unknown_or_refused(missing, refused, unknow
         unknown=tuple(NumberSet(unknown).ranges()),
         is_complete=is_complete,
     )
-    told = MissingNumbers(NumberSet(missing).ranges, ledger)
+    reported = MissingNumbers(NumberSet(missing).ranges, ledger)
     open_ = missing - refused
-    assert told.refused == len(missing & refused)
-    assert _numbers_of(told.lost()) == (open_ - unknown if is_complete else set())
-    assert _numbers_of(told.unknown()) == (open_ & unknown if is_complete else open_)
+    assert reported.refused == len(missing & refused)
+    assert _numbers_of(reported.lost()) == (open_ - unknown if is_complete else set())
+    assert _numbers_of(reported.unknown()) == (open_ & unknown if is_complete else open_)
 
 
 @given(_NUMBERS)
 def test_without_a_ledger_every_missing_number_is_lost(missing):
-    told = MissingNumbers(NumberSet(missing).ranges, None)
-    assert (count_of(told.lost()), count_of(told.unknown()), told.refused) == (len(missing), 0, 0)
+    reported = MissingNumbers(NumberSet(missing).ranges, None)
+    assert (count_of(reported.lost()), count_of(reported.unknown()), reported.refused) == (len(missing), 0, 0)
