@@ -21,7 +21,7 @@ _KEPT_AS_THEY_ARE = ("producer", "topic", "first", "settled", "stored", "late", 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberingVerdict(NumberingVerdict):
+class StoredNumbersVerdict(NumberingVerdict):
     """Counts for one producer and topic.
 
     :ivar not_judged: for sparse numbers: messages.
@@ -134,11 +134,11 @@ class ProducerBook:
         for queue, numbers in self.descending.items():
             yield queue, numbers.without(repeated)
 
-    def verdict(self) -> NumberingVerdict:
+    def verdict(self) -> StoredNumbersVerdict:
         """Return the verdict as of now."""
         missing, last = self.missing, self.last
         later = self.numbers.missing(max(self.first, self.settled + 1), last)
-        return NumberingVerdict(
+        return StoredNumbersVerdict(
             producer=self.producer,
             topic=self.topic,
             numbered=max(0, last + 1 - self.first),

@@ -10,7 +10,7 @@ from engine.pipeline.jobs.delivery_audit.consumption_book import ConsumptionBook
 from engine.pipeline.jobs.delivery_audit.delivery_book import PRODUCERS_MAX, DeliveryBook
 from engine.pipeline.jobs.delivery_audit.description import VERDICT_COUNTS
 from engine.pipeline.jobs.delivery_audit.locating import Places
-from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, NumberingVerdict, ProducerBook
+from engine.pipeline.jobs.delivery_audit.producer_book import OTHERS, ProducerBook, StoredNumbersVerdict
 from engine.pipeline.jobs.delivery_audit.queue_segment import UNNUMBERED
 from engine.pipeline.jobs.delivery_audit.summaries import TopicTimes
 from engine.pipeline.jobs.description import Texts
@@ -222,7 +222,7 @@ class AuditReporter:
         if silent := consumption.silent_groups():
             self._report.note(Text("job.note.silent_groups", names=", ".join(silent)))
 
-    def _conclude_producers(self, verdicts: list[NumberingVerdict]) -> None:
+    def _conclude_producers(self, verdicts: list[StoredNumbersVerdict]) -> None:
         if not verdicts:
             return
         sparse = [verdict for verdict in verdicts if verdict.is_sparse]
@@ -237,7 +237,7 @@ class AuditReporter:
             self._report.note(Text("job.note.unended", unended=unended, producers=len(verdicts)))
 
 
-def _producer_row(verdict: NumberingVerdict) -> list[Cell]:
+def _producer_row(verdict: StoredNumbersVerdict) -> list[Cell]:
     """Return the counts in the order of the table; for sparse numbers only the count of findings is given."""
     return [
         verdict.producer or "(not numbered)",
