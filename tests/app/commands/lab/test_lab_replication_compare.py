@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from app.command_line import main
 from app.commands.lab.lab_replication_compare import report_of, tables_of
 from app.replication_plot import replication_svg
-from engine.lab.sweep.replication_compare import Cell
+from engine.lab.sweep.replication_compare import ComparisonCell
 from engine.lab.sweep.shortest_loss import SearchedPolicy
 
 ROOT = Path(__file__).parents[4]
@@ -31,7 +31,7 @@ def replication_compare(*arguments):
 def cell(policy="async-master", **figures):
     usual = {"acknowledged": 1_201, "in_doubt": 0, "lost": 1, "unavailable_ms": 223, "is_back": True, "duplicates": 2}
     others = {"on_one_machine": 0, "violations": 0, "events": 9, "link": "x"}
-    return Cell(policy, "leader-dies", **{**usual, **others, **figures})
+    return ComparisonCell(policy, "leader-dies", **{**usual, **others, **figures})
 
 
 def test_a_row_tells_what_a_policy_made_of_the_fault():
@@ -64,7 +64,7 @@ def test_a_document_without_a_place_for_the_tables_is_refused_before_anything_ru
 
 def test_page_document_and_picture_show_the_same_figures():
     report = json.loads(TABLE.read_text(encoding="utf-8"))
-    cells = [Cell(**one) for one in report["cells"]]
+    cells = [ComparisonCell(**one) for one in report["cells"]]
     assert replication_svg(cells) == PICTURE.read_text(encoding="utf-8"), REFRESH
     searches = [SearchedPolicy(**one) for one in report["searches"]]
     assert report_of(cells, searches) == report, REFRESH
