@@ -87,14 +87,15 @@ def commands() -> str:
 
 
 def _help_texts(command: click.Command, name: str, parent: click.Context) -> list[str]:
-    """The help of ``command`` and of the commands below it."""
+    """The help of ``command`` and of the commands below it, old names left out."""
     with click.Context(command, info_name=name, parent=parent) as context:
         texts = [f"### {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"]
         if isinstance(command, click.Group):
             for below in command.list_commands(context):
                 sub_command = command.get_command(context, below)
                 assert sub_command is not None
-                texts += _help_texts(sub_command, below, context)
+                if not sub_command.hidden:
+                    texts += _help_texts(sub_command, below, context)
         return texts
 
 

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.lab.lab_acknowledgement import acknowledgement
 from app.commands.lab.lab_compare import compare
 from app.commands.lab.lab_duplicates import duplicates
 from app.commands.lab.lab_film import film
 from app.commands.lab.lab_pictures import pictures
 from app.commands.lab.lab_replication_compare import replication_compare
 from app.commands.lab.lab_run import run
-from app.commands.lab.lab_study import study
+from app.commands.lab.lab_study import old_name, study
 from app.commands.lab.lab_why import why
 
 if TYPE_CHECKING:
@@ -34,9 +33,8 @@ def command() -> None:
       glassmq lab run my-scenario.yaml --seeds 200
       glassmq lab run general --seeds 1000000 --faults random --results runs --spark spark://host:7077
       glassmq lab crash-points xa-two-phase
-      glassmq lab acknowledgement
+      glassmq lab study acknowledgement
       glassmq lab replication-compare
-      glassmq lab study more-queues
       glassmq lab compare batch-trade-offs --set C1.pullBatchSize=1,8,32
       glassmq lab duplicates --seeds 1000
       glassmq lab why lost-offset-commit order-3
@@ -51,9 +49,10 @@ command.add_command(duplicates)
 command.add_command(why)
 command.add_command(pictures)
 command.add_command(film)
-command.add_command(acknowledgement)
 command.add_command(replication_compare)
 command.add_command(study)
+for _name in ("acknowledgement",):
+    command.add_command(old_name(_name))
 
 
 @command.command("list")
