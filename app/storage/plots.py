@@ -30,12 +30,13 @@ class Bar(NamedTuple):
 
 def bars_svg(title: str, groups: Mapping[str, Sequence[Bar]]) -> str:
     """Return groups of bars one below the other, all on one scale, with a label at each bar's end."""
-    largest = max(bar.high for bars in groups.values() for bar in bars)
+    largest = max((bar.high for bars in groups.values() for bar in bars), default=1.0)
     parts: list[str] = []
     top = _TOP
     for number, (heading, bars) in enumerate(groups.items()):
-        parts.append(_text(12, top + 16, heading, is_bold=True))
-        top += _BAR_ROW
+        if heading:
+            parts.append(_text(12, top + 16, heading, is_bold=True))
+            top += _BAR_ROW
         for bar in bars:
             parts += _bar(bar, top, largest, _COLOURS[number % len(_COLOURS)])
             top += _BAR_ROW

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.lab.lab_compare import compare
-from app.commands.lab.lab_duplicates import duplicates
 from app.commands.lab.lab_film import film
 from app.commands.lab.lab_pictures import pictures
 from app.commands.lab.lab_replication_compare import replication_compare
@@ -36,7 +35,7 @@ def command() -> None:
       glassmq lab study acknowledgement
       glassmq lab replication-compare
       glassmq lab compare batch-trade-offs --set C1.pullBatchSize=1,8,32
-      glassmq lab duplicates --seeds 1000
+      glassmq lab study duplicates --seeds 1000
       glassmq lab why lost-offset-commit order-3
       glassmq lab pictures three-locks
       glassmq lab film three-locks -o duplicate.gif
@@ -45,13 +44,12 @@ def command() -> None:
 
 command.add_command(run)
 command.add_command(compare)
-command.add_command(duplicates)
 command.add_command(why)
 command.add_command(pictures)
 command.add_command(film)
 command.add_command(replication_compare)
 command.add_command(study)
-for _name in ("acknowledgement",):
+for _name in ("acknowledgement", "duplicates"):
     command.add_command(old_name(_name))
 
 

@@ -8,6 +8,8 @@ import click
 
 from app.commands.lab.studies.acknowledgement import acknowledgement
 from app.commands.lab.studies.decisions import asynchronous_steps, broker_memory, inconsistency_window, more_queues
+from app.commands.lab.studies.duplicates import duplicates
+from app.commands.lab.studies.study import PRINT_JSON
 
 
 class _Studies(click.Group):
@@ -47,7 +49,7 @@ def study() -> None:
     """
 
 
-for _study in (acknowledgement, more_queues, asynchronous_steps, inconsistency_window, broker_memory):
+for _study in (acknowledgement, duplicates, more_queues, asynchronous_steps, inconsistency_window, broker_memory):
     study.add_command(_study)
 
 
@@ -55,4 +57,6 @@ def old_name(name: str) -> click.Command:
     """Return a study as the command that it was before: ``glassmq lab NAME``, which help and documents leave out."""
     command = copy.copy(study.commands[name])
     command.hidden = True
+    if name == "duplicates":  # whose --json printed
+        command.params = [PRINT_JSON if option.name == "json_path" else option for option in command.params]
     return command

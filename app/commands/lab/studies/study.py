@@ -89,9 +89,9 @@ class Study:
 
         call.__doc__ = self.run.__doc__
         call.__click_params__ = getattr(self.run, "__click_params__", [])  # type: ignore[attr-defined]
-        for option in (_WRITE, _JSON, *([_SVG] if self.is_drawn else [])):
-            option(call)
-        return click.command(self.name)(call)
+        command = click.command(self.name)(call)
+        command.params += [_WRITE, _JSON, *([_SVG] if self.is_drawn else [])]
+        return command
 
     def _call(
         self,
@@ -139,15 +139,18 @@ def study(name: str, **features: bool) -> Callable[[Callable[..., Findings]], cl
     return lambda run: Study(name, run, **features).command()
 
 
-_WRITE = click.option(
-    "--write",
-    "path",
+_WRITE = click.Option(
+    ["--write", "path"],
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     help='Write the tables into this document, between a comment with the name of this command and a comment "end".',
 )
-_JSON = click.option("--json", "json_path", type=_OUTPUT, help="Also write the figures to this file; -: print them.")
-_SVG = click.option("--svg", "svg_path", type=_OUTPUT, help="Also draw the figures to this file.")
+_JSON = click.Option(["--json", "json_path"], type=_OUTPUT, help="Also write the figures to this file; -: print them.")
+_SVG = click.Option(["--svg", "svg_path"], type=_OUTPUT, help="Also draw the figures to this file.")
+#: What ``--json`` of ``glassmq lab duplicates`` was before ``--json -`` of a study.
+PRINT_JSON = click.Option(
+    ["--json", "json_path"], is_flag=True, flag_value="-", type=_OUTPUT, help="Print the figures as JSON."
+)
 
 
 def _print_columns(found: Findings) -> None:

@@ -21,7 +21,7 @@ DOCUMENTS = {
     "inconsistency-window": "transactions.md",
     "broker-memory": "semantics/idempotence.md",
 }
-OLD_NAMES = ["acknowledgement"]
+OLD_NAMES = ["acknowledgement", "duplicates"]
 
 
 def lab(*arguments):
@@ -108,4 +108,5 @@ def test_old_names_have_the_same_help_and_are_left_out_of_lists():
     listed = lab("--help").output.partition("Commands:")[2].split()
     for name in OLD_NAMES:
         assert name not in listed
-        assert lab(name, "--help").output == lab("study", name, "--help").output.replace("lab study", "lab", 1)
+        old, now = (lab(*called, "--help").output for called in ([name], ["study", name]))
+        assert old.partition("--json")[0] == now.partition("--json")[0].replace("lab study", "lab", 1)
