@@ -11,7 +11,6 @@ import click
 from app.commands.lab.lab_compare import compare
 from app.commands.lab.lab_film import film
 from app.commands.lab.lab_pictures import pictures
-from app.commands.lab.lab_replication_compare import replication_compare
 from app.commands.lab.lab_run import run
 from app.commands.lab.lab_study import old_name, study
 from app.commands.lab.lab_why import why
@@ -33,7 +32,6 @@ def command() -> None:
       glassmq lab run general --seeds 1000000 --faults random --results runs --spark spark://host:7077
       glassmq lab crash-points xa-two-phase
       glassmq lab study acknowledgement
-      glassmq lab replication-compare
       glassmq lab compare batch-trade-offs --set C1.pullBatchSize=1,8,32
       glassmq lab study duplicates --seeds 1000
       glassmq lab why lost-offset-commit order-3
@@ -47,9 +45,8 @@ command.add_command(compare)
 command.add_command(why)
 command.add_command(pictures)
 command.add_command(film)
-command.add_command(replication_compare)
 command.add_command(study)
-for _name in ("acknowledgement", "duplicates"):
+for _name in ("acknowledgement", "duplicates", "replication-compare"):
     command.add_command(old_name(_name))
 
 

@@ -9,6 +9,7 @@ import click
 from app.commands.lab.studies.acknowledgement import acknowledgement
 from app.commands.lab.studies.decisions import asynchronous_steps, broker_memory, inconsistency_window, more_queues
 from app.commands.lab.studies.duplicates import duplicates
+from app.commands.lab.studies.replication_compare import replication_compare
 from app.commands.lab.studies.study import PRINT_JSON
 
 
@@ -49,7 +50,15 @@ def study() -> None:
     """
 
 
-for _study in (acknowledgement, duplicates, more_queues, asynchronous_steps, inconsistency_window, broker_memory):
+for _study in (
+    acknowledgement,
+    replication_compare,
+    duplicates,
+    more_queues,
+    asynchronous_steps,
+    inconsistency_window,
+    broker_memory,
+):
     study.add_command(_study)
 
 

@@ -1,4 +1,4 @@
-// The same fault for every policy of replication: a table that was computed before (glassmq lab replication-compare).
+// The same fault for every policy of replication: a table that was computed before (glassmq lab study replication-compare).
 // A table for each fault, a row for each policy, which leads to its run as it stood shortly before the fault.
 
 import { html } from "htm/preact";

@@ -21,7 +21,7 @@ DOCUMENTS = {
     "inconsistency-window": "transactions.md",
     "broker-memory": "semantics/idempotence.md",
 }
-OLD_NAMES = ["acknowledgement", "duplicates"]
+OLD_NAMES = ["acknowledgement", "duplicates", "replication-compare"]
 
 
 def lab(*arguments):
