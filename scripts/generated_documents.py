@@ -314,7 +314,7 @@ def lesson_targets() -> str:
     return "\n".join(rows) + "\n"
 
 
-#: What the page shows, too; ``glassmq lab crash-points xa-two-phase --json ...`` writes it.
+#: What the page shows, too; ``glassmq lab study crash-points xa-two-phase --json ...`` writes it.
 CRASH_POINTS = ROOT / "static" / "lab" / "crash_points" / "xa-two-phase.json"
 
 

@@ -7,6 +7,7 @@ import copy
 import click
 
 from app.commands.lab.studies.acknowledgement import acknowledgement
+from app.commands.lab.studies.crash_points import crash_points
 from app.commands.lab.studies.decisions import asynchronous_steps, broker_memory, inconsistency_window, more_queues
 from app.commands.lab.studies.duplicates import duplicates
 from app.commands.lab.studies.replication_compare import replication_compare
@@ -54,6 +55,7 @@ for _study in (
     acknowledgement,
     replication_compare,
     duplicates,
+    crash_points,
     more_queues,
     asynchronous_steps,
     inconsistency_window,
