@@ -25,8 +25,9 @@ from typing import Any
 import click
 
 from app.command_line import main as command_line
+from app.commands.lab.studies.compare import HEADINGS
+from app.commands.lab.studies.study import Table
 from app.commands.serve import BROKER_OPTIONS, STORE_OPTIONS
-from app.comparison_plot import HEADINGS
 from app.foundation.translator import translate
 from app.glossary.glossary import glossary
 from app.lessons.course import load_course
@@ -320,13 +321,12 @@ CRASH_POINTS = ROOT / "static" / "lab" / "crash_points" / "xa-two-phase.json"
 
 def crash_points(way: str) -> str:
     """What a crash right after each step of a transfer does. A test runs some of it again."""
-    rows = ["| dies | right after it | outcome | A or B locked | window |", "|---|---|---|---|---|"]
+    rows = []
     for point in json.loads(CRASH_POINTS.read_text(encoding="utf-8"))["points"]:
         if point["way"] == way:
-            locked, window = (_seconds(point[name]) for name in ("locked_us", "window_us"))
-            outcome = point["outcome"].replace("-", " ")
-            rows.append(f"| {point['node']} | {point['step']['en']} | {outcome} | {locked} | {window} |")
-    return "\n".join(rows) + "\n"
+            lengths = (_seconds(point[name]) for name in ("locked_us", "window_us"))
+            rows.append((point["node"], point["step"]["en"], point["outcome"].replace("-", " "), *lengths))
+    return Table(("dies", "right after it", "outcome", "A or B locked", "window"), rows).markdown()
 
 
 def _seconds(length_us: int | None) -> str:
@@ -368,13 +368,12 @@ BATCH_COMPARISONS = {
 
 def batch_comparison(part: str) -> str:
     """What a size of batches costs and brings, as the engine of today does it."""
-    node, setting, values, figures = BATCH_COMPARISONS[part]
-    rows = [f"| `{setting}` | {' | '.join(HEADINGS[name] for name in figures.split())} |"]
-    rows.append("|---" * (1 + len(figures.split())) + "|")
+    node, setting, values, names = BATCH_COMPARISONS[part]
+    rows = []
     for value in values:
         found = run_with(load_scenario("batch-trade-offs"), Change(node, setting, value)).figures.to_dict()
-        rows.append(f"| {value} | {' | '.join(f'{found[name]:g}' for name in figures.split())} |")
-    return "\n".join(rows) + "\n"
+        rows.append((value, *(f"{found[name]:g}" for name in names.split())))
+    return Table((f"`{setting}`", *(HEADINGS[name] for name in names.split())), rows).markdown()
 
 
 PARTS: Mapping[str, Callable[[], str]] = {

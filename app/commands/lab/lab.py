@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from app.commands.lab.lab_compare import compare
 from app.commands.lab.lab_film import film
 from app.commands.lab.lab_pictures import pictures
 from app.commands.lab.lab_run import run
@@ -25,7 +24,7 @@ def command() -> None:
       glassmq lab run general --seeds 1000000 --faults random --results runs --spark spark://host:7077
       glassmq lab study crash-points xa-two-phase
       glassmq lab study acknowledgement
-      glassmq lab compare batch-trade-offs --set C1.pullBatchSize=1,8,32
+      glassmq lab study compare batch-trade-offs --set C1.pullBatchSize=1,8,32
       glassmq lab study duplicates --seeds 1000
       glassmq lab why lost-offset-commit order-3
       glassmq lab pictures three-locks
@@ -34,12 +33,11 @@ def command() -> None:
 
 
 command.add_command(run)
-command.add_command(compare)
 command.add_command(why)
 command.add_command(pictures)
 command.add_command(film)
 command.add_command(study)
-for _name in ("acknowledgement", "crash-points", "duplicates", "replication-compare"):
+for _name in ("acknowledgement", "compare", "crash-points", "duplicates", "replication-compare"):
     command.add_command(old_name(_name))
 
 

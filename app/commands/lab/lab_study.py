@@ -7,6 +7,7 @@ import copy
 import click
 
 from app.commands.lab.studies.acknowledgement import acknowledgement
+from app.commands.lab.studies.compare import compare
 from app.commands.lab.studies.crash_points import crash_points
 from app.commands.lab.studies.decisions import asynchronous_steps, broker_memory, inconsistency_window, more_queues
 from app.commands.lab.studies.duplicates import duplicates
@@ -56,6 +57,7 @@ for _study in (
     replication_compare,
     duplicates,
     crash_points,
+    compare,
     more_queues,
     asynchronous_steps,
     inconsistency_window,

@@ -1,4 +1,4 @@
-// One scenario, run once per value of a setting: tables that were computed before (glassmq lab compare); each row leads
+// One scenario, run once per value of a setting: tables that were computed before (glassmq lab study compare); each row leads
 // to its run, as it stood when the node started.
 
 import { html } from "htm/preact";

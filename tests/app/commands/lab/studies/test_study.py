@@ -24,6 +24,7 @@ DOCUMENTS = {
 #: Names that studies had as commands of their own, and the arguments that they need.
 OLD_NAMES = {
     "acknowledgement": "",
+    "compare": "batch-trade-offs --set C1.threads=1",
     "crash-points": "xa-two-phase",
     "duplicates": "",
     "replication-compare": "",

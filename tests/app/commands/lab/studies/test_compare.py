@@ -1,4 +1,4 @@
-"""``glassmq lab compare``: table, JSON and picture of the same runs."""
+"""The study ``compare``: table, JSON and picture of the same runs."""
 
 from __future__ import annotations
 

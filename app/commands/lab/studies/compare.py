@@ -1,0 +1,96 @@
+"""``glassmq lab study compare``: one scenario, run once per value of a setting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from app.commands.lab.studies.study import Findings, Table, run_each, study
+
+if TYPE_CHECKING:
+    from engine.lab.sweep.comparison import ComparedRun
+
+#: Short names of the figures, in the order in which they are shown; see :mod:`engine.lab.sweep.client_figures`.
+HEADINGS: Mapping[str, str] = {
+    "messages": "messages",
+    "seconds": "seconds",
+    "per_second": "per second",
+    "pulls": "pulls",
+    "largest_pull": "largest pull",
+    "pull_ms": "ms per pull",
+    "pulled_again": "pulled again",
+    "calls": "calls",
+    "threads_busy": "threads busy",
+    "consumed_again": "consumed again",
+    "without_need": "needless",
+    "never_consumed": "never consumed",
+    "requests": "requests",
+    "bytes_per_message": "bytes per message",
+    "reply_ms": "ms until reply",
+    "not_acknowledged": "not acknowledged",
+}
+
+
+@study("compare", is_drawn=True, is_in_columns=True)
+@click.argument("scenario_name", metavar="FILE|NAME")
+@click.option(
+    "--set",
+    "assignment",
+    required=True,
+    metavar="NODE.SETTING=VALUE,VALUE,...",
+    help="What to vary: a setting of a node under our name or RocketMQ's, threads of a consumer, batch or body_bytes "
+    "of a producer.",
+)
+@click.option(
+    "--watch",
+    metavar="NODE",
+    help="The node whose figures are shown.  [default: the node itself, or the first consumer]",
+)
+@click.option("--seed", type=click.IntRange(0, 2**53 - 1), help="The seed.  [default: the scenario's own]")
+def compare(scenario_name: str, assignment: str, watch: str | None, seed: int | None) -> Findings:
+    """Run a scenario once per value of a setting, and print the figures of a client side by side.
+
+    Every run is the whole scenario in virtual time, with the same seed: the same values give the same figures on every
+    machine. AGAIN counts messages that were pulled or consumed before; NEEDLESS counts those of the latter that the
+    listener had processed successfully.
+
+    \b
+    Examples:
+      glassmq lab study compare batch-trade-offs --set C1.pullBatchSize=1,8,32,40
+      glassmq lab study compare batch-trade-offs --set C1.consumeMessageBatchMaxSize=1,4,16,32
+      glassmq lab study compare batch-trade-offs --set P1.batch=1,4,16,64 --json batch.json --svg batch.svg
+    """
+    from app.commands.tool import load_scenario_argument
+    from engine.lab.sweep.comparison import Change, node_to_watch, parse_values, run_with
+
+    scenario = load_scenario_argument(scenario_name)
+    target, equals, values = assignment.partition("=")
+    node, dot, setting = target.partition(".")
+    if not (equals and dot and node and setting):
+        raise click.BadParameter(f"{assignment!r}: write NODE.SETTING=VALUE,VALUE", param_hint="--set")
+    changes = [Change(node, setting, value) for value in parse_values(scenario, node, setting, values)]
+    watched = node_to_watch(scenario, node if watch is None else watch).name
+    runs = run_each(scenario.name, changes, lambda change: run_with(scenario, change, watched, seed))
+    figures = [run.figures.to_dict() for run in runs]
+    columns = setting, *(HEADINGS[name].upper() for name in figures[0]), "VIOLATIONS"
+    rows = [(run.change.value, *each.values(), run.violations) for run, each in zip(runs, figures, strict=True)]
+    report = {
+        "scenario": scenario.name,
+        "seed": scenario.seed if seed is None else seed,
+        "watched": watched,
+        "runs": [run.to_dict() for run in runs],
+    }
+    draw = partial(comparison_svg, runs, f"{scenario.name}: {node}.{setting}")
+    return Findings([Table(columns, rows)], report, draw, f"figures of {watched}; all times are virtual")
+
+
+def comparison_svg(runs: Sequence[ComparedRun], title: str) -> str:
+    """Return the picture. Figures that are the same in all runs are left out: they show nothing about the setting."""
+    from app.storage.plots import panels_svg
+
+    figures = {name: [cast("float", run.figures.to_dict()[name]) for run in runs] for name in runs[0].figures.to_dict()}
+    panels = {HEADINGS[name]: values for name, values in figures.items() if len({*map(str, values)}) > 1}
+    return panels_svg(title, [str(run.change.value) for run in runs], panels)
