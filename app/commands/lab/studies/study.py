@@ -83,7 +83,12 @@ class Study:
 
         @click.pass_context
         def call(
-            ctx: click.Context, path: Path | None, json_path: Path | None, svg_path: Path | None = None, **options: Any
+            ctx: click.Context,
+            /,
+            path: Path | None,
+            json_path: Path | None,
+            svg_path: Path | None = None,
+            **options: Any,
         ) -> None:
             self._call(ctx.command_path, path, json_path, svg_path, options)
 
