@@ -7,7 +7,7 @@ import click
 from app.commands.lab.lab_film import film
 from app.commands.lab.lab_pictures import pictures
 from app.commands.lab.lab_run import run
-from app.commands.lab.lab_study import old_name, study
+from app.commands.lab.lab_study import old_names, study
 from app.commands.lab.lab_why import why
 
 
@@ -37,8 +37,8 @@ command.add_command(why)
 command.add_command(pictures)
 command.add_command(film)
 command.add_command(study)
-for _name in ("acknowledgement", "compare", "crash-points", "duplicates", "replication-compare"):
-    command.add_command(old_name(_name))
+for _old in old_names():
+    command.add_command(_old)
 
 
 @command.command("list")

@@ -14,32 +14,24 @@ from app.commands.lab.studies.duplicates import duplicates
 from app.commands.lab.studies.replication_compare import replication_compare
 from app.commands.lab.studies.study import PRINT_JSON
 
+#: Studies that were commands of their own: ``glassmq lab NAME``.
+_OLD = acknowledgement, compare, crash_points, duplicates, replication_compare
+_DECISIONS = more_queues, asynchronous_steps, inconsistency_window, broker_memory
+
 
 class _Studies(click.Group):
-    """A group whose options may also be written before the name of the study."""
-
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse as click does, with the first word that names a study put in front."""
+        """Parse as click does, with the name of the study anywhere among the words."""
         name = next((word for word in args if word in self.commands), None)
         if name is not None:
             args.remove(name)
             args.insert(0, name)
+        elif args and not args[0].startswith("-"):
+            raise click.UsageError(f"there is no study {args[0]!r}; there are {', '.join(self.commands)}")
         return super().parse_args(ctx, args)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Resolve as click does, but name the studies when one is unknown."""
-        if args[0] not in self.commands:
-            raise click.UsageError(f"there is no study {args[0]!r}; there are {', '.join(self.commands)}")
-        return super().resolve_command(ctx, args)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Return the names in the order in which they were added."""
-        return [*self.commands]
-
-
-@click.group("study", cls=_Studies)
+@click.group("study", cls=_Studies, commands=[*_OLD, *_DECISIONS])
 def study() -> None:
     """Print tables computed by runs of the lab or of parts of the engine: what a decision saves and costs.
 
@@ -52,24 +44,11 @@ def study() -> None:
     """
 
 
-for _study in (
-    acknowledgement,
-    replication_compare,
-    duplicates,
-    crash_points,
-    compare,
-    more_queues,
-    asynchronous_steps,
-    inconsistency_window,
-    broker_memory,
-):
-    study.add_command(_study)
-
-
-def old_name(name: str) -> click.Command:
-    """Return a study as the command that it was before: ``glassmq lab NAME``, which help and documents leave out."""
-    command = copy.copy(study.commands[name])
-    command.hidden = True
-    if name == "duplicates":  # whose --json printed
-        command.params = [PRINT_JSON if option.name == "json_path" else option for option in command.params]
-    return command
+def old_names() -> list[click.Command]:
+    """Return the studies that were commands of their own as those, which help and documents leave out."""
+    commands = [copy.copy(each) for each in _OLD]
+    for each in commands:
+        each.hidden = True
+        if each.name == duplicates.name:
+            each.params = [PRINT_JSON if option.name == PRINT_JSON.name else option for option in each.params]
+    return commands

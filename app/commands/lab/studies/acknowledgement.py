@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from app.commands.lab.studies.study import Findings, Table, run_each, study
+import click
+
+from app.commands.lab.studies.study import Findings, Study, Table, run_each
 
 if TYPE_CHECKING:
     from engine.lab.sweep.acknowledgement import Damage, PolicyFigures
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 SCENARIO = "broker-crash-async-flush"
 
 
-@study("acknowledgement")
+@click.command("acknowledgement", cls=Study)
 def acknowledgement() -> Findings:
     """Print what each acknowledgement guarantees: in memory, on disk, by slaves, with the loss that each allows.
 

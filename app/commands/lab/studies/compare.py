@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, cast
 
 import click
 
-from app.commands.lab.studies.study import Findings, Table, run_each, study
+from app.commands.lab.studies.study import Findings, Study, Table, run_each
 
 if TYPE_CHECKING:
     from engine.lab.sweep.comparison import ComparedRun
@@ -34,7 +34,7 @@ HEADINGS: Mapping[str, str] = {
 }
 
 
-@study("compare", is_drawn=True, is_in_columns=True)
+@click.command("compare", cls=Study, is_drawn=True, is_in_columns=True)
 @click.argument("scenario_name", metavar="FILE|NAME")
 @click.option(
     "--set",

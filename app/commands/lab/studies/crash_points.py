@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.lab.studies.study import Findings, Table, run_each, study
+from app.commands.lab.studies.study import Findings, Study, Table, run_each
 
 if TYPE_CHECKING:
     from engine.lab.sweep.crash_points import CrashOutcome
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _COLUMNS = "WHAT", "CRASHES", "RIGHT AFTER IT", "OUTCOME", "LOCKED", "WINDOW", "TIMES", "ALL HOLDS"
 
 
-@study("crash-points", is_in_columns=True)
+@click.command("crash-points", cls=Study, is_in_columns=True)
 @click.argument("scenario_name", metavar="FILE|NAME")
 @click.option(
     "--restart-after-ms",
@@ -43,14 +43,10 @@ def crash_points(scenario_name: str, restart_after_ms: int, address: str) -> Fin
       glassmq lab study crash-points sub-messages
     """
     from app.commands.tool import load_scenario_argument
-    from engine.lab.sweep.crash_points import NothingToCrash, crash_at, find_points
+    from engine.lab.sweep.crash_points import crash_at, find_points
 
     scenario = load_scenario_argument(scenario_name)
-    try:
-        points = find_points(scenario)
-    except NothingToCrash as error:
-        raise click.ClickException(str(error)) from None
-    outcomes = run_each(scenario.name, points, lambda point: crash_at(scenario, point, restart_after_ms))
+    outcomes = run_each(scenario.name, find_points(scenario), lambda point: crash_at(scenario, point, restart_after_ms))
     worst = max(outcomes, key=lambda outcome: (not outcome.is_conserved, outcome.locked_us))
     what = "the longest lock" if worst.is_conserved else "the first that breaks something"
     link = f"{what}: {address.rstrip('/')}/lab/{scenario.name}#{worst.link}"

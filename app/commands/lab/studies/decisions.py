@@ -5,13 +5,15 @@ from __future__ import annotations
 import dataclasses
 import statistics
 
-from app.commands.lab.studies.study import Findings, Table, study
+import click
+
+from app.commands.lab.studies.study import Findings, Study, Table
 
 #: Seeds of the study ``inconsistency-window``.
 _SEEDS = range(1, 51)
 
 
-@study("more-queues")
+@click.command("more-queues", cls=Study)
 def more_queues() -> Findings:
     """Print which orders move, and lose their order, when a topic gets more queues under load."""
     from engine.lab.scenario.scenario_files import load_scenario
@@ -34,7 +36,7 @@ def more_queues() -> Findings:
     return Findings([Table(columns, rows)])
 
 
-@study("asynchronous-steps")
+@click.command("asynchronous-steps", cls=Study)
 def asynchronous_steps() -> Findings:
     """Print three calls against one message: how long the caller waits, and how long the work lags."""
     from engine.lab.scenario.scenario_files import load_scenario
@@ -59,7 +61,7 @@ def asynchronous_steps() -> Findings:
     return Findings([Table((*columns, *steps), rows)])
 
 
-@study("inconsistency-window")
+@click.command("inconsistency-window", cls=Study)
 def inconsistency_window() -> Findings:
     """Print how long the sum of both accounts of a bank transfer is off, over many seeds."""
     from engine.lab.scenario.scenario_files import load_scenario
@@ -83,7 +85,7 @@ def inconsistency_window() -> Findings:
     return Findings([Table((*columns, "time during which the sum is off"), rows)])
 
 
-@study("broker-memory")
+@click.command("broker-memory", cls=Study)
 def broker_memory() -> Findings:
     """Print what a broker would have to keep and look up to deliver everything once."""
     from engine.lab.sweep.broker_deduplication import by_sequence, by_unique_id

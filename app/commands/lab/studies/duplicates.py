@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from app.commands.lab.shared_work import PROCESSES_MAX, shared_work
-from app.commands.lab.studies.study import Findings, Table, study
+from app.commands.lab.studies.study import Findings, Study, Table
 
 if TYPE_CHECKING:
     from engine.lab.run.spread import Spread
@@ -38,7 +38,7 @@ _COLUMNS = (
 _CHUNK = 10
 
 
-@study("duplicates", is_drawn=True)
+@click.command("duplicates", cls=Study, is_drawn=True)
 @click.argument("scenario_name", metavar="[FILE|NAME]", default="order-and-stock")
 @click.option(
     "--seeds", type=click.IntRange(1, 100_000), default=100, show_default=True, help="Seeds per strategy, from 1 on."

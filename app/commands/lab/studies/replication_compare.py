@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.lab.studies.study import Findings, Table, run_each, study
+from app.commands.lab.studies.study import Findings, Study, Table, run_each
 
 if TYPE_CHECKING:
     from engine.lab.sweep.replication_compare import Cell
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _COLUMNS = "policy", "acknowledged", "lost", "unavailable", "doubled", "on one machine only", "in doubt"
 
 
-@study("replication-compare", is_drawn=True)
+@click.command("replication-compare", cls=Study, is_drawn=True)
 @click.option(
     "--search/--no-search",
     default=True,

@@ -1,20 +1,16 @@
 """The shape of a study: runs, and the tables, the JSON and the picture made from them.
 
-    @study("acknowledgement")
-    def acknowledgement() -> Findings:
-        \"\"\"Print what each acknowledgement guarantees.\"\"\"
-        return Findings([Table(("acknowledged", "a send takes"), rows)])
-
-The function is the command ``glassmq lab study NAME``: its docstring is the help, its click options are its arguments,
-and ``--write``, ``--json`` and ``--svg`` are added here. It imports the engine when it is called.
+@click.command("acknowledgement", cls=Study)
+def acknowledgement() -> Findings:
+    \"\"\"Print what each acknowledgement guarantees.\"\"\"
+    return Findings([Table(("acknowledged", "a send takes"), rows)])
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -22,9 +18,6 @@ import click
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
-#: The file name that stands for standard output.
-_PRINTED = Path("-")
-_OUTPUT = click.Path(dir_okay=False, path_type=Path)
 
 
 class Table(NamedTuple):
@@ -36,8 +29,8 @@ class Table(NamedTuple):
 
     def markdown(self) -> str:
         """Return the table as Markdown; integers have separators of thousands."""
-        cells = [[f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in self.rows]
-        head, *lines = (f"| {' | '.join(row)} |\n" for row in [self.columns, *cells])
+        cells = ([f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in self.rows)
+        head, *lines = (f"| {' | '.join(row)} |\n" for row in (self.columns, *cells))
         title = f"{self.title}\n\n" if self.title else ""
         return "".join((title, head, "|---" * len(self.columns), "|\n", *lines))
 
@@ -65,106 +58,66 @@ class Findings(NamedTuple):
         return json.dumps(cells if self.report is None else self.report, ensure_ascii=False, indent=indent) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class Study:
-    """A function that runs something and returns what it has found, as a command.
+class Study(click.Command):
+    """A function that returns :class:`Findings`, as a command that prints and writes them.
 
-    :ivar is_drawn: whether it has a picture.
-    :ivar is_in_columns: whether a terminal shows the tables in columns instead of Markdown.
+    :param is_drawn: whether there is a picture.
+    :param is_in_columns: whether a terminal shows the tables in columns instead of Markdown.
     """
 
-    name: str
-    run: Callable[..., Findings]
-    is_drawn: bool = False
-    is_in_columns: bool = False
+    def __init__(self, *arguments: Any, is_drawn: bool = False, is_in_columns: bool = False, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self.params += [_WRITE, _JSON, *([_SVG] if is_drawn else [])]
+        self._is_in_columns = is_in_columns
 
-    def command(self) -> click.Command:
-        """Return the command: the function's own options, and those of all studies."""
-
-        @click.pass_context
-        def call(
-            ctx: click.Context,
-            /,
-            path: Path | None,
-            json_path: Path | None,
-            svg_path: Path | None = None,
-            **options: Any,
-        ) -> None:
-            self._call(ctx.command_path, path, json_path, svg_path, options)
-
-        call.__doc__ = self.run.__doc__
-        call.__click_params__ = getattr(self.run, "__click_params__", [])  # type: ignore[attr-defined]
-        command = click.command(self.name)(call)
-        command.params += [_WRITE, _JSON, *([_SVG] if self.is_drawn else [])]
-        return command
-
-    def _call(
-        self,
-        called: str,
-        path: Path | None,
-        json_path: Path | None,
-        svg_path: Path | None,
-        options: Mapping[str, Any],
-    ) -> None:
+    def invoke(self, ctx: click.Context) -> None:
+        """Run the function, with what was asked for checked before and written after it."""
         from app.commands.document_table import read_with_place, write_table
-
-        names = f"glassmq lab study {self.name}", f"glassmq lab {self.name}"
-        if path is not None:
-            read_with_place(path, called, *names)
-        for file in (json_path, svg_path):
-            if file is not None and not file.parent.is_dir():
-                raise click.UsageError(f"{file} cannot be written: there is no folder {file.parent}")
-        found = self._findings(options)
-        if json_path == _PRINTED:
-            click.echo(found.json(indent=None), nl=False)
-        elif self.is_in_columns:
-            _print_columns(found)
-        elif path is None:
-            click.echo(found.markdown(), nl=False)
-        if path is not None:
-            write_table(path, called, found.markdown(), *names)
-        if json_path is not None and json_path != _PRINTED:
-            json_path.write_text(found.json(), encoding="utf-8")
-        if svg_path is not None and found.draw is not None:
-            svg_path.write_text(found.draw(), encoding="utf-8")
-
-    def _findings(self, options: Mapping[str, Any]) -> Findings:
+        from app.commands.tool import print_table
         from engine.lab.run.spread import be_quiet
         from engine.lab.scenario.errors import LabError
 
+        document, json_path, svg_path = (ctx.params.pop(name, None) for name in ("write", "json", "svg"))
+        called, *other_names = ctx.command_path, f"glassmq lab study {self.name}", f"glassmq lab {self.name}"
+        if document:
+            read_with_place(document, called, *other_names)
+        for path in filter(None, (json_path, svg_path)):
+            if not path.parent.is_dir():
+                raise click.UsageError(f"{path} cannot be written: there is no folder {path.parent}")
         be_quiet()
         try:
-            return self.run(**options)
+            found: Findings = super().invoke(ctx)
         except LabError as error:
             raise click.ClickException(str(error)) from None
+        if json_path == _PRINTED:
+            click.echo(found.json(indent=None), nl=False)
+        elif self._is_in_columns:
+            for columns, rows, _ in found.tables:
+                print_table(tuple(columns), [tuple(row) for row in rows])
+            click.echo(found.note and f"{found.note}\n", nl=False)
+        elif not document:
+            click.echo(found.markdown(), nl=False)
+        if document:
+            write_table(document, called, found.markdown(), *other_names)
+        if json_path and json_path != _PRINTED:
+            json_path.write_text(found.json(), encoding="utf-8")
+        if svg_path and found.draw:
+            svg_path.write_text(found.draw(), encoding="utf-8")
 
 
-def study(name: str, **features: bool) -> Callable[[Callable[..., Findings]], click.Command]:
-    """Make the command of a :class:`Study` from its function."""
-    return lambda run: Study(name, run, **features).command()
-
-
+#: The file name that stands for standard output.
+_PRINTED = Path("-")
+_OUTPUT = click.Path(dir_okay=False, path_type=Path)
 _WRITE = click.Option(
-    ["--write", "path"],
+    ["--write"],
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="FILE",
     help='Write the tables into this document, between a comment with the name of this command and a comment "end".',
 )
-_JSON = click.Option(["--json", "json_path"], type=_OUTPUT, help="Also write the figures to this file; -: print them.")
-_SVG = click.Option(["--svg", "svg_path"], type=_OUTPUT, help="Also draw the figures to this file.")
+_JSON = click.Option(["--json"], type=_OUTPUT, help="Also write the figures to this file; -: print them.")
+_SVG = click.Option(["--svg"], type=_OUTPUT, help="Also draw the figures to this file.")
 #: What ``--json`` of ``glassmq lab duplicates`` was before ``--json -`` of a study.
-PRINT_JSON = click.Option(
-    ["--json", "json_path"], is_flag=True, flag_value="-", type=_OUTPUT, help="Print the figures as JSON."
-)
-
-
-def _print_columns(found: Findings) -> None:
-    from app.commands.tool import print_table
-
-    for table in found.tables:
-        print_table(tuple(table.columns), [tuple(row) for row in table.rows])
-    if found.note:
-        click.echo(found.note)
+PRINT_JSON = click.Option(["--json"], is_flag=True, flag_value="-", type=_OUTPUT, help="Print the figures as JSON.")
 
 
 def run_each(label: str, items: Iterable[_Item], run: Callable[[_Item], _Result]) -> list[_Result]:

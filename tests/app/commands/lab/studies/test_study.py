@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
 
 from app.command_line import main
 from app.commands.lab.lab_study import study as studies
-from app.commands.lab.studies.study import Findings, Table, study
+from app.commands.lab.studies.study import Findings, Study, Table
 
 DOCS = Path(__file__).parents[5] / "docs"
 #: Studies that a test can run, and where their tables are.
@@ -35,7 +36,7 @@ def lab(*arguments):
     return CliRunner().invoke(main, ["lab", *arguments], prog_name="glassmq")
 
 
-@study("two-tables", is_drawn=True)
+@click.command("two-tables", cls=Study, is_drawn=True)
 def two_tables() -> Findings:
     """Print two tables."""
     tables = [Table(("name", "n"), [("a", 1_000)], "First."), Table(("name",), [("中",)])]
