@@ -25,7 +25,7 @@ from typing import Any
 import click
 
 from app.command_line import main as command_line
-from app.commands.lab.studies.compare import HEADINGS
+from app.commands.lab.studies.compare import heading
 from app.commands.lab.studies.study import Table
 from app.commands.serve import BROKER_OPTIONS, STORE_OPTIONS
 from app.foundation.translator import translate
@@ -371,9 +371,9 @@ def batch_comparison(part: str) -> str:
     node, setting, values, names = BATCH_COMPARISONS[part]
     rows = []
     for value in values:
-        found = run_with(load_scenario("batch-trade-offs"), Change(node, setting, value)).figures.to_dict()
+        found = run_with(load_scenario("batch-trade-offs"), Change(node, setting, value)).figures._asdict()
         rows.append((value, *(f"{found[name]:g}" for name in names.split())))
-    return Table((f"`{setting}`", *(HEADINGS[name] for name in names.split())), rows).markdown()
+    return Table((f"`{setting}`", *(heading(name) for name in names.split())), rows).markdown()
 
 
 PARTS: Mapping[str, Callable[[], str]] = {

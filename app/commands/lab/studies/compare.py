@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,25 +13,13 @@ from app.commands.lab.studies.study import Findings, Study, Table, run_each
 if TYPE_CHECKING:
     from engine.lab.sweep.comparison import ComparedRun
 
-#: Short names of the figures, in the order in which they are shown; see :mod:`engine.lab.sweep.client_figures`.
-HEADINGS: Mapping[str, str] = {
-    "messages": "messages",
-    "seconds": "seconds",
-    "per_second": "per second",
-    "pulls": "pulls",
-    "largest_pull": "largest pull",
-    "pull_ms": "ms per pull",
-    "pulled_again": "pulled again",
-    "calls": "calls",
-    "threads_busy": "threads busy",
-    "consumed_again": "consumed again",
-    "without_need": "needless",
-    "never_consumed": "never consumed",
-    "requests": "requests",
-    "bytes_per_message": "bytes per message",
-    "reply_ms": "ms until reply",
-    "not_acknowledged": "not acknowledged",
-}
+#: Figures of :mod:`engine.lab.sweep.client_figures` whose heading is not their name.
+_HEADINGS = {"pull_ms": "ms per pull", "without_need": "needless", "reply_ms": "ms until reply"}
+
+
+def heading(figure: str) -> str:
+    """Return the heading of a figure."""
+    return _HEADINGS.get(figure, figure.replace("_", " "))
 
 
 @click.command("compare", cls=Study, is_drawn=True, is_in_columns=True)
@@ -74,9 +62,8 @@ def compare(scenario_name: str, assignment: str, watch: str | None, seed: int | 
     changes = [Change(node, setting, value) for value in parse_values(scenario, node, setting, values)]
     watched = node_to_watch(scenario, node if watch is None else watch).name
     runs = run_each(scenario.name, changes, lambda change: run_with(scenario, change, watched, seed))
-    figures = [run.figures.to_dict() for run in runs]
-    columns = setting, *(HEADINGS[name].upper() for name in figures[0]), "VIOLATIONS"
-    rows = [(run.change.value, *each.values(), run.violations) for run, each in zip(runs, figures, strict=True)]
+    columns = setting, *(heading(name).upper() for name in runs[0].figures._fields), "VIOLATIONS"
+    rows = [(run.change.value, *run.figures, run.violations) for run in runs]
     report = {
         "scenario": scenario.name,
         "seed": scenario.seed if seed is None else seed,
@@ -91,6 +78,6 @@ def comparison_svg(runs: Sequence[ComparedRun], title: str) -> str:
     """Return the picture. Figures that are the same in all runs are left out: they show nothing about the setting."""
     from app.storage.plots import panels_svg
 
-    figures = {name: [cast("float", run.figures.to_dict()[name]) for run in runs] for name in runs[0].figures.to_dict()}
-    panels = {HEADINGS[name]: values for name, values in figures.items() if len({*map(str, values)}) > 1}
+    figures = zip(runs[0].figures._fields, zip(*(run.figures for run in runs), strict=True), strict=True)
+    panels = {heading(name): values for name, values in figures if len({*map(str, values)}) > 1}
     return panels_svg(title, [str(run.change.value) for run in runs], panels)
