@@ -321,12 +321,14 @@ CRASH_POINTS = ROOT / "static" / "lab" / "crash_points" / "xa-two-phase.json"
 
 def crash_points(way: str) -> str:
     """What a crash right after each step of a transfer does. A test runs some of it again."""
-    rows = []
+    rows: list[dict[str, object]] = []
     for point in json.loads(CRASH_POINTS.read_text(encoding="utf-8"))["points"]:
         if point["way"] == way:
-            lengths = (_seconds(point[name]) for name in ("locked_us", "window_us"))
-            rows.append((point["node"], point["step"]["en"], point["outcome"].replace("-", " "), *lengths))
-    return Table(("dies", "right after it", "outcome", "A or B locked", "window"), rows).markdown()
+            outcome = point["outcome"].replace("-", " ")
+            row = {"dies": point["node"], "right after it": point["step"]["en"], "outcome": outcome}
+            lengths = {"A or B locked": _seconds(point["locked_us"]), "window": _seconds(point["window_us"])}
+            rows.append({**row, **lengths})
+    return Table(rows).markdown()
 
 
 def _seconds(length_us: int | None) -> str:
@@ -372,8 +374,8 @@ def batch_comparison(part: str) -> str:
     rows = []
     for value in values:
         found = run_with(load_scenario("batch-trade-offs"), Change(node, setting, value)).figures._asdict()
-        rows.append((value, *(f"{found[name]:g}" for name in names.split())))
-    return Table((f"`{setting}`", *(heading(name) for name in names.split())), rows).markdown()
+        rows.append({f"`{setting}`": value, **{heading(name): f"{found[name]:g}" for name in names.split()}})
+    return Table(rows).markdown()
 
 
 PARTS: Mapping[str, Callable[[], str]] = {

@@ -41,14 +41,15 @@ def table_of(figures: Iterable[PolicyFigures]) -> Table:
     """Return a row for each policy."""
     from engine.lab.sweep.acknowledgement import POLICIES, Blow
 
-    columns = "acknowledged", "a killed process loses", "a power cut", "cut while it writes", "machine gone"
-    rows = []
+    losses = "a killed process loses", "a power cut", "cut while it writes", "machine gone"
+    rows: list[dict[str, object]] = []
     for row in figures:
         policy = POLICIES[row.acknowledged]
         copies = f", {policy.slaves + 1} copies" if policy.slaves else ""
         name = f"{row.acknowledged} ({policy.flush} flush{copies})"
-        rows.append((name, *(_loss(row.damages[blow]) for blow in Blow), f"{row.send_us / 1_000:.1f} ms"))
-    return Table((*columns, "a send takes"), rows)
+        lost = {loss: _loss(row.damages[blow]) for loss, blow in zip(losses, Blow, strict=True)}
+        rows.append({"acknowledged": name, **lost, "a send takes": f"{row.send_us / 1_000:.1f} ms"})
+    return Table(rows)
 
 
 def _loss(damage: Damage) -> str:

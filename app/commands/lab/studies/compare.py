@@ -62,8 +62,11 @@ def compare(scenario_name: str, assignment: str, watch: str | None, seed: int | 
     changes = [Change(node, setting, value) for value in parse_values(scenario, node, setting, values)]
     watched = node_to_watch(scenario, node if watch is None else watch).name
     runs = run_each(scenario.name, changes, lambda change: run_with(scenario, change, watched, seed))
-    columns = setting, *(heading(name).upper() for name in runs[0].figures._fields), "VIOLATIONS"
-    rows = [(run.change.value, *run.figures, run.violations) for run in runs]
+    figures = [{heading(name).upper(): value for name, value in run.figures._asdict().items()} for run in runs]
+    rows = [
+        {setting: run.change.value, **each, "VIOLATIONS": run.violations}
+        for run, each in zip(runs, figures, strict=True)
+    ]
     report = {
         "scenario": scenario.name,
         "seed": scenario.seed if seed is None else seed,
@@ -71,7 +74,7 @@ def compare(scenario_name: str, assignment: str, watch: str | None, seed: int | 
         "runs": [run.to_dict() for run in runs],
     }
     draw = partial(comparison_svg, runs, f"{scenario.name}: {node}.{setting}")
-    return Findings([Table(columns, rows)], report, draw, f"figures of {watched}; all times are virtual")
+    return Findings([Table(rows)], report, draw, f"figures of {watched}; all times are virtual")
 
 
 def comparison_svg(runs: Sequence[ComparedRun], title: str) -> str:

@@ -11,8 +11,6 @@ from app.commands.lab.studies.study import Findings, Study, Table, run_each
 if TYPE_CHECKING:
     from engine.lab.sweep.crash_points import CrashOutcome
 
-_COLUMNS = "WHAT", "CRASHES", "RIGHT AFTER IT", "OUTCOME", "LOCKED", "WINDOW", "TIMES", "ALL HOLDS"
-
 
 @click.command("crash-points", cls=Study, is_in_columns=True)
 @click.argument("scenario_name", metavar="FILE|NAME")
@@ -51,20 +49,20 @@ def crash_points(scenario_name: str, restart_after_ms: int, address: str) -> Fin
     what = "the longest lock" if worst.is_conserved else "the first that breaks something"
     link = f"{what}: {address.rstrip('/')}/lab/{scenario.name}#{worst.link}"
     return Findings(
-        [Table(_COLUMNS, [_row(outcome) for outcome in outcomes])],
+        [Table([_row(outcome) for outcome in outcomes])],
         {"restart_after_ms": restart_after_ms, "points": [outcome.to_dict() for outcome in outcomes]},
         note=link if worst.locked_us or not worst.is_conserved else "",
     )
 
 
-def _row(outcome: CrashOutcome) -> tuple[object, ...]:
-    return (
-        outcome.point.way,
-        outcome.point.node,
-        outcome.point.texts["en"],
-        outcome.outcome,
-        "-" if outcome.times is not None else f"{outcome.locked_us / 1e6:.2f} s",
-        "-" if outcome.window_us is None else f"{outcome.window_us / 1e6:.2f} s",
-        "-" if outcome.times is None else outcome.times,
-        "yes" if outcome.is_conserved else "NO",
-    )
+def _row(outcome: CrashOutcome) -> dict[str, object]:
+    return {
+        "WHAT": outcome.point.way,
+        "CRASHES": outcome.point.node,
+        "RIGHT AFTER IT": outcome.point.texts["en"],
+        "OUTCOME": outcome.outcome,
+        "LOCKED": "-" if outcome.times is not None else f"{outcome.locked_us / 1e6:.2f} s",
+        "WINDOW": "-" if outcome.window_us is None else f"{outcome.window_us / 1e6:.2f} s",
+        "TIMES": "-" if outcome.times is None else outcome.times,
+        "ALL HOLDS": "yes" if outcome.is_conserved else "NO",
+    }

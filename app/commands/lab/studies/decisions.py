@@ -22,18 +22,17 @@ def more_queues() -> Findings:
     scenario = load_scenario("selector-and-queue-count")
     ways = {"ByModulo": "hash modulo queues", "ByRing": "consistent hash"}
     rows = [
-        (
-            f"4 to {queues}",
-            "none" if listener_ms == 50 else "yes",
-            ways[row.topic],
-            f"{row.moved} of {row.orders}",
-            f"{row.broken} of {row.orders}",
-        )
+        {
+            "queues": f"4 to {queues}",
+            "backlog": "none" if listener_ms == 50 else "yes",
+            "selector": ways[row.topic],
+            "orders that changed queues": f"{row.moved} of {row.orders}",
+            "orders out of order": f"{row.broken} of {row.orders}",
+        }
         for queues, listener_ms in ((5, 1_000), (6, 1_000), (8, 1_000), (8, 50))
         for row in growth_of(scenario, queues, listener_ms)
     ]
-    columns = "queues", "backlog", "selector", "orders that changed queues", "orders out of order"
-    return Findings([Table(columns, rows)])
+    return Findings([Table(rows)])
 
 
 @click.command("asynchronous-steps", cls=Study)
@@ -44,21 +43,19 @@ def asynchronous_steps() -> Findings:
 
     names = {"sync": "three calls, one after the other", "async": "one message, three groups"}
     rows = [
-        (
-            names[row.way],
-            "runs" if row.is_healthy else "dead for 12 s",
-            f"{len(row.answered_us)} of {row.orders}",
-            _ms(statistics.median(row.answered_us)),
-            _ms(statistics.median(row.lags_us)),
-            _ms(max(row.lags_us)),
-            row.half_done,
-            row.again,
-        )
+        {
+            "an order is": names[row.way],
+            "third service": "runs" if row.is_healthy else "dead for 12 s",
+            "confirmed": f"{len(row.answered_us)} of {row.orders}",
+            "the caller waits (median)": _ms(statistics.median(row.answered_us)),
+            "a step is done after the answer (median)": _ms(statistics.median(row.lags_us)),
+            "longest": _ms(max(row.lags_us)),
+            "half done, not confirmed": row.half_done,
+            "steps done again": row.again,
+        }
         for row in step_figures(load_scenario("asynchronous-steps"))
     ]
-    columns = "an order is", "third service", "confirmed", "the caller waits (median)"
-    steps = "a step is done after the answer (median)", "longest", "half done, not confirmed", "steps done again"
-    return Findings([Table((*columns, *steps), rows)])
+    return Findings([Table(rows)])
 
 
 @click.command("inconsistency-window", cls=Study)
@@ -77,32 +74,46 @@ def inconsistency_window() -> Findings:
         ("by two-phase commit, nothing breaks", dataclasses.replace(two_phase, script=()), False, "xa-"),
     ):
         figures = window_figures(scenario, _SEEDS, random_faults=random_faults, transfers=transfers)
-        lengths = [*map(figures.percentile_us, (50, 90, 99)), figures.windows_us[-1]]
         rows.append(
-            (name, len(figures.windows_us), *map(_ms, lengths), figures.open_at_end, f"{figures.off_ratio:.2%}")
+            {
+                "transfers": name,
+                "windows": len(figures.windows_us),
+                "median": _ms(figures.percentile_us(50)),
+                "90 %": _ms(figures.percentile_us(90)),
+                "99 %": _ms(figures.percentile_us(99)),
+                "longest": _ms(figures.windows_us[-1]),
+                "never closed": figures.open_at_end,
+                "time during which the sum is off": f"{figures.off_ratio:.2%}",
+            }
         )
-    columns = "transfers", "windows", "median", "90 %", "99 %", "longest", "never closed"
-    return Findings([Table((*columns, "time during which the sum is off"), rows)])
+    return Findings([Table(rows)])
 
 
 @click.command("broker-memory", cls=Study)
 def broker_memory() -> Findings:
     """Print what a broker would have to keep and look up to deliver everything once."""
-    from engine.lab.sweep.broker_deduplication import by_sequence, by_unique_id
+    from engine.lab.sweep.broker_deduplication import Price, by_sequence, by_unique_id
 
     numbers, ids = "the last batches of each producer and partition", "every id, as long as messages are kept"
     prices = (
+        ("nothing: at least once", "-", Price(100_000, 0, 0)),
         ("a resend of 100 producers", numbers, by_sequence(100_000, 100, 8)),
         ("the same, 50 records a batch", numbers, by_sequence(100_000, 100, 8, 50)),
         ("a resend of 10,000 producers", numbers, by_sequence(100_000, 10_000, 8)),
         *((ids, "an index", by_unique_id(messages)) for messages in (200_000, 2_000_000)),
     )
-    rows: list[tuple[object, ...]] = [("nothing: at least once", "-", 100_000, "0 bytes", "0 bytes", 0)]
-    for what, by, price in prices:
-        each = f"{price.state_bytes / price.messages:.1f} bytes"
-        rows.append((what, by, price.messages, f"{price.state_bytes:,} bytes", each, f"{price.look_ups:.2f}"))
-    columns = "the broker recognizes", "by", "messages", "it keeps", "per message", "places read per message"
-    return Findings([Table(columns, rows)])
+    rows = [
+        {
+            "the broker recognizes": what,
+            "by": by,
+            "messages": price.messages,
+            "it keeps": f"{price.state_bytes:,} bytes",
+            "per message": f"{price.state_bytes / price.messages:.1f} bytes" if price.state_bytes else "0 bytes",
+            "places read per message": f"{price.look_ups:.2f}" if price.look_ups else 0,
+        }
+        for what, by, price in prices
+    ]
+    return Findings([Table(rows)])
 
 
 def _ms(us: float) -> str:

@@ -18,22 +18,6 @@ if TYPE_CHECKING:
     from engine.lab.scenario.scenario import Scenario
     from engine.lab.sweep.duplicates import DuplicateFigures, Share
 
-_COLUMNS = (
-    "strategy",
-    "deliveries",
-    "duplicates",
-    "did the work again",
-    "caught",
-    "95 % interval",
-    "of them made by faults",
-    "those did the work again",
-    "those caught",
-    "their 95 % interval",
-    "orders done more than once",
-    "acknowledged, not done",
-    "dead letters",
-    "open in the end",
-)
 #: Seeds per chunk of work.
 _CHUNK = 10
 
@@ -90,26 +74,27 @@ def findings_of(figures: Mapping[str, DuplicateFigures], title: str) -> Findings
     runs = max(each.runs for each in figures.values())
     rows = [_row(name, each) for name, each in figures.items()]
     report = {name: _report(each) for name, each in figures.items()}
-    return Findings(
-        [Table(_COLUMNS, rows, f"Runs under each strategy: {runs:,}.")], report, partial(_draw, figures, title)
-    )
+    return Findings([Table(rows, f"Runs under each strategy: {runs:,}.")], report, partial(_draw, figures, title))
 
 
-def _row(name: str, each: DuplicateFigures) -> tuple[object, ...]:
-    return (
-        name,
-        each.deliveries,
-        each.duplicates,
-        each.again,
-        *_share(each.caught),
-        each.by_faults,
-        each.again_by_faults,
-        *_share(each.caught_by_faults),
-        f"{each.orders_again:,} of {each.orders:,}",
-        each.lost,
-        each.dead_letters,
-        each.open,
-    )
+def _row(name: str, each: DuplicateFigures) -> dict[str, object]:
+    (caught, interval), (caught_by_faults, interval_by_faults) = map(_share, (each.caught, each.caught_by_faults))
+    return {
+        "strategy": name,
+        "deliveries": each.deliveries,
+        "duplicates": each.duplicates,
+        "did the work again": each.again,
+        "caught": caught,
+        "95 % interval": interval,
+        "of them made by faults": each.by_faults,
+        "those did the work again": each.again_by_faults,
+        "those caught": caught_by_faults,
+        "their 95 % interval": interval_by_faults,
+        "orders done more than once": f"{each.orders_again:,} of {each.orders:,}",
+        "acknowledged, not done": each.lost,
+        "dead letters": each.dead_letters,
+        "open in the end": each.open,
+    }
 
 
 def _share(share: Share) -> tuple[str, str]:

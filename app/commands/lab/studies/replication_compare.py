@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from engine.lab.sweep.replication_compare import Cell
     from engine.lab.sweep.shortest_loss import SearchedPolicy
 
-_COLUMNS = "policy", "acknowledged", "lost", "unavailable", "doubled", "on one machine only", "in doubt"
-
 
 @click.command("replication-compare", cls=Study, is_drawn=True)
 @click.option(
@@ -54,17 +52,12 @@ def findings_of(cells: Sequence[Cell], searches: Sequence[SearchedPolicy]) -> Fi
 
     policies = {name: Text(f"replication.policy.{name}") for name in POLICIES}
     faults = {fault.value: Text(f"replication.fault.{fault.value}") for fault in Fault}
-    tables = [
-        Table(
-            _COLUMNS,
-            [(str(policies[cell.policy]), *_figures(cell)) for cell in cells if cell.fault == fault],
-            f"**{text}**",
-        )
-        for fault, text in faults.items()
-    ]
+    tables = []
+    for fault, text in faults.items():
+        if rows := [{"policy": str(policies[cell.policy]), **_row(cell)} for cell in cells if cell.fault == fault]:
+            tables.append(Table(rows, f"**{text}**"))
     if searches:
-        rows = [(str(policies[one.policy]), *_loss(one), one.schedules) for one in searches]
-        tables.append(Table(("policy", "shortest loss", "events until then", "schedules"), rows))
+        tables.append(Table([{"policy": str(policies[one.policy]), **_search_row(one)} for one in searches]))
     report = {
         "policies": {name: dict(text) for name, text in policies.items()},
         "faults": {name: dict(text) for name, text in faults.items()},
@@ -74,8 +67,15 @@ def findings_of(cells: Sequence[Cell], searches: Sequence[SearchedPolicy]) -> Fi
     return Findings(tables, report, partial(_draw, cells))
 
 
-def _figures(cell: Cell) -> tuple[object, ...]:
-    return cell.acknowledged, cell.lost, _unavailable(cell), cell.duplicates, cell.on_one_machine, cell.in_doubt
+def _row(cell: Cell) -> dict[str, object]:
+    return {
+        "acknowledged": cell.acknowledged,
+        "lost": cell.lost,
+        "unavailable": _unavailable(cell),
+        "doubled": cell.duplicates,
+        "on one machine only": cell.on_one_machine,
+        "in doubt": cell.in_doubt,
+    }
 
 
 def _unavailable(cell: Cell) -> str:
@@ -83,14 +83,15 @@ def _unavailable(cell: Cell) -> str:
     return f"{cell.unavailable_ms / 1_000:.2f} s" if cell.is_back else "to the end"
 
 
-def _loss(one: SearchedPolicy) -> tuple[object, object]:
-    """Return the shortest loss, and the events until then."""
+def _search_row(one: SearchedPolicy) -> dict[str, object]:
     from engine.texts import Text
 
-    if not one.faults:
-        return "none", "-"
-    before = f"{Text(f'replication.fault.{one.before}')}, then the leader dies" if one.before else "the leader dies"
-    return f"{one.lost} after {one.faults} fault{'s' if one.faults > 1 else ''}: {before}", one.events
+    loss, events = "none", "-"
+    if one.faults:
+        events = f"{one.events:,}"
+        before = f"{Text(f'replication.fault.{one.before}')}, then the leader dies" if one.before else "the leader dies"
+        loss = f"{one.lost} after {one.faults} fault{'s' if one.faults > 1 else ''}: {before}"
+    return {"shortest loss": loss, "events until then": events, "schedules": one.schedules}
 
 
 def _draw(cells: Sequence[Cell]) -> str:

@@ -1,16 +1,13 @@
-"""The shape of a study: runs, and the tables, the JSON and the picture made from them.
+"""The shape of a study: a command that runs something and returns its findings, which are printed and written here.
 
-@click.command("acknowledgement", cls=Study)
-def acknowledgement() -> Findings:
-    \"\"\"Print what each acknowledgement guarantees.\"\"\"
-    return Findings([Table(("acknowledged", "a send takes"), rows)])
+A study is a function under ``@click.command("NAME", cls=Study)`` that returns :class:`Findings`.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,24 +18,23 @@ _Result = TypeVar("_Result")
 
 
 class Table(NamedTuple):
-    """Rows of cells under headings. ``title``: the line above it in a document."""
+    """Rows, at least one: heading -> cell. ``title``: the line above the table in a document."""
 
-    columns: Sequence[str]
-    rows: Sequence[Sequence[object]]
+    rows: Sequence[Mapping[str, object]]
     title: str = ""
 
     def markdown(self) -> str:
         """Return the table as Markdown; integers have separators of thousands."""
-        cells = ([f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row] for row in self.rows)
-        head, *lines = (f"| {' | '.join(row)} |\n" for row in (self.columns, *cells))
+        cells = ([f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in row.values()] for row in self.rows)
+        head, *lines = (f"| {' | '.join(row)} |\n" for row in (self.rows[0], *cells))
         title = f"{self.title}\n\n" if self.title else ""
-        return "".join((title, head, "|---" * len(self.columns), "|\n", *lines))
+        return "".join((title, head, "|---" * len(self.rows[0]), "|\n", *lines))
 
 
 class Findings(NamedTuple):
     """What a study has found.
 
-    :ivar report: the content of the JSON; None: the cells of the tables.
+    :ivar report: the content of the JSON; None: the rows of the tables.
     :ivar draw: makes the picture as SVG.
     :ivar note: the line below the tables in a terminal.
     """
@@ -54,8 +50,8 @@ class Findings(NamedTuple):
 
     def json(self, indent: int | None = 2) -> str:
         """Return the findings as JSON."""
-        cells = [dict(zip(table.columns, row, strict=True)) for table in self.tables for row in table.rows]
-        return json.dumps(cells if self.report is None else self.report, ensure_ascii=False, indent=indent) + "\n"
+        report = [row for table in self.tables for row in table.rows] if self.report is None else self.report
+        return json.dumps(report, ensure_ascii=False, indent=indent) + "\n"
 
 
 class Study(click.Command):
@@ -92,8 +88,8 @@ class Study(click.Command):
         if json_path == _PRINTED:
             click.echo(found.json(indent=None), nl=False)
         elif self._is_in_columns:
-            for columns, rows, _ in found.tables:
-                print_table(tuple(columns), [tuple(row) for row in rows])
+            for rows, _ in found.tables:
+                print_table((*rows[0],), [(*row.values(),) for row in rows])
             click.echo(found.note and f"{found.note}\n", nl=False)
         elif not document:
             click.echo(found.markdown(), nl=False)

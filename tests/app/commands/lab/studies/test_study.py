@@ -39,7 +39,7 @@ def lab(*arguments):
 @click.command("two-tables", cls=Study, is_drawn=True)
 def two_tables() -> Findings:
     """Print two tables."""
-    tables = [Table(("name", "n"), [("a", 1_000)], "First."), Table(("name",), [("中",)])]
+    tables = [Table([{"name": "a", "n": 1_000}], "First."), Table([{"name": "中"}])]
     return Findings(tables, draw=lambda: "<svg/>")
 
 
