@@ -62,7 +62,7 @@ function figureOf(column, row) {
     </span>`;
 }
 
-/** A link like any other, which the page itself follows without loading anew. */
+/** A link like any other, which the page itself follows without a reload. */
 export function RunLink({ scenario, link, title, children }) {
   const follow = (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
