@@ -62,7 +62,7 @@ function tableOf(scenario, way, table) {
       head: t(isWork ? "lab.crash.col_holds" : "lab.crash.col_conserved"),
       cell: ({ is_conserved: holds }) =>
         html`${holds ? "✓" : "✕"}
-          <span class="sr-only"> ${t(holds ? "lab.crash.conserved" : "lab.crash.not_conserved")}</span>`,
+          <span class="sr-only"> ${t(holds ? "word.yes" : "word.no")}</span>`,
     },
   ];
   const caption = t(isWork ? "lab.crash.work" : `lab.xa.side_${way.replaceAll("-", "_")}`);

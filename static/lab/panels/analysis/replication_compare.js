@@ -64,7 +64,7 @@ function faultColumns({ policies, faults, cells }) {
       },
     },
     {
-      head: t("lab.same_fault.lost"),
+      head: t("lab.sequence.lost"),
       title: t("lab.same_fault.what_lost"),
       cell: ({ lost }) => `${lost ? "✕ " : ""}${whole.format(lost)}`,
       style: ({ lost }) => (lost ? "number replication-lost" : "number"),
@@ -74,7 +74,7 @@ function faultColumns({ policies, faults, cells }) {
       title: t("lab.same_fault.what_unavailable"),
       cell: (cell) =>
         cell.is_back
-          ? t("lab.same_fault.seconds", { s: seconds.format(cell.unavailable_ms / 1000) })
+          ? t("span.seconds", { n: seconds.format(cell.unavailable_ms / 1000) })
           : t("lab.same_fault.to_the_end"),
       bar: (cell) => cell.unavailable_ms / most,
     },
@@ -86,7 +86,7 @@ const searchColumns = ({ policies, faults }) => [
   {
     head: t("lab.same_fault.shortest"),
     cell: (search) => {
-      if (!search.faults) return t("lab.explorer.nothing");
+      if (!search.faults) return t("word.nothing_found");
       const before = search.before ? `${bilingual(faults[search.before])}; ` : "";
       return html`<${RunLink} scenario=${SCENARIO} link=${search.link} title=${t("lab.same_fault.open_finding")}>
         ${before}${t("lab.same_fault.finding", { n: search.lost, event: whole.format(search.events) })}

@@ -77,4 +77,4 @@ def test_a_scenario_without_work_is_refused():
     for processes in ("1", "2"):
         result = duplicates("hello", "--seeds", "1", "--processes", processes)
         assert result.exit_code == 1
-        assert "hello: no listener works on anything" in result.output
+        assert "hello has no listener with “work”" in result.output
