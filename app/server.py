@@ -64,7 +64,7 @@ class PageOnDemand:
                 try:
                     self._made = self._make()
                 except Exception:
-                    log.exception("the page cannot be made")
+                    log.exception("the page cannot be rendered")
                     raise
             return self._made
 
@@ -76,7 +76,7 @@ class PageOnDemand:
         return page.app(environ, start_response)
 
     def close(self) -> None:
-        """Stop all its parts, and create none any more."""
+        """Stop all parts of the server, and create no more."""
         with self._lock:
             self._is_closed = True
             page, self._made = self._made, None

@@ -274,7 +274,7 @@ def _add_pages(app: Flask, faults_allowed: bool) -> None:
     @app.get("/translations/<language>.json")
     def translations(language: str) -> Response:
         if language not in LANGUAGES:
-            return json_answer({"error": f"no such language; there are {', '.join(LANGUAGES)}"}, 404)
+            return json_answer({"error": f"no such language; allowed: {', '.join(LANGUAGES)}"}, 404)
         return json_answer(texts(language))
 
     @app.get("/healthz")

@@ -112,7 +112,7 @@ def _claim(row: Section, file: str) -> Claim:
     )
     row.finish()
     if claim.verdict is ClaimVerdict.DIFFERS and claim.box is None:
-        raise row.fail("box", "is missing: a row that differs says what the real systems do")
+        raise row.fail("box", "is missing: a row that differs must say what the real systems do")
     return claim
 
 

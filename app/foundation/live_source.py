@@ -33,7 +33,7 @@ class MemberWithoutBroker(EngineUnavailable):
         known = f"{leader} leads" if leader else "no leader is known"
         reason = f": {why['en']}" if why else ""
         super().__init__(
-            f"{name} is {standing} in its group{reason} ({known}, term {term}); only the leader has the broker"
+            f"{name} is {standing} in its group{reason} ({known}, term {term}); only the leader runs the broker"
         )
         self.told: JsonObject = {
             "name": name,

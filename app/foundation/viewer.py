@@ -99,6 +99,6 @@ class Viewer:
         return self._budget.take(now)
 
     def sent_nonsense(self) -> bool:
-        """Count one unusable event; return True when there were too many."""
+        """Count one unusable event from the browser; return True when there were too many."""
         self._bad_events += 1
         return self._bad_events >= BAD_EVENTS_MAX

@@ -38,7 +38,7 @@ class WorkerProcess:
         self.process.terminate()
 
     def close(self) -> None:
-        """End it, wait until it is gone, and free what it used."""
+        """End the process, wait until it is gone, and free what it used."""
         self.receiver.close()
         self.process.terminate()
         self.process.join(_JOIN_S)

@@ -250,7 +250,7 @@ class _Parser:
             raise self._wrong(self._tokens[self._place], "the end, or a sign such as = < + and, or")
 
     def _wrong(self, token: _Token, allowed: str) -> ExpressionError:
-        return ExpressionError(f"{self._text!r}: {token.text!r} stands where {allowed} should stand")
+        return ExpressionError(f"{self._text!r}: {token.text!r} is not allowed here; allowed: {allowed}")
 
 
 def _number(text: str) -> int | float:

@@ -62,7 +62,7 @@ def read_steps(text: str, file: str, scenario: Scenario) -> StepsFile:
         seen: dict[str, None] = {}
         for step, section in zip(steps, root.sections("steps"), strict=True):
             if step.identity in seen:
-                raise section.fail("id", f"{step.identity!r} stands twice")
+                raise section.fail("id", f"{step.identity!r} occurs twice")
             seen[step.identity] = None
     except ScenarioError as error:
         message = f"{error.field}: {error.message}" if error.field else error.message
@@ -84,7 +84,7 @@ def _step(section: Section, scenario: Scenario) -> Step:
     )
     for name in step.breaks:
         if name not in CHECKERS:
-            raise section.fail("breaks", f"{name!r} is no invariant; allowed: {', '.join(CHECKERS)}")
+            raise section.fail("breaks", f"{name!r} is not an invariant; allowed: {', '.join(CHECKERS)}")
     section.finish()
     if step.actions and step.done_when is None:
         raise section.fail("done_when", "is missing: a step with an action says what must be true afterwards")

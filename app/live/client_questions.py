@@ -70,7 +70,7 @@ class Member:
     is_open: bool = False
 
     def is_due(self, now_ms: int) -> bool:
-        """Return whether it may be asked now."""
+        """Return whether the member may be asked now."""
         again_ms = AGAIN_MS if self.outcome in (Outcome.ASKED, Outcome.TOLD) else SILENT_AGAIN_MS
         return not self.is_open and self.outcome is not Outcome.TOO_OLD and abs(now_ms - self.asked_ms) >= again_ms
 

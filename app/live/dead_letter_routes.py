@@ -63,12 +63,14 @@ def _read_wish() -> ResendWish:
     body = read_json_object(("messages", "to", "anyway", "start"), example)
     to = body.get("to")
     if to not in list(ResendTo):
-        raise BadParameter("to", "it is missing" if to is None else f"{shown(str(to))} is none", ", ".join(ResendTo))
+        raise BadParameter(
+            "to", "it is missing" if to is None else f"{shown(str(to))} is not valid", ", ".join(ResendTo)
+        )
     anyway, start = body.get("anyway", False), body.get("start", 0)
     if not isinstance(anyway, bool):
-        raise BadParameter("anyway", f"{shown(str(anyway))} is none", "true or false")
+        raise BadParameter("anyway", f"{shown(str(anyway))} is not valid", "true or false")
     if not isinstance(start, int) or isinstance(start, bool) or not 0 <= start < 2**63:
-        raise BadParameter("start", f"{shown(str(start))} is none", 'a number, with messages "all"')
+        raise BadParameter("start", f"{shown(str(start))} is not valid", 'a number, with messages "all"')
     messages = body.get("messages")
     if messages == "all":
         if anyway:
@@ -80,10 +82,10 @@ def _read_wish() -> ResendWish:
 def _names(messages: object) -> tuple[str, ...]:
     allowed = f'"all", or a list of 1 to {RESEND_MAX} message ids or keys'
     if not isinstance(messages, list):
-        raise BadParameter("messages", "it is missing or no list", allowed)
+        raise BadParameter("messages", "it is missing or not a list", allowed)
     if not 1 <= len(messages) <= RESEND_MAX:
         raise BadParameter("messages", f"there are {len(messages)}", allowed)
     for name in messages:
         if not isinstance(name, str):
-            raise BadParameter("messages", f"{shown(str(name))} is no text", allowed)
+            raise BadParameter("messages", f"{shown(str(name))} is not a string", allowed)
     return tuple(short_text("messages", name.strip(KEY_SEPARATOR), _NAME_MAX) for name in messages)

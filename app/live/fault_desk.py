@@ -199,7 +199,7 @@ class FaultDesk:
             raise FaultRefused("refusal.nothing_recorded")
         return frame_file(record, self._machines.broker_name, last)
 
-    # --- what is shown ------------------------------------------------------------------------------------------------
+    # --- view ---------------------------------------------------------------------------------------------------------
 
     def _broken(self) -> JsonObject:
         """Return the faults of the machines."""

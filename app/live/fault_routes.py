@@ -10,7 +10,7 @@
     DELETE /api/faults              ends all faults, except stopped processes; what waits goes on
     DELETE /api/faults/<rule>       removes one rule
     POST   /api/faults/look         the held frames are viewed
-    POST   /api/faults/held         {"deed": "pass"}: all go on, and nothing is held any more
+    POST   /api/faults/held         {"deed": "pass"}: all are released, and holding ends
     POST   /api/faults/held/<id>    {"deed": "pass", "fields": {...}, "properties": {...}, "body": "..."}, all but deed
                                     may be missing; or {"deed": "drop"}
 
@@ -67,7 +67,7 @@ def add_fault_routes(api: Blueprint, faults: LiveFaults | None) -> None:
             return json_answer(desk.apply(body))
         commands = body["commands"]
         if not isinstance(commands, list) or not 0 < len(commands) <= COMMANDS_MAX or len(body) > 1:
-            raise BadParameter("commands", "it is no list of commands alone", f"1 to {COMMANDS_MAX} commands")
+            raise BadParameter("commands", "it is not a plain list of commands", f"1 to {COMMANDS_MAX} commands")
         return json_answer([desk.apply(command) for command in commands][-1])
 
     @api.delete("/faults")
@@ -95,9 +95,9 @@ def _add_routes_of_held_frames(api: Blueprint, faults: LiveFaults | None) -> Non
         body = read_json_object(("client", "bodies"), '{"client": "10.0.0.7*", "bodies": true}')
         client, bodies = body.get("client", ""), body.get("bodies", False)
         if not isinstance(client, str) or len(client) > _CLIENT_MAX or "*" in client[:-1]:
-            raise BadParameter("client", "it is no pattern", f"at most {_CLIENT_MAX} characters, * only at the end")
+            raise BadParameter("client", "it is not a pattern", f"at most {_CLIENT_MAX} characters, * only at the end")
         if not isinstance(bodies, bool):
-            raise BadParameter("bodies", f"{shown(str(bodies))} is none", "true or false")
+            raise BadParameter("bodies", f"{shown(str(bodies))} is not valid", "true or false")
         return json_answer(_allowed(faults).record(client, with_bodies=bodies))
 
     @api.delete("/faults/record")
@@ -158,7 +158,7 @@ def _command_fields() -> tuple[str, ...]:
 def _deed(body: JsonObject, known: tuple[str, ...]) -> str:
     deed = body.get("deed")
     if not isinstance(deed, str) or deed not in known:
-        raise BadParameter("deed", f"{shown(str(deed))} is none", ", ".join(known))
+        raise BadParameter("deed", f"{shown(str(deed))} is not valid", ", ".join(known))
     return deed
 
 
@@ -168,7 +168,7 @@ def _texts(body: JsonObject, name: str) -> dict[str, str]:
         texts = {key: text for key, text in value.items() if isinstance(text, str) and len(text) <= _TEXT_MAX}
         if len(texts) == len(value):
             return texts
-    raise BadParameter(name, "it is no object of texts", f"at most 100 texts of at most {_TEXT_MAX} characters")
+    raise BadParameter(name, "it is not an object of strings", f"at most 100 strings of at most {_TEXT_MAX} characters")
 
 
 def _body(body: JsonObject) -> bytes | None:
@@ -179,7 +179,7 @@ def _body(body: JsonObject) -> bytes | None:
         try:
             data = text.encode()
         except UnicodeEncodeError:
-            raise BadParameter("body", "it is no text in UTF-8", f"at most {_BODY_BYTES_MAX} bytes") from None
+            raise BadParameter("body", "it is not UTF-8 text", f"at most {_BODY_BYTES_MAX} bytes") from None
         if len(data) <= _BODY_BYTES_MAX:
             return data
-    raise BadParameter("body", "it is no text, or too long", f"at most {_BODY_BYTES_MAX} bytes")
+    raise BadParameter("body", "it is not a string, or too long", f"at most {_BODY_BYTES_MAX} bytes")

@@ -162,7 +162,7 @@ class LiveBanks:
         await self._icbc_runtime.close()
         await self._ccb_runtime.close()
 
-    # --- what they do ------------------------------------------------------------------------------------------------
+    # --- actions -----------------------------------------------------------------------------------------------------
 
     async def transfer(self, number: int) -> None:
         """Make one transfer, in the bank's way. A transfer whose message cannot be sent is reported and skipped.
@@ -211,7 +211,7 @@ class LiveBanks:
             self._awaited.pop(deed.key, None)
         self._changed.set()
 
-    # --- what came of it ---------------------------------------------------------------------------------------------
+    # --- results -----------------------------------------------------------------------------------------------------
 
     def balances(self) -> tuple[int, int]:
         """Return the committed balances of A and of B."""

@@ -146,7 +146,7 @@ class LiveHost:
             try:
                 self._watcher.look(self._brief(state), state.last_seconds(WATCH_CATCHES_UP_S))
             except Exception:
-                log.exception("the broker could not be looked at; the next look comes")
+                log.exception("the broker could not be sampled; the next sample follows")
             took_s = (clock.monotonic_us() - started_us) / 1_000_000
             await asyncio.sleep(max(WATCH_INTERVAL_S, WATCH_REST_FACTOR * took_s))
 

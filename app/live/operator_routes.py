@@ -88,10 +88,10 @@ def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
 def _reset_wish(body: JsonObject) -> ResetWish:
     to = body.get("to")
     if not isinstance(to, str) or to not in list(Place):
-        raise BadField("to", f"{shown(str(to))} is none")
+        raise BadField("to", f"{shown(str(to))} is not valid")
     preview = body.get("preview", False)
     if not isinstance(preview, bool):
-        raise BadParameter("preview", f"{shown(str(preview))} is none", "true or false")
+        raise BadParameter("preview", f"{shown(str(preview))} is not valid", "true or false")
     return ResetWish(
         _group(body),
         _topic(body),
@@ -106,7 +106,7 @@ def _reset_wish(body: JsonObject) -> ResetWish:
 def _topic(body: JsonObject) -> str:
     topic = body.get("topic")
     if not isinstance(topic, str):
-        raise BadField("topic", "it is missing or no text")
+        raise BadField("topic", "it is missing or not a string")
     try:
         validate_topic(topic)
     except ProtocolError as error:
@@ -125,7 +125,7 @@ def _own_topic(body: JsonObject) -> str:
 def _group(body: JsonObject) -> str:
     group = body.get("group")
     if not isinstance(group, str):
-        raise BadField("group", "it is missing or no text")
+        raise BadField("group", "it is missing or not a string")
     try:
         validate_group(group)
     except ProtocolError as error:
@@ -136,11 +136,11 @@ def _group(body: JsonObject) -> str:
 def _body(body: JsonObject) -> str:
     text = body.get("body")
     if not isinstance(text, str) or not text:
-        raise BadField("body", "it is missing, empty or no text", most=BODY_BYTES_MAX)
+        raise BadField("body", "it is missing, empty or not a string", most=BODY_BYTES_MAX)
     try:
         length = len(text.encode())
     except UnicodeEncodeError:
-        raise BadField("body", "it is no text in UTF-8", most=BODY_BYTES_MAX) from None
+        raise BadField("body", "it is not UTF-8 text", most=BODY_BYTES_MAX) from None
     if length > BODY_BYTES_MAX:
         raise BadField("body", f"it has {length} bytes", most=BODY_BYTES_MAX)
     return text
@@ -151,7 +151,7 @@ def _tag(body: JsonObject) -> str | None:
     if tag is None or tag == "":
         return None
     if not isinstance(tag, str) or "||" in tag or not _is_word(tag):
-        raise BadField("tag", f"{shown(str(tag))} is none", most=_KEY_MAX)
+        raise BadField("tag", f"{shown(str(tag))} is not valid", most=_KEY_MAX)
     return tag
 
 
@@ -160,10 +160,10 @@ def _keys(body: JsonObject) -> tuple[str, ...]:
     if keys is None:
         return ()
     if not isinstance(keys, list) or len(keys) > _KEYS_MAX:
-        raise BadField("keys", "they are no list, or too many", most=_KEYS_MAX, longest=_KEY_MAX)
+        raise BadField("keys", "they are not a list, or too many", most=_KEYS_MAX, longest=_KEY_MAX)
     words = [key for key in keys if isinstance(key, str) and _is_word(key)]
     if len(words) != len(keys):
-        raise BadField("keys", "one of them is no word", most=_KEYS_MAX, longest=_KEY_MAX)
+        raise BadField("keys", "one of them is not a word", most=_KEYS_MAX, longest=_KEY_MAX)
     return tuple(words)
 
 
@@ -175,6 +175,6 @@ def _is_word(text: str) -> bool:
 def _number(body: JsonObject, name: str, least: int, most: int, default: int | None) -> int:
     value = body.get(name, default)
     if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
-        problem = "it is missing" if value is None else f"{shown(str(value))} is none"
+        problem = "it is missing" if value is None else f"{shown(str(value))} is not valid"
         raise BadField(name, problem, "number", name=name, least=least, most=most)
     return value

@@ -30,7 +30,7 @@ def add_transaction_routes(api: Blueprint, source: LiveSource) -> None:
     @api.post("/live/transactions/<deed>")
     def act_on_half_message(deed: str) -> Response:
         if deed not in list(Deed):
-            raise BadParameter("deed", f"{shown(deed)} is none", ", ".join(Deed))
+            raise BadParameter("deed", f"{shown(deed)} is not valid", ", ".join(Deed))
         name = _read_name()
         return json_answer({"deed": deed, "message": source.act_on_half_message(Deed(deed), name)})
 
@@ -45,5 +45,5 @@ def _read_name() -> str:
     body = read_json_object(("message",), '{"message": "..."}')
     name = body.get("message")
     if not isinstance(name, str):
-        raise BadParameter("message", "it is missing or no text", "the unique id or a key of a half message")
+        raise BadParameter("message", "it is missing or not a string", "the unique id or a key of a half message")
     return short_text("message", name.strip(KEY_SEPARATOR), _NAME_MAX)

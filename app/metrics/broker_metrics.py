@@ -67,7 +67,9 @@ class BrokerMetrics:
         clock = self._broker.runtime.clock
         started_us = clock.monotonic_us()
         now_ms = clock.now_ms()
-        omitted = Family("glassmq_metrics_omitted", "What is beyond the bounds of this page.", ("kind",))
+        omitted = Family(
+            "glassmq_metrics_omitted", "Entries that this page leaves out because of its limits.", ("kind",)
+        )
         families = [
             *self._broker_families(),
             *self._topic_families(omitted),
@@ -80,7 +82,7 @@ class BrokerMetrics:
             self._verdict_family(),
             omitted,
         ]
-        took = Family("glassmq_metrics_collect_seconds", "How long it took to look at the engine for this page.")
+        took = Family("glassmq_metrics_collect_seconds", "Time that sampling the engine for this page took.")
         took.add((), (clock.monotonic_us() - started_us) / 1_000_000)
         return [*families, took]
 
@@ -197,17 +199,17 @@ class BrokerMetrics:
         stored_ms = message_store_time(self._broker.store, topic, queue_id, offset)
         return stored_ms if stored_ms > 0 else self._broker.runtime.clock.now_ms()
 
-    # ------------------------------------------------------------------------------ of our own
+    # ------------------------------------------------------------------------------ our own
 
     def _verdict_family(self) -> Family:
-        family = Family("glassmq_verdict", "1 where a rule of the verdict says that something is not well.", ("rule",))
+        family = Family("glassmq_verdict", "1 where a rule of the health verdict reports a problem.", ("rule",))
         for rule, subjects in self._rules_said().items():
             family.add((rule,), int(subjects > 0))
         return family
 
     def _own_families(self, now_ms: int) -> list[Family]:
         broker, totals, last = self._broker, self._broker.stats.totals, self._broker.stats.last_second(now_ms)
-        info = Family("glassmq_info", "Always 1; the labels say what runs.", ("version", "broker", "flush", "acl"))
+        info = Family("glassmq_info", "Always 1; the labels identify what runs.", ("version", "broker", "flush", "acl"))
         flush = broker.store.config.flush_disk_type.value
         info.add((version(), broker.config.broker_name, flush, "on" if broker.access_guard else "off"), 1)
         families = [info]
@@ -223,7 +225,7 @@ class BrokerMetrics:
         add("bytes_out_total", "Bytes handed out.", totals.out_bytes, "counter")
         add("put_failures_total", "Messages that could not be stored.", broker.stats.put_failures, "counter")
         p99_s = last.deliver_p99_ms / 1_000
-        add("deliver_seconds_p99", "Age of 99 of 100 replies' oldest messages, last second.", p99_s)
+        add("deliver_seconds_p99", "99th percentile of the age of a reply's oldest message, last second.", p99_s)
         add("connections", "Connections of clients to the broker.", len(broker.server.channels))
         add("unsent_bytes", "Bytes that clients have not read yet, at most.", broker.server.unsent_bytes)
         cut = broker.server.cut_connections
@@ -237,12 +239,12 @@ class BrokerMetrics:
             "Old commit-log bytes that the current or last check has passed.",
             check.checked_bytes,
         )
-        add("commit_log_check_total_bytes", "Old commit-log bytes that it passes in all.", check.total_bytes)
+        add("commit_log_check_total_bytes", "Old commit-log bytes that the check covers.", check.total_bytes)
         if broker.access_guard is not None and broker.permission_manager is not None:
             refused = broker.access_guard.refused_requests
             add("acl_refused_requests_total", "Requests that the rules refused.", refused, "counter")
             is_usable = broker.permission_manager.problem is None
-            add("acl_rules_usable", "0 while the rules' file cannot be used and older rules hold.", int(is_usable))
+            add("acl_rules_usable", "0 while the rules' file cannot be used and older rules apply.", int(is_usable))
         return families
 
 
@@ -252,14 +254,18 @@ class _ProgressFamilies:
     def __init__(self) -> None:
         self.messages_to_read = MESSAGES_READ_MAX
         self.latencies_omitted = 0
-        self.messages = Family("rocketmq_consumer_tps", "Messages got per second, last minute.", _TOPIC_AND_GROUP)
-        self.sizes = Family("rocketmq_consumer_message_size", "Bytes got per second, last minute.", _TOPIC_AND_GROUP)
-        self.offsets = Family("rocketmq_consumer_offset", "Messages ever confirmed: all offsets.", _TOPIC_AND_GROUP)
+        self.messages = Family("rocketmq_consumer_tps", "Messages received per second, last minute.", _TOPIC_AND_GROUP)
+        self.sizes = Family(
+            "rocketmq_consumer_message_size", "Bytes received per second, last minute.", _TOPIC_AND_GROUP
+        )
+        self.offsets = Family(
+            "rocketmq_consumer_offset", "Messages ever confirmed: the sum of the offsets.", _TOPIC_AND_GROUP
+        )
         latency = "Age of the oldest message not confirmed yet, ms."
         self.latencies = Family("rocketmq_group_get_latency_by_storetime", latency, _TOPIC_AND_GROUP)
         self.diff = Family("rocketmq_group_diff", "Messages that are not confirmed yet.", _DIFF)
         self.retry_diff = Family("rocketmq_group_retrydiff", "The same for retry topics.", _DIFF)
-        self.dlq_diff = Family("rocketmq_group_dlqdiff", "The same for dead-letter topics that somebody reads.", _DIFF)
+        self.dlq_diff = Family("rocketmq_group_dlqdiff", "The same for dead-letter topics that have consumers.", _DIFF)
 
     def diff_of(self, topic: str) -> Family:
         """Return the family to which the backlog of ``topic`` belongs."""

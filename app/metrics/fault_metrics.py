@@ -18,8 +18,8 @@ def fault_families(gate: FaultGate, broken: int) -> list[Family]:
     hits = Family("glassmq_fault_hits_total", "Frames that rules acted on.", ("what",), "counter")
     for what, count in gate.totals.items():
         hits.add((what.value,), count)
-    active = Family("glassmq_faults_active", "Rules that may still act, and what else is broken on purpose.")
+    active = Family("glassmq_faults_active", "Rules that may still act, and other active faults.")
     active.add((), gate.active_rules + broken)
-    held = Family("glassmq_held_frames", "Frames that wait at the door for a person.")
+    held = Family("glassmq_held_frames", "Held frames that wait for a user's decision.")
     held.add((), len(gate.held))
     return [hits, active, held]

@@ -11,7 +11,7 @@ _STORE_ERRORS = "store_errors"
 
 def idempotence_families(view: JsonObject) -> list[Family]:
     """Return the metrics. ``view``: see :meth:`~app.live.idempotence_tally.IdempotenceTally.view`."""
-    text = "Deliveries to idempotent listeners, by what became of them."
+    text = "Deliveries to idempotent listeners, by outcome."
     deliveries = Family("glassmq_idempotence_deliveries_total", text, ("group", "verdict"), "counter")
     text = "Calls of a store of records that failed."
     errors = Family("glassmq_idempotence_store_errors_total", text, ("group",), "counter")

@@ -9,11 +9,11 @@ from app.metrics.exposition import Family
 _COUNTS = {
     "stored": ("stored", "Different numbers that are stored, as far back as was read."),
     "missing": ("missing", "Numbers that are missing and that no ledger explains."),
-    "unknown": ("unknown", "Numbers that are missing and of which their producers do not know either."),
-    "refused": ("refused", "Numbers that are missing because they were refused, as their producers know."),
+    "unknown": ("unknown", "Numbers that are missing and that their producers cannot account for."),
+    "refused": ("refused", "Numbers that are missing because they were refused, according to their producers."),
     "open": ("open", "Numbers that are missing, but too recently to be judged."),
     "twice": ("twice", "Copies that were stored beyond the first."),
-    "out_of_order": ("out_of_order", "Numbers that stand in their queue behind a higher one."),
+    "out_of_order": ("out_of_order", "Numbers that come after a higher one in their queue."),
     "forgotten": ("forgotten", "Numbers and places that were too many to be kept, and are not judged."),
     "unseen": ("unseen", "Places that could not be read; each may hold one of the missing."),
 }

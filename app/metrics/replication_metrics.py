@@ -15,7 +15,9 @@ def replication_families(broker: Broker) -> list[Family]:
     labels = (broker.config.cluster_name, broker.config.broker_name)
     names = ("cluster", "broker", "slave")
     diff = Family("rocketmq_broker_commitlog_diff", "Bytes of the commit log that a slave has not confirmed.", names)
-    seconds = Family("glassmq_slave_behind_seconds", "Since a slave had all of the log; 0: it has.", names)
+    seconds = Family(
+        "glassmq_slave_behind_seconds", "Time since a slave last had the whole log; 0: it has it now.", names
+    )
     view = replication_view(broker)
     for slave in view["slaves"] if view is not None else ():
         diff.add((*labels, slave["address"]), slave["behind_bytes"])

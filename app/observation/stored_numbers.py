@@ -197,7 +197,7 @@ class StoredNumbers:
         elif len(self._ledgers) < LEDGERS_WAITING_MAX:
             self._ledgers[key] = (ledger, stored_ms)
 
-    # --- telling -----------------------------------------------------------------------------------------------------
+    # --- reporting ---------------------------------------------------------------------------------------------------
 
     def _until_ms(self) -> int:
         """Return the time up to which stored messages have settled in all queues that were read."""

@@ -66,7 +66,7 @@ def _wait_for_start(lines: queue.Queue[str | None]) -> PageServer:
         except queue.Empty:
             line = None
         if line is None:
-            raise ServerFailed(f"glassmq serve did not start: {' '.join(said).strip() or 'it said nothing'}")
+            raise ServerFailed(f"glassmq serve did not start: {' '.join(said).strip() or 'it printed nothing'}")
         said.append(line.strip())
         page = found[1] if (found := _PAGE.match(line)) else page
         name_server = found[1] if (found := _NAME_SERVER.match(line)) else name_server

@@ -192,7 +192,7 @@ class PipelineHost:
             if run.child is not None:
                 run.child.wait(max(0.0, ends_at - time.monotonic()))
 
-    # ---------------------------------------------------------------------------------------------- what runs tell
+    # --------------------------------------------------------------------------------------------- reports of runs
 
     def state(self, run_id: str) -> JsonObject:
         """Return everything that a run has reported. Raises :class:`UnknownRun`."""

@@ -198,7 +198,7 @@ class ClusterAdmin:
         """
         header = GetConsumerConnectionListRequestHeader(group)
         command = RemotingCommand.request(RequestCode.GET_CONSUMER_CONNECTION_LIST, header)
-        reply = await self._reader.exchange(address, command, f"ask for the members of group {group}")
+        reply = await self._reader.exchange(address, command, f"list the members of group {group}")
         if reply.code != ResponseCode.SUCCESS:
             return False
         connection = loads_json_object(reply.body, "the list of members")

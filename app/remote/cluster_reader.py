@@ -112,7 +112,7 @@ class ClusterReader:
         """Return the queues of ``topic`` on all brokers; none where a broker does not have the topic."""
         found = []
         header = GetTopicStatsInfoRequestHeader(topic=topic)
-        for _, body in await self._ask_brokers(RequestCode.GET_TOPIC_STATS_INFO, header, f"ask about topic {topic}"):
+        for _, body in await self._ask_brokers(RequestCode.GET_TOPIC_STATS_INFO, header, f"describe topic {topic}"):
             for queue, value in _object_keys(body, "offsetTable"):
                 found.append(QueueEnds(queue, get_integer(value, "minOffset"), get_integer(value, "maxOffset")))
         return sorted(found, key=lambda ends: ends.queue)
@@ -126,7 +126,7 @@ class ClusterReader:
         """Return the offsets of ``group`` on every queue of which a broker has its offset."""
         found = []
         header = GetConsumeStatsRequestHeader(consumer_group=group)
-        for _, body in await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"ask about group {group}"):
+        for _, body in await self._ask_brokers(RequestCode.GET_CONSUME_STATS, header, f"describe group {group}"):
             broadcasts = body.get("messageModel") == MessageModel.BROADCASTING
             for queue, value in _object_keys(body, "offsetTable"):
                 ends = get_integer(value, "brokerOffset"), get_integer(value, "consumerOffset")

@@ -100,7 +100,7 @@ class RemoteHalfMessages:
         end = await self._end(TRANSACTION_CHECK_MAX_TIME_TOPIC)
         return await self._read(TRANSACTION_CHECK_MAX_TIME_TOPIC, max(0, end - limit), end)
 
-    # ------------------------------------------------------------------------------ deeds
+    # ---------------------------------------------------------------------------- actions
 
     async def lookup(self, name: str) -> HalfMessageLookup:
         """Fetch what a lookup of the message with that unique id, key or offset message id needs."""
@@ -162,4 +162,4 @@ class RemoteHalfMessages:
     async def _progress(self, topic: str) -> int:
         """Return the position of the check service; 0 before its first round."""
         asked = group_offset(TRANSACTION_CHECK_GROUP, MessageQueue(topic, "", HALF_QUEUE_ID))
-        return await self._broker.offset(asked, "ask where the checks stand") or 0
+        return await self._broker.offset(asked, "report the progress of the checks") or 0

@@ -282,7 +282,7 @@ class Broker:
         """Return the ``"ip:port"`` that clients connect to; empty until the broker listens."""
         return self.where.text
 
-    # ------------------------------------------------------------------------------ life
+    # ------------------------------------------------------------------------ life cycle
 
     async def start(self, known: KnownBounds | None = None) -> RecoveryReport:
         """Start to serve. The report and the log say what had to be repaired.
@@ -419,7 +419,7 @@ class Broker:
         for group in self.consumer_manager:
             yield from group.channel_info_table.items()
 
-    # ------------------------------------------------------------------------------ what happens
+    # ------------------------------------------------------------------------------ events
 
     async def _settle_before_recovery_point(self) -> None:
         """Record what was committed and delivered, before a recovery point.

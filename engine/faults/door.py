@@ -93,7 +93,7 @@ class Door:
         if self._connection is not None:
             self._connection.close()
 
-    # --- inside -------------------------------------------------------------------------------------------------------
+    # --- internals ----------------------------------------------------------------------------------------------------
 
     def _examine_received(self, frame: bytes) -> None:
         self._gate.examine(self, Direction.IN, frame)

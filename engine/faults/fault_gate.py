@@ -168,7 +168,7 @@ class FaultGate:
         self.is_recording = False
         self._compile()
 
-    # --- doors --------------------------------------------------------------------------------------------------------
+    # --- interceptors -------------------------------------------------------------------------------------------------
 
     def opened(self, door: Door) -> None:
         """Register a new connection."""
@@ -236,7 +236,7 @@ class FaultGate:
         if rule.is_spent(now_ms):
             self._compile()
 
-    # --- deeds --------------------------------------------------------------------------------------------------------
+    # --- actions ------------------------------------------------------------------------------------------------------
 
     def _drop(self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject) -> None:
         """Drop the frame."""
@@ -265,7 +265,7 @@ class FaultGate:
 
     def _hold(self, rule: FaultRule, door: Door, direction: Direction, frame: bytes, subject: FrameSubject) -> None:
         if not self.held.has_room(frame):
-            _log.warning("too many frames are held: all go on, and nothing is held any more")
+            _log.warning("too many frames are held: all are released, and holding ends")
             self.stop_holding()
             return door.pass_on(direction, frame)
         self.held.add(rule.rule_id, door, self.client_name(door), direction, frame, subject, self.clock.now_ms())
@@ -287,7 +287,7 @@ class FaultGate:
     def _nobody_looks(self) -> None:
         self._lease = None
         if len(self.held) or any(rule.what is Deed.HOLD for rule in self._active.rules):
-            _log.warning("nobody has looked at the held frames for %d s: they go on", HOLD_LEASE_MS // 1_000)
+            _log.warning("nobody has looked at the held frames for %d s: they are released", HOLD_LEASE_MS // 1_000)
         self.stop_holding()
 
     def stop_holding(self) -> int:

@@ -94,7 +94,7 @@ class FaultRule:
         return not self.frame or self.frame.startswith(REPLY)
 
     def is_spent(self, now_ms: int) -> bool:
-        """Return whether it will not act any more."""
+        """Return whether the rule will not act any more."""
         return (self.times > 0 and self.hits >= self.times) or (
             self.for_ms > 0 and not 0 <= now_ms - self.made_ms < self.for_ms
         )

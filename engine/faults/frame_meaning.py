@@ -77,7 +77,7 @@ def reply_words(name: str, command: RemotingCommand, request: RemotingCommand, e
 
 
 def answered(name: str, command: RemotingCommand, ends: Ends) -> Words:
-    """Return that the request ``name`` is answered with a code."""
+    """Return the words that say that the request ``name`` is answered with a code."""
     return Words(Text("moment.refused", **ends.said, name=name, code=_code_name(command.code)))
 
 

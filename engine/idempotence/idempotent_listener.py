@@ -130,7 +130,7 @@ class IdempotentListener:
         if has_expiry and self.expiry_ms < timeout_ms:
             _log.warning(
                 "records expire after %d ms, but a listener may take %d ms (consume_timeout_ms) until its message is "
-                "given back: a duplicate that comes between is worked on beside it",
+                "sent back: a duplicate that arrives in between is processed at the same time",
                 self.expiry_ms,
                 timeout_ms,
             )
@@ -186,10 +186,10 @@ class IdempotentListener:
             verdict = await self._run(message, key)
         except KeyUnusable as error:
             self.counters.unusable_keys += 1
-            _log.warning("not consumed, comes again: %s", error)
+            _log.warning("not consumed, will be redelivered: %s", error)
         except StoreUnreachable as error:
             self.counters.store_errors += 1
-            _log.warning("%s comes again, the store did not answer: %s", key, error)
+            _log.warning("%s will be redelivered, the store did not answer: %s", key, error)
         except AlreadyDone:  # the strategy does not handle it, or there was no call of a strategy
             verdict = Verdict.SWALLOWED
             self.counters.swallowed += 1
@@ -197,7 +197,7 @@ class IdempotentListener:
             self.counters.failed += 1
         except Exception as error:
             self.counters.failed += 1
-            _log.warning("the work of %s has failed and comes again: %s: %s", key, type(error).__name__, error)
+            _log.warning("the work of %s has failed and will be retried: %s: %s", key, type(error).__name__, error)
         else:
             self._count(key, verdict)
         message.is_swallowed = verdict is Verdict.SWALLOWED
@@ -213,7 +213,7 @@ class IdempotentListener:
             await self.strategy.records.purge(self._runtime.clock.now_ms())
         except StoreUnreachable as error:
             self.counters.store_errors += 1
-            _log.warning("records that are remembered no more stay: %s", error)
+            _log.warning("expired records could not be removed: %s", error)
 
     async def _run(self, message: MessageExt, key: str) -> Verdict:
         claim = Claim(

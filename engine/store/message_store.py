@@ -69,7 +69,7 @@ class MessageStore(MessageReader):
         #: Awaited before a recovery point is written, while the broker runs.
         self.before_recovery_point: Callable[[], Awaitable[None]] | None = None
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- life cycle --------------------------------------------------------------------------------------------------
 
     def load(self, known: KnownBounds | None = None) -> RecoveryReport:
         """Lock the folder, read its content and repair it. Blocks: for start-up only.
@@ -153,7 +153,7 @@ class MessageStore(MessageReader):
                 self._abort_file.remove()
         except DiskFault as fault:
             # The abort file stays: the next start checks everything.
-            _log.error("the store could not be brought to the disk: %s", fault)
+            _log.error("the store could not be flushed to the disk: %s", fault)
         finally:
             self.flush_service.stop()
             self._close()
@@ -177,7 +177,7 @@ class MessageStore(MessageReader):
             self._lock.release()
             self._lock = None
 
-    # --- putting -----------------------------------------------------------------------------------------------------
+    # --- adding ------------------------------------------------------------------------------------------------------
 
     def put_message(self, message: StoreMessage) -> PutMessageResult:
         """Append one message; it is visible to consumers after this turn of the event loop.
@@ -229,7 +229,7 @@ class MessageStore(MessageReader):
         """Return a future that becomes True once the log is durable up to there, False after 5 s."""
         return self.flush_service.flushed(physical_end_offset)
 
-    # --- looking in --------------------------------------------------------------------------------------------------
+    # --- inspection --------------------------------------------------------------------------------------------------
 
     @property
     def dispatch_behind_bytes(self) -> int:

@@ -111,7 +111,7 @@ class BranchBank(Bank):
         elif not self.accounts.credit(work.transfer, at_ms):
             raise BankError(f"transfer {work.transfer.key} was credited before")
 
-    # --- looking -----------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     def branches(self, state: BranchState) -> list[BranchWork]:
         """Return the branches in ``state``, in the order of their votes."""

@@ -69,7 +69,7 @@ class GlobalTransaction:
         return self.state in (GlobalState.PREPARED, GlobalState.COMMITTING, GlobalState.COMMITTED)
 
     def records(self) -> list[Record]:
-        """Return the records that the log must contain for it."""
+        """Return the records that the log must contain for the transaction."""
         decision = _DECISIONS.get(self.state)
         lines: list[Record] = [{"kind": "begun", "xid": self.xid, "key": self.key}]
         lines += [branch_record(self.xid, branch) for branch in self.branches.values()]

@@ -90,7 +90,7 @@ class TransactionCoordinator:
         self._begun = 0
         self._server.processors.register_methods(self)
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- life cycle --------------------------------------------------------------------------------------------------
 
     async def start(self, host: str, port: int) -> None:
         """Take over the state of the last process, then listen. Raises ``DiskFault``, ``AddressInUse``."""
@@ -331,7 +331,7 @@ class TransactionCoordinator:
             _log.info("%s does not answer: %s", branch.resource, error)
             return False
         if reply.code != ResponseCode.SUCCESS:
-            _log.error("%s does not obey: %s", branch.resource, reply.remark)
+            _log.error("%s does not comply: %s", branch.resource, reply.remark)
         return reply.code == ResponseCode.SUCCESS
 
     def _end(self, transaction: GlobalTransaction) -> None:
@@ -341,7 +341,7 @@ class TransactionCoordinator:
         self.ended.append(transaction)
         self.ended_count += 1
 
-    # --- questions ---------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     @answers(XaRequestCode.XA_QUERY_DECISION, XidHeader)
     def _query_decision(self, header: XidHeader) -> DecisionResponseHeader:

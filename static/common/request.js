@@ -2,7 +2,7 @@
 
 import { language, t } from "./i18n.js";
 
-/** {answer} of the server, or {why} there is none. */
+/** {answer} of the server, or {why} there is no answer. */
 export async function request(method, address, body) {
   try {
     const response = await fetch(address, {

@@ -10,7 +10,7 @@ import { applyPatch } from "../live/patch.js";
 import { framesUnderWay, nodeOfActor, receiveJournal, receiveView, sequence, status } from "./view.js";
 import { entryMatters, frameMatters } from "./what_matters.js";
 
-/** Every so many pictures one is kept whole, so that going back applies few patches. */
+/** Every Nth picture is kept whole, so that going back applies few patches. */
 const KEPT_EVERY = 50;
 const TICK_MS = 50;
 /** At speed "auto": how long a frame flies before one's eyes, and how long a listener that was called is looked at. */
@@ -69,7 +69,7 @@ export function openRecording(recording) {
     playing = null;
     owed = 0;
   };
-  /** Real time is spent on the way to the next picture; how quickly is asked anew after each. */
+  /** Real time is spent on the way to the next picture; how quickly is asked again after each. */
   const tick = () => {
     owed += TICK_MS * 1000;
     while (at < recording.patches.length) {

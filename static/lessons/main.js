@@ -1,4 +1,4 @@
-// Puts a lesson's page together: the lesson beside the lab's stage, which is the very one of /lab.
+// Puts a lesson's page together: the lesson next to the lab's stage, which is the very one of /lab.
 
 import { html, render } from "htm/preact";
 import { useEffect } from "preact/hooks";

@@ -32,7 +32,7 @@ export function showSide(name) {
   if (news.peek() && sideOf(news.peek()) === name) news.value = null;
 }
 
-/** What happens is shown where it happens; what came of it waits in the text until one has seen enough. */
+/** What happens is shown where it happens; the result waits in the text until one has seen enough. */
 export function followTheSides() {
   effect(() => {
     const now = step.value;

@@ -121,7 +121,7 @@ function Hints({ step }) {
   </section>`;
 }
 
-/** What the learner expected beside what the engine says, and why. */
+/** What the learner expected next to what the engine says, and why. */
 function Result({ step }) {
   const verdict = step.action.length > 0 || shownVerdict.value?.after_html ? shownVerdict.value : null;
   const box = useRef(null);

@@ -93,7 +93,7 @@ def test_a_page_that_cannot_be_made_is_told_and_tried_again_by_the_next_request(
     page = PageOnDemand(make)
     with pytest.raises(OSError, match="no room"):
         Client(page).get("/")
-    assert "the page cannot be made" in caplog.text
+    assert "the page cannot be rendered" in caplog.text
     assert Client(page).get("/").text == "here"
 
 

@@ -69,7 +69,7 @@ def command(data: Path, quiet: bool) -> None:
         click.echo(line)
     if not check.is_whole or (member is not None and not member.is_whole):
         raise click.exceptions.Exit(1)
-    click.echo("Everything is whole.")
+    click.echo("Everything is intact.")
 
 
 def _of_member(member: MemberFolder) -> Iterator[str]:

@@ -48,7 +48,7 @@ async def _list_members(name_servers: tuple[str, ...], group: str) -> None:
     told: dict[str, tuple[str, dict[str, Any] | str]] = {}
     async with open_cluster_reader(name_servers) as reader:
         for address in (await reader.broker_addresses()).values():
-            reply = await reader.exchange(address, command, f"ask for the members of group {group}")
+            reply = await reader.exchange(address, command, f"list the members of group {group}")
             if reply.code != ResponseCode.SUCCESS:
                 continue
             for client in loads_json_object(reply.body, "the list of members").get("connectionSet", []):
@@ -66,7 +66,7 @@ async def _ask(reader: ClusterReader, address: str, group: str, client_id: str) 
 
     header = GetConsumerRunningInfoRequestHeader(group, client_id)
     command = RemotingCommand.request(RequestCode.GET_CONSUMER_RUNNING_INFO, header)
-    reply = await reader.exchange(address, command, f"ask {client_id} how it is")
+    reply = await reader.exchange(address, command, f"report the state of client {client_id}")
     if reply.code != ResponseCode.SUCCESS:
         return reply.remark or f"code {reply.code}"
     try:

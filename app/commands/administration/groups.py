@@ -97,7 +97,7 @@ def reset_offset(
       glassmq groups reset-offset audit --topic orders --to-offset 120 --queue 3
     """
     if sum(choice is not None for choice in (place, to_time, to_offset)) != 1:
-        raise click.UsageError("say where to: one of --to earliest, --to latest, --to-time TIME and --to-offset N")
+        raise click.UsageError("choose a position: one of --to earliest, --to latest, --to-time TIME and --to-offset N")
     if (to_offset is None) != (queue is None):
         raise click.UsageError("--to-offset and --queue go together: an offset belongs to one queue")
     if to_offset is not None:
@@ -147,16 +147,16 @@ def _tell_outcome(wish: ResetWish, resets: list[Reset]) -> None:
     others = [str(one.queue.queue_id) for one in resets if not one.is_stored]
     if others:
         raise click.ClickException(
-            f"queues {', '.join(others)} of {wish.topic} do not have the offset that was asked for: members of group "
-            f"{wish.group} did not begin there, or stored another one; stop them and reset again"
+            f"queues {', '.join(others)} of {wish.topic} do not have the requested offset: members of group "
+            f"{wish.group} did not start there, or stored another one; stop them and reset again"
         )
     awaited = [str(one.queue.queue_id) for one in resets if one.is_awaited]
     if awaited:
         raise click.ClickException(
-            f"the offsets are stored, but no member of group {wish.group} has begun there on queues "
+            f"the offsets are stored, but no member of group {wish.group} has started there on queues "
             f"{', '.join(awaited)} of {wish.topic}: stop the members and reset again"
         )
-    click.echo("the group goes on there")
+    click.echo("the group continues there")
 
 
 def _tell_plan(wish: ResetWish, plan: ResetPlan) -> None:
@@ -193,7 +193,7 @@ async def _delete(name_servers: tuple[str, ...], group: str, *, yes: bool) -> No
             raise click.ClickException(f"there is no group {group!r}, or it has not consumed anything yet")
         if not yes:
             lag = _sum_of_lags(await reader.group_progress(group))
-            click.echo(f"Group {group} has {lag} messages before it. One of that name will begin anew.")
+            click.echo(f"Group {group} has {lag} messages left to consume. A new group of that name will start over.")
             click.confirm("Delete it?", abort=True)
         await ClusterAdmin(reader, name_servers).delete_group(group)
     click.echo(f"group {group} is deleted")

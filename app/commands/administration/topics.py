@@ -97,7 +97,7 @@ async def _delete(name_servers: tuple[str, ...], topic: str, *, yes: bool) -> No
         if not yes:
             messages = sum(ends.max_offset - ends.min_offset for ends in queues)
             click.echo(
-                f"Topic {topic} has {len(queues)} queues with {messages} messages. Nobody can consume them then."
+                f"Topic {topic} has {len(queues)} queues with {messages} messages. Nobody can consume them afterwards."
             )
             click.confirm("Delete it?", abort=True)
         await ClusterAdmin(reader, name_servers).delete_topic(topic)

@@ -22,7 +22,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _CONSEQUENCES = {
     "commit": "Consumers of {place} get it, whatever the local transaction did.",
     "rollback": "No consumer ever gets it, whatever the local transaction did.",
-    "resume": "Group {group} is asked about it again, from 0 checks on.",
+    "resume": "Group {group} is asked about it again; its checks are counted from 0.",
 }
 
 

@@ -178,14 +178,14 @@ async def _free(opened: OpenStore, group: str, key: str, yes: bool) -> None:
 
     record = await _found(opened, group, key)
     if record.state is RecordState.CONSUMED:
-        means = f"The work of {key!r} IS done. Freed, the next delivery does it again."
+        means = f"The work of {key!r} is done. If you free it, the next delivery does it again."
     else:
-        means = f"A consumer may be at the work of {key!r}. Freed, the next delivery does it, beside that one."
+        means = f"A consumer may be working on {key!r}. If you free it, the next delivery does the work as well."
     click.echo(means)
     if not yes:
         click.confirm("Free it?", abort=True)
     freed = await opened.records.free(record.key)
-    click.echo("freed" if freed else "it was gone already")
+    click.echo("freed" if freed else "it was already gone")
 
 
 def _expiry(record: Record, remaining_ms: int) -> str:

@@ -143,7 +143,7 @@ def _cpu_s() -> float:
         "[default: those that send, pull, send back, commit offsets and end transactions, and their replies]"
     ),
 )
-@click.option("--forced-unlock", type=ForcedUnlock(), multiple=True, help="The consumer gives a queue up at that time.")
+@click.option("--forced-unlock", type=ForcedUnlock(), multiple=True, help="The consumer gives up a queue at that time.")
 @click.option(
     "--from-ms",
     type=int,

@@ -43,7 +43,7 @@ def pictures(names: tuple[str, ...], out: Path | None, address: str | None) -> N
     be_quiet()
     shelf_of = {name: shelf for shelf, shelved in shelved_scenario_names().items() for name in shelved}
     if unknown := [name for name in names if name not in shelf_of]:
-        raise click.ClickException(f"there is no scenario {unknown[0]}; glassmq lab list shows those there are")
+        raise click.ClickException(f"there is no scenario {unknown[0]}; glassmq lab list shows all scenarios")
     wanted = [name for name in shelf_of if not names or name in names]
     try:
         # Before the browser exists: while Playwright works, no world may run in this thread.

@@ -115,7 +115,7 @@ def run(
     task = SeedTask(scenario.name, scenario.text, faults == "random", settings)
     if export_folder is not None:
         if seeds > 1 or master is not None or results_folder is not None:
-            raise click.UsageError("--export-messages goes with one seed, without --spark and --results")
+            raise click.UsageError("--export-messages needs one seed, without --spark and --results")
         _export(scenario, wanted.first, export_folder, task)
         return
     with shared_work(master, processes) as (spread, workers):
@@ -186,7 +186,7 @@ def _run_all(task: SeedTask, seeds: SeedRange, spread: Spread, chunk: int, resul
         except KeyboardInterrupt:
             pass
     if not state.is_complete:
-        kept = f"; go on with the same command, {results_folder} has them" if results_folder is not None else ""
+        kept = f"; run the same command to continue, {results_folder} keeps them" if results_folder is not None else ""
         click.echo(f"\nstopped after {state.done:,} of {seeds.size:,} seeds{kept}", err=True)
     elif state.before:
         click.echo(f"{state.before:,} of {seeds.size:,} seeds were in {results_folder} already", err=True)

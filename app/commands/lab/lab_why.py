@@ -101,9 +101,7 @@ def why(
     be_quiet()
     scenario = load_scenario_argument(scenario_name)
     if link is not None and (at_ms is not None or seed is not None or assignments or deeds):
-        raise click.UsageError(
-            "--link says everything about the run: it goes without --at-ms, --seed, --set, --command"
-        )
+        raise click.UsageError("--link describes the whole run: it excludes --at-ms, --seed, --set, --command")
     try:
         recording = _linked(scenario, link) if link is not None else _played(scenario, seed, assignments, deeds, at_ms)
         answered = why_of(recording, key)
@@ -155,9 +153,9 @@ def _tell(answered: Why, scenario: Scenario) -> None:
 
     click.echo(f"{answered.key} of {scenario.name}, as of {answered.time_us / 1e6:.3f} s (event {answered.event:,})")
     if not scenario.of_role(Role.CONSUMER) and not scenario.of_role(Role.KAFKA_CONSUMER):
-        click.echo("nobody consumes there: what is explained is how messages came to consumers")
+        click.echo("no group consumes there: only deliveries to consumers can be explained")
     elif not answered.answers:
-        click.echo("nobody has sent a message of that key up to there")
+        click.echo("no message with that key was sent before that time")
     for one in answered.answers:
         _tell_one(one)
 
@@ -169,7 +167,7 @@ def _tell_one(one: WhyAnswer) -> None:
     for step in one.steps:
         if step.is_ahead and not is_ahead:
             is_ahead = True
-            click.echo("  What comes, if nobody interferes:")
+            click.echo("  What happens next without interference:")
         click.echo(f"  {step.time_us / 1e6:>12.3f} s  {'#' + str(step.event):>7}  {step.node:<4} {step.text['en']}")
     if one.omitted:
         click.echo(f"  {one.omitted} steps in the middle are left out")

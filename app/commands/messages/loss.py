@@ -103,7 +103,7 @@ def tell(reports: list[ReaderReport]) -> list[TopicVerdict]:
 
     verdicts = judge(reports, round(time.time() * 1_000) - SETTLING_MS)
     if not verdicts:
-        click.echo("no message carried a number: producers number with number_messages, or glassmq send --number")
+        click.echo("no message carried a number: number them with number_messages, or with glassmq send --number")
         return []
     print_table(_HEAD, [_row(verdict.topic, one) for verdict in verdicts for one in verdict.producers])
     for verdict in verdicts:

@@ -91,9 +91,9 @@ def command(
       glassmq send payments 'order 17 is paid' --transaction unknown
     """
     if batch > 1 and mode != "sync":
-        raise click.UsageError(f"--batch and --mode {mode} exclude each other: a batch is sent and waited for")
+        raise click.UsageError(f"--batch and --mode {mode} exclude each other: a batch is sent synchronously")
     if transaction is not None and (batch > 1 or mode != "sync" or delay_level):
-        raise click.UsageError("--transaction goes with none of --batch, --mode and --delay-level")
+        raise click.UsageError("--transaction excludes --batch, --mode and --delay-level")
     text = sys.stdin.read() if body == "-" else body
     content = _Content(topic, text, tag, keys, dict(_property(assignment) for assignment in properties), delay_level)
     run_tool(
@@ -116,7 +116,7 @@ def _property(assignment: str) -> tuple[str, str]:
         raise click.BadParameter(f"{assignment!r}: write NAME=VALUE", param_hint="--property")
     if name in RESERVED_PROPERTIES:
         raise click.BadParameter(
-            f"{name} belongs to RocketMQ; --tag, --key and --delay-level set theirs", param_hint="--property"
+            f"{name} is reserved by RocketMQ; use --tag, --key and --delay-level", param_hint="--property"
         )
     return name, value
 
@@ -203,7 +203,7 @@ async def _send(name_servers: tuple[str, ...], content: _Content, way: _Way, tel
     if teller.failures:
         raise click.ClickException(f"{len(teller.failures)} of {way.count} were not acknowledged: {teller.failures[0]}")
     if way.count > 1 or teller.quiet or way.mode == "oneway":
-        answers = "; nobody said whether they arrived" if way.mode == "oneway" else ""
+        answers = "; whether they arrived is unknown" if way.mode == "oneway" else ""
         click.echo(f"{way.count} sent in {seconds:.2f} s ({way.count / max(seconds, 1e-6):,.0f}/s){answers}")
 
 

@@ -97,7 +97,7 @@ class Cut:
     event: int
 
 
-# --- what the chapters wait for ------------------------------------------------------------------------------------
+# --- conditions of the chapters ------------------------------------------------------------------------------------
 
 #: The queue that changes its owner.
 _QUEUE_ID = 1

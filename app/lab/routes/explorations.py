@@ -144,7 +144,7 @@ class Explorations:
         except (EOFError, OSError):
             if search.is_running:
                 phase = "cancelled" if search.is_cancelled else "failed"
-                log.warning("a search ended without a last word: %s", phase)
+                log.warning("a search ended without a result: %s", phase)
                 search.state = {**search.state, "phase": phase}
         finally:
             search.worker.close()

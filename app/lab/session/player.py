@@ -63,7 +63,7 @@ class WorldPlayer:
 
     @property
     def run(self) -> LabRun:
-        """Return the run as far as it has come."""
+        """Return the run at its newest event."""
         return self.timeline.run
 
     @property
@@ -73,12 +73,12 @@ class WorldPlayer:
 
     @property
     def has_work(self) -> bool:
-        """Return whether slices are wanted: it plays, or has a job."""
+        """Return whether the player needs slices of time: it plays, or has a job."""
         return self.playing or self.has_job
 
     @property
     def has_job(self) -> bool:
-        """Return whether it has a job to run at full speed."""
+        """Return whether the player has a job to run at full speed."""
         return self._job is not None or self.is_seeking
 
     @property
@@ -238,7 +238,7 @@ class WorldPlayer:
         self._job = Rebuild(recording.event, recording.time_us)
         self._changed()
 
-    # ------------------------------------------------------------------------------ what is looked at
+    # ------------------------------------------------------------------------------ checks
 
     def recording(self) -> Recording:
         """Return the recording that rebuilds the world as it is viewed."""
@@ -349,7 +349,7 @@ class WorldPlayer:
         if reason is not None:
             self._stopped_by = reason
 
-    # ------------------------------------------------------------------------------ inside
+    # --------------------------------------------------------------------------- internals
 
     def _start_job(self, job: Job) -> None:
         self._require_ready()

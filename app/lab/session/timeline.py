@@ -43,7 +43,7 @@ class Copy:
 
     @property
     def event(self) -> int:
-        """Return the number of its last event."""
+        """Return the number of the last event of the copy."""
         return self.view.run.event_number
 
     def close(self) -> None:
@@ -81,7 +81,7 @@ class Timeline:
         """Return how many copies are kept now."""
         return len(self._parked) + (self._past is not None) + (self._growing is not None)
 
-    # ------------------------------------------------------------------------------ looking back
+    # -------------------------------------------------------------------------- viewing the past
 
     def kept_view(self, event: int) -> JsonObject | None:
         """Return the view after ``event``, if it is kept."""

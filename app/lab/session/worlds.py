@@ -235,7 +235,7 @@ class LabWorlds:
             session.touched = self._clock()
             session.is_dirty = True
 
-    # ------------------------------------------------------------------------------ for routes
+    # ------------------------------------------------------------------------------ routes
 
     def session(self, world: str, browser: str | None) -> WorldSession:
         """Return the world of that id, if ``browser`` may see it. Raises :class:`LabRefused`."""

@@ -198,7 +198,7 @@ class LifeView:
                 delivery.end(entry.event, entry.time_us, INTERRUPTED)
                 self._touch(life)
 
-    # ------------------------------------------------------------------------------ showing
+    # ------------------------------------------------------------------------------ view
 
     def _judge(self) -> None:
         for life in self._changed.values():

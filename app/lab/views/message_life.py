@@ -35,7 +35,7 @@ class Delivery:
 
     @property
     def place(self) -> tuple[str, str, int, int]:
-        """Return the broker, topic, queue and offset from which it was pulled."""
+        """Return the broker, topic, queue and offset from which the message was pulled."""
         return self.began.broker, self.began.topic, self.began.queue_id, self.began.queue_offset
 
 
@@ -73,7 +73,7 @@ class MessageLife:
     # ------------------------------------------------------------------------------ one group
 
     def attempts(self, group: str) -> int:
-        """Return how many times the group's listeners received it."""
+        """Return how many times the group's listeners received the message."""
         return sum(delivery.began.group == group for delivery in self.deliveries)
 
     def last_copy_for(self, group: str) -> StoredCopy | None:
@@ -100,10 +100,10 @@ class MessageLife:
             return "waiting"
         return "delivering" if deliveries[-1].result is None else "failed"
 
-    # ------------------------------------------------------------------------------ all of it
+    # ------------------------------------------------------------------------------ whole
 
     def judge(self) -> None:
-        """Determine whether it is in trouble."""
+        """Determine whether the message is in trouble."""
         self.is_in_trouble = (
             any(mark["kind"] in _BAD_KINDS for mark in self.sends)
             or any(is_lost or copy.kind in _BAD_KINDS for copy, is_lost in self.copies)

@@ -71,7 +71,7 @@ class RocketmqSide:
         return self._loaded
 
     def opened(self, topic: str | None, queue_id: int | None) -> AbstractContextManager[object]:
-        """Open all of it: a loaded store stays open."""
+        """Open the whole store: a loaded store stays open."""
         return nullcontext(self._store)
 
     def by_offset(self, topic: str, queue_id: int, offset: int) -> list[FoundMessage]:

@@ -59,7 +59,7 @@ class Traffic:
         return f"orders-{number}"
 
     def as_json(self) -> JsonObject:
-        """Return its fields by name."""
+        """Return the fields of the traffic by name."""
         return {field.name: getattr(self, field.name) for field in fields(self)}
 
 

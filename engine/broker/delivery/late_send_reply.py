@@ -17,7 +17,7 @@ from engine.store.log.put_message_result import PutMessageResult, PutMessageStat
 #: The remarks of replies; RocketMQ's reply names the status only.
 _NOT_COPIED = {
     PutMessageStatus.FLUSH_SLAVE_TIMEOUT: "slaves took too long",
-    PutMessageStatus.SLAVE_NOT_AVAILABLE: "too few slaves are there, or near enough",
+    PutMessageStatus.SLAVE_NOT_AVAILABLE: "too few slaves are connected, or they lag too far",
 }
 
 

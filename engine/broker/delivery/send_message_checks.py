@@ -68,7 +68,7 @@ class SendParts:
         if self.config.broker_role is BrokerRole.SLAVE:
             raise RequestRefused(Refusal.SLAVE.value, ResponseCode.SERVICE_NOT_AVAILABLE)
         if not self.is_writable and topics.is_order_topic(topic):
-            raise RequestRefused("this broker may not be written to (brokerPermission)", ResponseCode.NO_PERMISSION)
+            raise RequestRefused("this broker is not writable (brokerPermission)", ResponseCode.NO_PERMISSION)
         try:
             validate_topic(topic)
         except IllegalName as error:

@@ -113,8 +113,8 @@ class BrokerRegistration:
             if name_server.told < changes and not name_server.is_overdue:
                 name_server.is_overdue = True
                 logger.warning(
-                    "name server %s has not confirmed the registration within %d ms: it hears of changed topics later "
-                    "than their clients",
+                    "name server %s has not confirmed the registration within %d ms: it learns of changed topics "
+                    "later than their clients",
                     name_server.address,
                     wait_ms,
                 )

@@ -96,7 +96,7 @@ class TopicConfigManager:
         for name, queue_nums, perm in topics:
             self.topic_config_table[name] = TopicConfig(name, queue_nums, queue_nums, perm)
 
-    # ------------------------------------------------------------------------------ questions
+    # ------------------------------------------------------------------------------ queries
 
     def select_topic_config(self, topic: str) -> TopicConfig | None:
         """Return the configuration of ``topic``, if it is known."""
@@ -263,7 +263,7 @@ class TopicConfigManager:
             # A damaged queue id in the log must not create a topic with a billion queues.
             queue_nums = min(queue_counts[topic], self._config.max_queue_nums_per_topic)
             logger.warning(
-                "topic %s has messages but topics.json does not know it: it is made again with %d queues",
+                "topic %s has messages but topics.json does not know it: it is created again with %d queues",
                 topic,
                 queue_nums,
             )

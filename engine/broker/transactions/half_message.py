@@ -65,7 +65,7 @@ def real_place(half: MessageExt) -> tuple[str, int]:
     topic = half.properties.get(PROPERTY_REAL_TOPIC, "")
     queue_id = whole_number(half, PROPERTY_REAL_QUEUE_ID, max_digits=10)
     if not topic or queue_id is None:
-        raise MalformedMessage(f"the half message at {half.commit_log_offset} does not say where it is to go")
+        raise MalformedMessage(f"the half message at {half.commit_log_offset} has no destination")
     return topic, queue_id
 
 

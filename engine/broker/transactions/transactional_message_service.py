@@ -159,7 +159,7 @@ class TransactionalMessageService:
     def _note_next_round(self) -> None:
         self.next_round_ms = self.clock.now_ms() + self.config.transaction_check_interval_ms
 
-    # ------------------------------------------------------------------------------ putting
+    # ------------------------------------------------------------------------------ adding
 
     @property
     def refusal(self) -> str | None:
@@ -222,7 +222,7 @@ class TransactionalMessageService:
         self.topics.create_topic_in_send_message_back(message.topic, 1)
         return self.store.put_message(message)
 
-    # ------------------------------------------------------------------------------ where things stand
+    # ------------------------------------------------------------------------------ progress
 
     @property
     def half_offset(self) -> int:
@@ -265,7 +265,9 @@ class TransactionalMessageService:
             first_op += 1
         discarded = self.store.max_offset(TRANSACTION_CHECK_MAX_TIME_TOPIC, 0)
         if self._undecided is not None and not await self.store.flushed(self.store.commit_log.max_offset):
-            logger.warning("the transaction check begins where it did before: what it wrote is not on the disk yet")
+            logger.warning(
+                "the transaction check starts at its previous position: what it wrote is not on the disk yet"
+            )
             return
         self._commit(TRANSACTION_HALF_TOPIC, walk.half_offset)
         self._commit(TRANSACTION_OP_HALF_TOPIC, first_op)
@@ -348,7 +350,7 @@ class TransactionalMessageService:
             walk.op_offset += 1
         return bool(ops)
 
-    # ------------------------------------------------------------------------------ what becomes of a half message
+    # ------------------------------------------------------------------------------ outcome of a half message
 
     def _discard(self, half: MessageExt) -> PutMessageResult:
         if self._undecided is not None:
@@ -359,7 +361,7 @@ class TransactionalMessageService:
                 self._undecided.give_up(first_copy(half))
             self.discarded_messages += 1
             logger.error(
-                "half message %s of group %s is given up after %d checks: it lies in %s now",
+                "half message %s of group %s is given up after %d checks: it is in %s now",
                 half.message_id,
                 producer_group(half),
                 check_times(half),
@@ -382,7 +384,9 @@ class TransactionalMessageService:
         group = producer_group(half)
         clients = [client for client in self.producers.clients_of_group(group) if client.channel.is_open]
         if not clients:
-            logger.warning("nobody of producer group %s is there to say what became of %s", group, half.message_id)
+            logger.warning(
+                "no member of producer group %s is connected to report the outcome of %s", group, half.message_id
+            )
             return
         header = CheckTransactionStateRequestHeader(
             half.queue_offset, half.commit_log_offset, half.unique_id, half.unique_id, half.offset_message_id

@@ -68,7 +68,7 @@ class UndecidedTransactions:
         return self._given_up.get(first) if newest is None else newest
 
     def put(self, first: int, copy: int) -> None:
-        """Make ``copy`` the newest copy."""
+        """Record ``copy`` as the newest copy of its transaction."""
         self.remove(first)
         self._first_of[copy] = first
         if copy != first:

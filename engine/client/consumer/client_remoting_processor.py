@@ -73,7 +73,7 @@ class ClientRemotingProcessor:
             reset = self._consumer.offset_resets.reset(header.topic, offsets)
             self._instance.background.spawn(reset, f"reset offsets {header.topic}")
 
-    # --- questions -------------------------------------------------------------------------------------------------
+    # --- queries ---------------------------------------------------------------------------------------------------
 
     def get_consumer_status(self, channel: Channel, request: RemotingCommand) -> RemotingCommand:
         """Handle code 221: return the current offsets of a topic."""

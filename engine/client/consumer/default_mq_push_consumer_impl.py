@@ -293,7 +293,7 @@ class DefaultMQPushConsumerImpl:
         if request.process_queue.dropped:
             return
         _log.warning(
-            "group %s: the offset of %s is outside of %d..%d; the queue begins anew at %d in %d ms",
+            "group %s: the offset of %s is outside of %d..%d; the queue restarts at %d in %d ms",
             self._group,
             request.message_queue,
             result.min_offset,

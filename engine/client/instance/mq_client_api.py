@@ -128,7 +128,7 @@ class MQClientApi:
             f"none of the name servers {', '.join(self.name_server_addresses)} answers: {'; '.join(failures)}"
         )
 
-    # --- what every client tells brokers ---------------------------------------------------------------------------
+    # --- reports to brokers ----------------------------------------------------------------------------------------
 
     async def send_heartbeat(self, address: str, heartbeat: HeartbeatData) -> int:
         """Send a heartbeat with this client's groups to a broker and return the broker's version."""

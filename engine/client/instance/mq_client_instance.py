@@ -114,7 +114,7 @@ class MQClientInstance:
         self._heartbeats_have_begun = False
         self._is_stopped = False
 
-    # --- life ------------------------------------------------------------------------------------------------------
+    # --- life cycle ------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Start the periodic work. The producer and consumer are set before."""

@@ -93,7 +93,7 @@ class LocalFileOffsetStore(OffsetTable):
                 failures.append(f"{path}: {error}")
         if failures:
             raise OffsetFileUnreadable(
-                f"the local offsets cannot be read ({'; '.join(failures)}); remove the file to begin anew"
+                f"the local offsets cannot be read ({'; '.join(failures)}); remove the file to start over"
             )
         return {}
 

@@ -101,7 +101,7 @@ class ProcessQueue:
         self.try_unlock_times = 0
         self.consume_lock = consume_lock or EngineLock("process queue consume lock")
 
-    # --- what pulling does -----------------------------------------------------------------------------------------
+    # --- pulling ---------------------------------------------------------------------------------------------------
 
     def put_messages(self, messages: Sequence[MessageExt]) -> bool:
         """Add pulled messages. Return True if an orderly consume chain must be started."""
@@ -148,7 +148,7 @@ class ProcessQueue:
         self.hold = HOLD_TRANSITIONS[self.hold, event]
         self.dropped, self.locked = self.hold.is_dropped, self.hold.is_locked
 
-    # --- what a concurrent consumer does ---------------------------------------------------------------------------
+    # --- concurrent consumers --------------------------------------------------------------------------------------
 
     def remove_messages(self, messages: Iterable[MessageExt]) -> int:
         """Remove consumed messages. Return the offset to commit, or -1 if there was nothing to remove.
@@ -183,7 +183,7 @@ class ProcessQueue:
             return self.remove_messages((message,))
         return -1
 
-    # --- what an orderly consumer does -----------------------------------------------------------------------------
+    # --- orderly consumers -----------------------------------------------------------------------------------------
 
     def take_messages(self, batch_size: int) -> list[MessageExt]:
         """Move up to ``batch_size`` messages with the smallest offsets to the consuming tree and return them.

@@ -134,7 +134,7 @@ class RedisRecordStore:
             fields = json.loads(text)
             _record(key, fields, 0)
         except (ValueError, KeyError, TypeError):
-            foreign = f"the value of {name_of(key)} is no record of this version"
+            foreign = f"the value of {name_of(key)} is not a record of this version"
             raise SchemaOutdated(f"{foreign}: delete it, or name another database of Redis") from None
         return text, fields
 

@@ -165,7 +165,7 @@ class SqlRecordStore:
         )
         return result.changed > 0
 
-    # --- looking, and acting by hand ---------------------------------------------------------------------------------
+    # --- queries and manual actions ----------------------------------------------------------------------------------
 
     async def find(self, key: RecordKey, now_ms: int) -> Record | None:
         return await find_record(self._session, key)

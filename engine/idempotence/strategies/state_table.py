@@ -98,7 +98,7 @@ class StateTable:
         try:
             return await self.records.complete(claim.key, owner, self._clock.now_ms(), self.retention_ms)
         except StoreUnreachable as error:
-            _log.warning("%s is done, but its record could not be told: %s", claim.key.business_key, error)
+            _log.warning("%s is done, but its record could not be updated: %s", claim.key.business_key, error)
             return None
 
     async def _release(self, claim: Claim, owner: str | None) -> None:

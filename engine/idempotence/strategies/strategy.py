@@ -57,7 +57,7 @@ class Strategy(Protocol):
         ...
 
     async def prepare(self) -> None:
-        """Create what it needs in its store."""
+        """Create what the strategy needs in its store."""
         ...
 
     async def run(self, claim: Claim, work: Work) -> Verdict:

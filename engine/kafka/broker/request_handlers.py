@@ -121,7 +121,7 @@ class RequestHandlers:
                 return api_versions(KafkaErrorCode.NONE)
             case InitProducerIdRequest() | AddPartitionsToTxnRequest() | EndTxnRequest():
                 return await self._transactions.answer(request)
-        raise AssertionError(f"nobody answers a {type(request).__name__}")
+        raise AssertionError(f"there is no handler for {type(request).__name__}")
 
     # --- records -----------------------------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class RequestHandlers:
         try:
             if acks not in ACKS:
                 raise KafkaRefusal(
-                    KafkaErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks}: allowed are {', '.join(map(str, ACKS))}"
+                    KafkaErrorCode.INVALID_REQUIRED_ACKS, f"acks {acks}; allowed: {', '.join(map(str, ACKS))}"
                 )
             log = self._partitions.find(place)
             epoch = 0 if self._replicas is None else self._replicas.check_may_append(place, acks)

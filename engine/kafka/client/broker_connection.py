@@ -100,13 +100,13 @@ class BrokerConnection:
             frame = self._answers.popleft()
             if not self._answers_oldest(frame):
                 # Nothing that comes after it can be trusted (Kafka: ``CorrelationIdMismatchException``).
-                _log.warning("%s answers another request than the oldest one", self._address)
+                _log.warning("%s answered a request other than the oldest one", self._address)
                 return told + self.close()
             request = self.in_flight.complete_next()
             try:
                 answer: KafkaMessage | Disconnected = decode_response(frame, key_of(request.request))
             except KafkaRefusal as refusal:
-                answer = Disconnected(f"an answer that cannot be read: {refusal}")
+                answer = Disconnected(f"an unreadable answer: {refusal}")
             told += _tell([request], answer)
         if self.deadline_ms() <= 0:
             told += self.close()

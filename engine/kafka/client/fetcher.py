@@ -157,7 +157,7 @@ class Fetcher:
 
     @property
     def has_fetches(self) -> bool:
-        """Return whether there is anything to collect."""
+        """Return whether fetched records are ready to be collected."""
         return bool(self.completed_fetches)
 
     def wait_ms(self) -> int:

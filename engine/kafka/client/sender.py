@@ -185,7 +185,7 @@ class Sender:
             other.place == batch.place and 0 <= other.base_sequence < batch.base_sequence for other in others
         )
 
-    # --- what becomes of a batch -------------------------------------------------------------------------------------
+    # --- outcome of a batch ------------------------------------------------------------------------------------------
 
     def _end(self, batch: ProducerBatch) -> None:
         del self.in_flight[batch]

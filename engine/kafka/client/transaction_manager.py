@@ -97,7 +97,7 @@ class TransactionManager:
         #: A batch was given up: the numbers of its partition have a gap, and start again with the next epoch.
         self._needs_epoch = False
 
-    # --- what the application does -----------------------------------------------------------------------------------
+    # --- application -------------------------------------------------------------------------------------------------
 
     async def init(self) -> None:
         """Get the producer id and the epoch. Raises :class:`IllegalTransactionStep`, ``SendRefused``, ``Disconnected``
@@ -154,7 +154,7 @@ class TransactionManager:
         self.owner = ProducerId(answer.producer_id, answer.producer_epoch)
         self._needs_epoch = False
 
-    # --- what the sender does ----------------------------------------------------------------------------------------
+    # --- sender ------------------------------------------------------------------------------------------------------
 
     def failed(self, error: Exception) -> None:
         """Note that a batch was given up: the open transaction can only be aborted."""
@@ -206,7 +206,7 @@ class TransactionManager:
             self._new_places.pop(place, None)
         return not code
 
-    # --- how it is done ----------------------------------------------------------------------------------------------
+    # --- implementation ----------------------------------------------------------------------------------------------
 
     async def _ask(self, request: KafkaMessage, response: type[Any]) -> Any:
         """Let the sender send a request, repeated while the coordinator is busy, for up to ``max.block.ms``. Raises

@@ -78,12 +78,14 @@ def repair(segments: list[LogSegment], point: RecoveryPoint) -> LogRecoveryRepor
             if fault is None:
                 continue
             if _end_of(segment, segment.batches_from(0)).position == segment.size_bytes:
-                report.lines.append(f"{segment.path}: {fault}: the indexes are made anew")
+                report.lines.append(f"{segment.path}: {fault}: the indexes are rebuilt")
                 segment.rebuild(segment.size_bytes)
                 continue
             if end_offset is not None:
                 # A walk from the first batch ends at the damage; entries after it still lead to the batches there.
-                report.lines.append(f"{segment.path}: {fault}: the indexes stay, for the log is damaged, too")
+                report.lines.append(
+                    f"{segment.path}: {fault}: the indexes are kept, because the log is damaged as well"
+                )
                 continue
         end = _checked_end(segment, end_offset, report)
         cut_bytes = segment.size_bytes - end
@@ -145,7 +147,7 @@ def _refuse_older(segment: LogSegment, position: int) -> None:
     if is_there and is_older_message(segment.read(position, LENGTH_END_BYTES + length)):
         raise KafkaRefusal(
             KafkaErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
-            f"{segment.path}, byte {position}: messages of before magic {MAGIC}, undamaged: they cannot be read here",
+            f"{segment.path}, byte {position}: messages older than magic {MAGIC}, undamaged: they cannot be read here",
         )
 
 

@@ -248,7 +248,7 @@ class LogSegment:
             if batch.header.max_timestamp_ms >= timestamp_ms:
                 yield batch
         if end < self.size_bytes:
-            raise damaged(f"{self.path}, byte {end}: no batch that goes on with offset {next_offset}")
+            raise damaged(f"{self.path}, byte {end}: no batch that continues with offset {next_offset}")
 
     def read(self, position: int, length: int) -> bytes:
         """Return bytes of the log, at most ``length``."""
@@ -271,7 +271,7 @@ class LogSegment:
         if self.size_bytes and youngest is None:
             return "the time index is empty"
         if youngest is not None and self._lookup_of_time(youngest) is None:
-            return "the last entry of the time index has not the time of its batch"
+            return "the last entry of the time index does not have the time of its batch"
         if any(batch.header.max_timestamp_ms > self.largest.timestamp_ms for batch in tail or ()):
             return "the time index lacks its last entry"
         return None

@@ -131,5 +131,5 @@ def _unpacked_zstd(data: bytes, size_bytes: int) -> bytes:
 def _unspoken(codec: Codec) -> KafkaRefusal:
     return KafkaRefusal(
         KafkaErrorCode.UNSUPPORTED_COMPRESSION_TYPE,
-        f"{codec.name.lower()} is not spoken here; allowed: {SPOKEN_NAMES}",
+        f"{codec.name.lower()} is not supported here; allowed: {SPOKEN_NAMES}",
     )

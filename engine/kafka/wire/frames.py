@@ -86,7 +86,7 @@ _KEYS = {exchange.request: key for key, exchange in EXCHANGES.items()}
 
 @dataclass(frozen=True, slots=True)
 class RequestHeader(KafkaMessage):
-    """``client_id`` is for logs and quotas."""
+    """The header of a request. ``client_id`` is for logs and quotas."""
 
     api_key: Int16
     api_version: Int16
@@ -157,7 +157,7 @@ class UnspokenVersion(KafkaRefusal):
         spoken = ", ".join(f"{key.name} {version}" for key, version in VERSIONS.items())
         super().__init__(
             KafkaErrorCode.UNSUPPORTED_VERSION,
-            f"request {header.api_key} in version {header.api_version} is not spoken here: {spoken} are",
+            f"request {header.api_key} in version {header.api_version} is not supported here; supported: {spoken}",
         )
         self.header = header
 

@@ -46,7 +46,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ExplorationPlan:
-    """What to search.
+    """The plan of a search.
 
     :ivar random_schedules: how many schedules of :class:`PctSearch` follow if the bounded search found nothing.
     """
@@ -133,7 +133,7 @@ class ExplorationState:
         return self.bounded.is_complete and not self.unconfirmed
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON for display."""
+        """Return the progress as JSON for display."""
         search = self.search
         return {
             "phase": self.phase.value,
@@ -203,7 +203,7 @@ class Exploration:
             self.state.unconfirmed += 1
             self.state.phase = Phase.SEARCHING
 
-    # --- what was found ----------------------------------------------------------------------------------------------
+    # --- findings ----------------------------------------------------------------------------------------------------
 
     def _tell(self, stalls: Stalls) -> Iterator[None]:
         fewer = ddmin(stalls, self._is_broken)

@@ -79,7 +79,7 @@ class ScheduleOutcome:
 
 
 class Watch(Protocol):
-    """What a schedule is watched for."""
+    """The condition that a search watches for in a schedule."""
 
     def has_news(self) -> object:
         """Return whether there is anything to check. Called after each event, so it must be very cheap."""

@@ -53,7 +53,7 @@ class ExplorationRefused(LabError):
 
 @dataclass(frozen=True, slots=True)
 class ExplorationRequest:
-    """What to search. None means the default for this scenario.
+    """The request for a search. None means the default for this scenario.
 
     :ivar seed: None: the scenario's.
     :ivar without: names of :data:`~engine.lab.scenario.switches.SWITCHES` that are off.
@@ -149,7 +149,7 @@ def _check_names(request: ExplorationRequest) -> None:
             raise ExplorationRefused("refusal.no_node", name=name, known=", ".join(spec.name for spec in consumers))
 
 
-# --- how much --------------------------------------------------------------------------------------------------------
+# --- amounts ---------------------------------------------------------------------------------------------------------
 
 
 def _bounds(request: ExplorationRequest, wanted: tuple[str, ...]) -> SearchBounds:
@@ -251,7 +251,7 @@ def _within(name: str, value: int, low: int, high: int) -> None:
         raise ExplorationRefused("refusal.out_of_bounds", name=name, value=value, low=low, high=high)
 
 
-# --- what is done in every schedule ----------------------------------------------------------------------------------
+# --- actions in every schedule ---------------------------------------------------------------------------------------
 
 
 def _commands(request: ExplorationRequest) -> list[PlannedCommand]:

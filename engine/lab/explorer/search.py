@@ -52,7 +52,7 @@ class SearchBounds:
 
     @property
     def max_depth(self) -> int:
-        """Return the most stalls, crashes and lost frames of one schedule."""
+        """Return the maximum number of stalls, crashes and lost frames in one schedule."""
         return self.max_stalls + self.max_crashes + self.max_losses
 
 
@@ -196,7 +196,7 @@ def schedules_after(branch: Branch, bounds: SearchBounds) -> Iterator[Stalls]:
 
 
 def count_after(branch: Branch, bounds: SearchBounds) -> int:
-    """Return how many those are."""
+    """Return how many schedules :meth:`schedules_after` would yield."""
     stalls, crashes, losses = _kinds_after(branch, bounds)
     frames = sum(point.is_frame for point in branch.points) if bounds.max_losses else 0
     count = (len(branch.points) - frames) * len(stalls) + frames * len(losses)
@@ -219,6 +219,6 @@ def _kinds_after(branch: Branch, bounds: SearchBounds) -> tuple[list[_Kind], lis
 
 
 def further_points(stalls: Stalls, outcome: ScheduleOutcome) -> tuple[StepPoint, ...]:
-    """Return where one more stall may be put. Not where one is already: that would only be a longer one."""
+    """Return the points for one more stall; a second stall at a point would only lengthen the first."""
     taken = {stall.point: None for stall in stalls}
     return tuple(point for point in outcome.points[outcome.later :] if point not in taken)

@@ -24,7 +24,7 @@ _PIECES_MAX = 4_000
 
 
 class ScheduleTask(NamedTuple):
-    """What all pieces have in common."""
+    """The settings that all pieces of a search share."""
 
     setting: StageSetting
     bounds: SearchBounds

@@ -48,7 +48,7 @@ SERVERS = (
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class StageSetting:
-    """What all schedules of a search have in common.
+    """The settings that all schedules of a search share.
 
     :ivar commands: commands in every schedule, in the order of time.
     :ivar begin_us, end_us: the window: no stall begins before or after it.

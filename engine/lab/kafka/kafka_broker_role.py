@@ -44,7 +44,7 @@ class KafkaBrokerRole(LabDiskNodeRole):
 
     @property
     def node_id(self) -> int:
-        """Return its number among the brokers: ``broker.id``."""
+        """Return the number of this broker among the brokers: ``broker.id``."""
         return node_ids(self.world)[self.name]
 
     @property

@@ -31,7 +31,7 @@ class StoredBatch(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Return the position after it."""
+        """Return the position after the batch."""
         return self.position + len(self.data)
 
     def record_keys(self) -> list[tuple[int, str]]:
@@ -59,7 +59,7 @@ class StoredSegment(NamedTuple):
 
     @property
     def next_offset(self) -> int:
-        """Return the offset after its last record."""
+        """Return the offset after the last record."""
         return self.batches[-1].header.next_offset if self.batches else self.base_offset
 
 

@@ -134,7 +134,7 @@ class Narrator:
             found = source(after + 1 if found is None else found.event + 1) or found
         return self._command(after if found is None else found.event) or found
 
-    # ------------------------------------------------------------------------------ sources, the gravest first
+    # -------------------------------------------------------------------------- sources, the most severe first
 
     def _violation(self, least: int) -> Caption | None:
         last = _last(self._run.violations, least)

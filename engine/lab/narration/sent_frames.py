@@ -63,7 +63,7 @@ class SentFrame:
 
     @property
     def reading(self) -> FrameReading | None:
-        """Return its content; None if it cannot be decoded."""
+        """Return the decoded content; None if the frame cannot be decoded."""
         if not self._is_read:
             self._is_read = True
             self._reading = self._reader.read(*self.parcel[1:])
@@ -130,12 +130,12 @@ class SentFrames:
         return reply.request
 
     def matters(self, frame: SentFrame) -> bool:
-        """Return whether a viewer wants to see it."""
+        """Return whether a viewer wants to see the frame."""
         name = self.name_of(frame)
         return bool(name) and frame_matters(name)
 
     def is_light(self, frame: SentFrame) -> bool:
-        """Return whether it matters less than its effect."""
+        """Return whether the effect of the frame matters more than the frame itself."""
         return self.name_of(frame) in LIGHT_REQUESTS
 
     def under_way(self, now_us: int) -> list[SentFrame]:

@@ -8,12 +8,14 @@
     3 commit the half message where that row exists   else roll it back
     . the broker asks: look for the row
 
-So one long piece of work becomes several, each of which is done once, in one database, whatever crashes. A delivery
-that was done before finds no row of its own half message: it is rolled back, for that of the first delivery was not.
+So one long piece of work becomes several, each of which is done once, in one database, whatever crashes. A redelivery
+of a message whose work is done finds no row for its own half message, so that half message is rolled back; the one of
+the first delivery was committed.
 
-Who is asked and finds no row writes one that says "rolled back": a transaction that commits later than that, because
-its process was paused for one, violates the key of ``hop``, is rolled back as a whole, and its message comes again.
-Without it the answer would be right at the moment it was given, and the next message lost a moment later.
+A check-back that finds no row writes one that says "rolled back". A transaction that would commit later, for instance
+because its process was paused, then violates the key of ``hop``: it is rolled back as a whole, and its message is
+delivered again. Without that row the answer could become wrong right after it was given, and the next message would be
+lost.
 """
 
 from __future__ import annotations
@@ -146,5 +148,5 @@ def _check_of(half: MessageExt) -> int:
 
 
 def order_of(message: MessageExt) -> str:
-    """Return the order of the message."""
+    """Return the order number that the message carries: its property, else its key."""
     return message.properties.get(ORDER_PROPERTY) or (message.keys[0] if message.keys else "")

@@ -131,7 +131,7 @@ class LocalTransactions:
         return TransactionWord.UNKNOWN if works_on_it else TransactionWord.ROLLBACK
 
     def forget_running(self) -> None:
-        """Reset what ends with the process."""
+        """Reset the state that ends with the process."""
         self.running.clear()
 
 

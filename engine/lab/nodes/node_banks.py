@@ -55,7 +55,7 @@ class NodeBank(Generic[_Bank]):
         raise NotImplementedError
 
     def forget(self) -> None:
-        """Reset what ends with the process."""
+        """Reset the state that ends with the process."""
         if self.bank is not None:
             self.bank.close()
             self.bank = None

@@ -23,7 +23,7 @@ _log = logging.getLogger("glassmq.lab")
 
 
 class Surroundings:
-    """What the nodes of one world have in common; :class:`engine.lab.world.world.ScenarioWorld` provides it.
+    """The context that the nodes of one world share; :class:`engine.lab.world.world.ScenarioWorld` provides it.
 
     :ivar lab: network, disks, journal, and the ``loop`` that runs all events.
     :ivar history: what the clients saw.
@@ -81,7 +81,7 @@ class Surroundings:
 
 
 class LabNodeRole:
-    """What all roles have in common. A subclass defines how its process starts and stops.
+    """The common base of all roles. A subclass defines how its process starts and stops.
 
     :ivar runtime: the current incarnation.
     :ivar settings: settings of the scenario and of commands; they take effect at the next start of the process.
@@ -102,7 +102,7 @@ class LabNodeRole:
         #: Whether it was started again and its process does not run yet, which is an event of its own.
         self.is_starting = False
 
-    # --- what it is now ----------------------------------------------------------------------------------------------
+    # --- state -------------------------------------------------------------------------------------------------------
 
     @property
     def name(self) -> str:
@@ -136,10 +136,10 @@ class LabNodeRole:
         """Return whether this node sends half messages to ``topic``."""
         return False
 
-    # --- life --------------------------------------------------------------------------------------------------------
+    # --- life cycle --------------------------------------------------------------------------------------------------
 
     def boot(self) -> None:
-        """Begin with the world: the process starts at the time that the scenario sets."""
+        """Schedule the start of the process at the time that the scenario sets."""
         self.spawn(self._live(self.spec.start_ms), "boot")
 
     def restart(self) -> None:
@@ -204,7 +204,7 @@ class LabNodeRole:
             self._forget()
 
     async def until(self, time_ms: int) -> None:
-        """Wait until this time of the world."""
+        """Wait until this virtual time."""
         remaining_us = time_ms * 1_000 - self.world.now_us
         if remaining_us > 0:
             await asyncio.sleep(remaining_us / 1_000_000)

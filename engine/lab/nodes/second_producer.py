@@ -54,7 +54,7 @@ class SecondProducer:
             await self._started.shutdown()
 
     def forget(self) -> None:
-        """Reset what ends with the process."""
+        """Reset the state that ends with the process."""
         self._started = None
 
     @property
@@ -64,7 +64,7 @@ class SecondProducer:
 
 
 class MovingAsideFailed(Exception):
-    """The message stays where it is, and is delivered again later."""
+    """A message could not be moved aside: it stays where it is, and is delivered again later."""
 
 
 class MoveAside(SecondProducer):
@@ -137,7 +137,7 @@ class Replier(SecondProducer):
         return kept
 
     async def answer(self, messages: Sequence[MessageExt]) -> None:
-        """Reply to those that are requests."""
+        """Reply to those of the messages that are requests."""
         for message in messages:
             if is_request(message):
                 await self._answer(message)

@@ -104,7 +104,7 @@ class DatabaseRole(LabDiskNodeRole):
 
 
 class ForgottenKey(NamedTuple):
-    """A write that had not reached the replica."""
+    """A write that a failover loses because it had not reached the replica."""
 
     time_us: int
     key: str
@@ -147,7 +147,7 @@ class RedisRole(LabNodeRole):
         self.server.model.command(["DEL", name_of(key)])
 
     def crashed(self) -> None:
-        """Replace it by a replica, with what had reached it."""
+        """Continue with a replica, which has only the writes that had reached it."""
         if self.server is not None:
             model = self.server.model
             known_until_us = self.world.now_us - self.spec.replica_lag_ms * 1_000

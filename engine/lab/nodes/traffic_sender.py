@@ -80,7 +80,7 @@ class TrafficSender:
         self.in_flight.pop(key, None)
 
     def forget(self) -> None:
-        """Reset what ends with the process."""
+        """Reset the state that ends with the process."""
         self.in_flight.clear()
         self._requests_sent.clear()
 

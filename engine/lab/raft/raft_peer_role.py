@@ -52,18 +52,18 @@ class RaftPeerRole(LabDiskNodeRole):
         return f"{self.runtime.identity.host_ip}:{CLIENT_PORT}"
 
     def stored_entries(self) -> list[RaftEntry]:
-        """Return the entries of the log on its disk."""
+        """Return the entries of the log on the peer's disk."""
         content = self.storage.files.get(LOG_PATH)
         return [] if content is None else entries_in(content.read(0, content.size_bytes))
 
     @property
     def is_leader(self) -> bool:
-        """Return whether it believes that it leads."""
+        """Return whether the peer believes that it leads."""
         return self.peer is not None and not self.peer.failure and self.peer.core.role is RaftRole.LEADER
 
     @property
     def term(self) -> int:
-        """Return its term; 0 while the process does not run."""
+        """Return the peer's term; 0 while the process does not run."""
         return self.peer.core.term if self.peer is not None else 0
 
     async def change_membership(self, name: str) -> None:

@@ -41,7 +41,7 @@ FRAME_NAMES = ("", REPLY, *_REQUESTS, *(f"{REPLY} to {name}" for name in _REQUES
 
 
 class Target(StrEnum):
-    """What a command acts on."""
+    """The kind of thing that a command acts on."""
 
     NODE = "node"
     BROKER = "broker"
@@ -81,7 +81,7 @@ class CommandField:
 
 @dataclass(frozen=True, slots=True)
 class CommandKind:
-    """One line of the table. ``name`` and ``what`` are for users."""
+    """A kind of command: one line of the table. ``name`` and ``what`` are for users."""
 
     target: Target
     fields: tuple[CommandField, ...]

@@ -432,12 +432,12 @@ class Scenario:
 
     @property
     def has_banks(self) -> bool:
-        """Return whether money is sent in it."""
+        """Return whether money is transferred in the scenario."""
         return any(spec.bank is not None for spec in self.nodes)
 
     @property
     def has_work(self) -> bool:
-        """Return whether a listener changes something that must be changed once."""
+        """Return whether a listener does work that must be done exactly once."""
         return any(spec.work is not None for spec in self.nodes)
 
     @property

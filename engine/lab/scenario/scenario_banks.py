@@ -158,6 +158,6 @@ def check_xa(nodes: Section, scenario: Scenario) -> None:
         for field, name in (("from", transfers.source), ("to", transfers.target)):
             if name not in banks:
                 allowed = ", ".join(banks) or "there is none"
-                raise nodes.fail(node.name, f"transfers.{field} {name!r} is no resource manager; allowed: {allowed}")
+                raise nodes.fail(node.name, f"transfers.{field} {name!r} is not a resource manager; allowed: {allowed}")
         if transfers.source == transfers.target:
             raise nodes.fail(node.name, f"transfers go from {transfers.source} to itself")

@@ -137,7 +137,7 @@ class Setting:
 
     @property
     def is_duration(self) -> bool:
-        """Return whether it is a duration in milliseconds."""
+        """Return whether the setting is a duration in milliseconds."""
         return self.unit == "ms"
 
     def check(self, value: object) -> SettingValue:

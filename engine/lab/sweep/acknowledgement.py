@@ -55,7 +55,7 @@ POLICIES = {
 
 
 class Blow(StrEnum):
-    """Failure of the broker."""
+    """A way in which the broker fails."""
 
     KILL = "crash"
     POWER_CUT = "crash-power"

@@ -120,7 +120,7 @@ class ConsumerMeter:
         self._sent.update((broker, message.topic, message.queue_id, message.queue_offset) for message in messages)
 
     def figures(self) -> ConsumerFigures:
-        """Return its activity so far."""
+        """Return the figures of the client's activity so far."""
         history, name = self._world.history, self._spec.name
         began = [entry for entry in history.consumes_began if entry.node == name]
         done: dict[str, int] = {}
@@ -189,7 +189,7 @@ class ProducerMeter:
                 self._bytes += len(parcel.data)
 
     def figures(self) -> ProducerFigures:
-        """Return its activity so far."""
+        """Return the figures of the client's activity so far."""
         history, name = self._world.history, self._name
         begun = {entry.key: entry.time_us for entry in history.sends_invoked if entry.node == name}
         ended = [entry for entry in history.sends_returned if entry.node == name]

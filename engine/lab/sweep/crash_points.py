@@ -319,7 +319,7 @@ class LockClock:
 
 
 def crash_at(scenario: Scenario, point: CrashPoint, restart_after_ms: int = RESTART_AFTER_MS) -> CrashOutcome:
-    """Run the story again, with a crash at this point."""
+    """Run the scenario again with a crash at this point."""
     (key,) = (key for key, way in _last_keys(scenario).items() if way == point.way)
     with LabRun(scenario) as run:
         clock = LockClock(run.world, key)

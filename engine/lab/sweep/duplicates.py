@@ -79,7 +79,7 @@ WAYS: Mapping[str, Way] = {
 
 
 class Share(NamedTuple):
-    """Share of the duplicates that repeated nothing."""
+    """The share of duplicates that caused no repeated work."""
 
     caught: int
     duplicates: int

@@ -14,7 +14,7 @@ from engine.lab.scenario.scenario import Command, NodeSpec, Role, Scenario
 
 
 class Growth(NamedTuple):
-    """Result for one topic.
+    """The effect of more queues on one topic.
 
     :ivar orders: how many were sent.
     :ivar moved: of how many the messages went to more than one queue.

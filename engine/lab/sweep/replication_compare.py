@@ -47,7 +47,7 @@ _LEAD_MS = 100
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One policy under one fault.
+    """The outcome of one policy under one fault.
 
     :ivar acknowledged: sends that were acknowledged, in the whole story.
     :ivar in_doubt: sends of which the client does not know whether a copy exists, or whether they are stored at all.
@@ -114,7 +114,7 @@ def place_of(policy: Policy) -> Place:
 
 
 def first_acknowledgement_ms(policy: Policy, place: Place) -> int:
-    """Return when the first one after :data:`~engine.lab.sweep.replication_policy.SETTLED_MS` reaches the client."""
+    """Return when the first acknowledgement after ``SETTLED_MS`` reaches the client."""
     with LabRun(world_of(policy, script=script_of(place)), check=False) as run:
         run.run_to_time(SETTLED_MS * 1_000)
         known = len(acknowledgements(run, policy))
@@ -126,7 +126,7 @@ def first_acknowledgement_ms(policy: Policy, place: Place) -> int:
 
 
 def acknowledgements(run: LabRun, policy: Policy) -> list[SendReturned]:
-    """Return what clients know to be safe, as the policy promises it."""
+    """Return the sends whose messages are safe for clients according to the policy."""
     returned = (entry for entry in run.world.history.sends_returned if entry.status == "ok")
     return [entry for entry in returned if policy.family.elects or entry.detail == "SEND_OK"]
 
@@ -163,7 +163,7 @@ def _leader(run: LabRun) -> RaftPeerRole | KafkaBrokerRole | None:
 
 
 def leader_of(run: LabRun) -> str | None:
-    """Return who leads in the newest term or epoch; None if there is no leader, or no election here."""
+    """Return the node that leads in the newest term or epoch; None if there is no leader, or no election here."""
     leader = _leader(run)
     return leader.name if leader is not None else None
 

@@ -35,7 +35,7 @@ _LATE_MS, _SLOW_MS = 24, 300
 
 
 class Family(StrEnum):
-    """Organisation of the machines."""
+    """The way in which the machines replicate."""
 
     MASTER_AND_SLAVES = "master and slaves"
     RAFT = "Raft"
@@ -43,7 +43,7 @@ class Family(StrEnum):
 
     @property
     def elects(self) -> bool:
-        """Return whether another machine leads when the leader is gone."""
+        """Return whether another machine takes over when the leader fails."""
         return self is not Family.MASTER_AND_SLAVES
 
 
@@ -55,7 +55,7 @@ _MACHINES: Mapping[Family, tuple[str, str, str]] = {
 
 
 class Policy(NamedTuple):
-    """When a message is acknowledged.
+    """A replication policy: when a message counts as acknowledged.
 
     :ivar name: for links, files and texts.
     :ivar keeps: whether what was acknowledged is to survive the loss of any one machine.
@@ -98,7 +98,7 @@ POLICIES: Mapping[str, Policy] = {
 
 
 class Fault(StrEnum):
-    """What happens to the leader, or to one of its followers."""
+    """A fault of the leader, or of one of its followers."""
 
     #: The leader's process ends and its machine does not come back.
     LEADER_DIES = "leader-dies"
@@ -111,7 +111,7 @@ class Fault(StrEnum):
 
 
 class Place(NamedTuple):
-    """The leader and the two others."""
+    """The names of the leader and of the two followers."""
 
     leader: str
     first: str

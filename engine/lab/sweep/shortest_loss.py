@@ -46,7 +46,7 @@ class SearchedPolicy:
 
 
 def search_loss(policy: Policy) -> SearchedPolicy:
-    """Run the schedules until one of them loses something."""
+    """Run the schedules until one of them loses an acknowledged message."""
     place = place_of(policy)
     schedules = 0
     for before, script in _scripts(place):

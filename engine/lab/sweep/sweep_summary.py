@@ -28,7 +28,7 @@ _FINGERPRINT = 1 << 128
 
 
 class KindCount(NamedTuple):
-    """How often one kind of fault was in a run, and how often an invariant was violated then.
+    """The number of runs with one kind of fault, and of those that violated an invariant.
 
     ``alone``: runs with no other kind of fault.
     """
@@ -39,7 +39,7 @@ class KindCount(NamedTuple):
     alone_bad: int = 0
 
     def with_runs_of(self, other: KindCount) -> KindCount:
-        """Return the sum of both."""
+        """Return these counts with those of ``other`` added."""
         return KindCount(*map(operator.add, self, other))
 
 
@@ -76,7 +76,7 @@ class Broken(NamedTuple):
     shortest: Counterexample
 
     def with_runs_of(self, other: Broken) -> Broken:
-        """Return the sum of both."""
+        """Return these counts with those of ``other`` added."""
         return Broken(self.runs + other.runs, min(self.shortest, other.shortest, key=lambda example: example.length))
 
 

@@ -28,7 +28,7 @@ def copy_at(case: Case, delivery: Delivery) -> Stored | None:
 
 
 def given_back(case: Case, reconsume_times: int) -> list[Stored]:
-    """Return the copies that were given back and wait for that try."""
+    """Return the copies that were sent back and wait for the delivery with that retry count."""
     return [
         one
         for one in case.stored

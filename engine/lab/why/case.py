@@ -26,7 +26,7 @@ class Subject(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Return its name for users."""
+        """Return the name of the subject for users."""
         return f"{self.group}/{self.node}" if self.node else self.group
 
 
@@ -74,7 +74,7 @@ class Case:
         return not any(one.is_done for one in self.deliveries)
 
     def is_gone(self, copy: Stored) -> bool:
-        """Return whether a power cut has taken it."""
+        """Return whether a power cut has destroyed it."""
         lost = [(one.message.broker, one.message.commit_log_offset) for one in self.gone if one.event > copy.event]
         return (copy.message.broker, copy.message.commit_log_offset) in lost
 
@@ -119,7 +119,7 @@ class Case:
         )
 
     def crashes(self, node: str, after: int, before: int) -> list[NodeChanged]:
-        """Return how its process ended between two events."""
+        """Return how the node's process ended between two events."""
         return [
             one for one in self.changes if one.node == node and one.status == "crashed" and after <= one.event <= before
         ]

@@ -22,18 +22,18 @@ class Delivery(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """Return where it was pulled from."""
+        """Return the position from which the message was pulled."""
         began = self.began
         return began.topic, began.broker, began.queue_id, began.queue_offset
 
     @property
     def queue(self) -> MessageQueue:
-        """Return its queue."""
+        """Return the queue from which the message was delivered."""
         return MessageQueue(self.began.topic, self.began.broker, self.began.queue_id)
 
     @property
     def is_done(self) -> bool:
-        """Return whether the listener reported it as consumed."""
+        """Return whether the listener reported the message as consumed."""
         return self.ended is not None and self.ended.result in DONE
 
     @property
@@ -47,7 +47,7 @@ class Delivery(NamedTuple):
 
     @property
     def end_event(self) -> int | None:
-        """Return when it ended, in whatever way."""
+        """Return the event at which the delivery ended, in whatever way."""
         last = self.ended or self.died
         return None if last is None else last.event
 

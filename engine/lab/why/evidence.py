@@ -142,7 +142,7 @@ class LockNow(NamedTuple):
 
 
 class Happened(Protocol):
-    """Something that an event has done."""
+    """An effect of one event."""
 
     @property
     def event(self) -> int: ...
@@ -273,7 +273,7 @@ class Evidence(WatchListener):
                 self.commits.append(Committed(*here, name, group, topic, queue_id, before, offset, is_reload=True))
                 self._offsets[place] = offset
 
-    # --- what is looked at after each event --------------------------------------------------------------------------
+    # --- checks after each event -------------------------------------------------------------------------------------
 
     def _after_event(self, number: int) -> None:
         self._watch.after_event(number)

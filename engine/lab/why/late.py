@@ -23,7 +23,7 @@ _NAMED_MAX = 3
 
 
 class Moment(NamedTuple):
-    """A point on the way. ``kind``: what it waits for from then on."""
+    """A point in a message's history. ``kind``: what the message waits for from then on."""
 
     event: int
     time_us: int
@@ -33,7 +33,7 @@ class Moment(NamedTuple):
 
 
 class Span(NamedTuple):
-    """What it waited for, and for how long."""
+    """A part of the delay: what the message waited for, and for how long."""
 
     kind: str
     begin: Moment
@@ -42,12 +42,12 @@ class Span(NamedTuple):
 
     @property
     def us(self) -> int:
-        """Return the duration."""
+        """Return the duration in microseconds."""
         return self.end.time_us - self.begin.time_us
 
 
 def why_late(case: Case) -> WhyAnswer | None:
-    """Return the answer; None if the group has not consumed it."""
+    """Explain why a message was late; None if the group has not consumed it."""
     done = next((one for one in case.deliveries if one.is_done), None)
     if done is None or done.ended is None:
         return None
@@ -134,7 +134,7 @@ def _since(case: Case, delivery: Delivery) -> int:
     return max((*gains[-1:], *stored[-1:]), default=0)
 
 
-# --- what it waited for ----------------------------------------------------------------------------------------------
+# --- waiting ---------------------------------------------------------------------------------------------------------
 
 
 def _reason(case: Case, begin: Moment, end: Moment) -> Text:
@@ -158,7 +158,7 @@ def _reason(case: Case, begin: Moment, end: Moment) -> Text:
 
 
 def pull_reason(case: Case, queue: MessageQueue, begin: Moment, end: Moment) -> Text:
-    """Return why it was not pulled: the queue had no owner, or the owner held too much already, or neither."""
+    """Return why the message was not pulled: its queue had no owner, its owner held too much already, or neither."""
     named = telling.queue_text(queue)
     free_us, holder = _without_owner(case, queue, begin, end)
     if 2 * free_us > end.time_us - begin.time_us:

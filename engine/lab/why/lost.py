@@ -16,7 +16,7 @@ _DETAIL_MAX = 120
 
 
 def why_lost(case: Case) -> WhyAnswer | None:
-    """Return the answer; None if it has been consumed, or may still be."""
+    """Explain why a message was lost; None if it has been consumed, or may still be."""
     deliveries = case.deliveries
     if not case.is_waiting:
         return None

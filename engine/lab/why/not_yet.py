@@ -206,7 +206,7 @@ def _now_with(case: Case, blocker: Delivery) -> WhyStep:
     return WhyStep(began.event, began.time_us, began.node, "listener", text)
 
 
-# --- ahead -----------------------------------------------------------------------------------------------------------
+# --- looking ahead ---------------------------------------------------------------------------------------------------
 
 
 def _coming(case: Case, ahead: Case) -> list[WhyStep]:

@@ -25,12 +25,12 @@ _POWER_CUTS = ("crash-power", "torn-write")
 
 
 def queue_text(queue: MessageQueue) -> Text:
-    """Return ``Orders Q1``."""
+    """Return a queue in words: ``Orders Q1``."""
     return Text("why.queue", topic=queue.topic, id=queue.queue_id)
 
 
 def invoked(entry: SendInvoked) -> WhyStep:
-    """Return the step: a producer sends it."""
+    """Return the step: a producer sends the message."""
     return WhyStep(entry.event, entry.time_us, entry.node, "message", Text("why.step.sends", entry=entry))
 
 
@@ -77,7 +77,7 @@ def _queue(message: LoggedMessage) -> MessageQueue:
 
 
 def began(case: Case, delivery: Delivery, nth: int, *, is_ahead: bool = False) -> WhyStep:
-    """Return the step: a listener gets it."""
+    """Return the step: a listener receives the message."""
     entry = delivery.began
     text = Text(
         "why.step.began" if nth == 1 else "why.step.began_again",
@@ -153,7 +153,7 @@ def locked(entry: Locked, *, is_ahead: bool = False) -> WhyStep:
 
 
 def pulled(node: str, place: tuple[int, int], *, is_ahead: bool = False) -> WhyStep:
-    """Return the step: it is in a consumer's process queue."""
+    """Return the step: the message is in a consumer's process queue."""
     return WhyStep(*place, node, "message", Text("why.step.pulled", node=node), None, is_ahead)
 
 
@@ -210,5 +210,5 @@ def subscription(role: ConsumerRole) -> Mapping[str, str]:
 
 
 def words(texts: list[Mapping[str, str]]) -> Mapping[str, str]:
-    """Return ``a, b, c``."""
+    """Return the words as one text, separated by commas."""
     return joined("words.comma", texts)

@@ -22,7 +22,7 @@ _EXPECTED = ("retry", "tried-again", "resent")
 
 
 def why_twice(case: Case) -> WhyAnswer | None:
-    """Return the answer; None if it did not."""
+    """Explain why a message was delivered twice; None if it was not."""
     deliveries = case.deliveries
     if len(deliveries) < 2:
         return None
@@ -98,7 +98,7 @@ def _is_orderly(case: Case, node: str) -> bool:
     return isinstance(role, ConsumerRole) and role.spec.orderly
 
 
-# --- the same copy, at once ------------------------------------------------------------------------------------------
+# --- the same copy, simultaneously -----------------------------------------------------------------------------------
 
 
 def _at_once(case: Case, first: Delivery, second: Delivery) -> Found:

@@ -112,7 +112,7 @@ class WhyRun:
 
 
 def why(recording: Recording, key: str) -> Why:
-    """Answer in one call."""
+    """Answer the questions about a key in one call."""
     with WhyRun(recording, [key]) as run:
         answers = run.advance(lambda: False)
     assert answers is not None, "nothing said until"

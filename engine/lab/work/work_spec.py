@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class StepKind(StrEnum):
-    """One step of the work of a message, see :mod:`engine.lab.work.message_work`."""
+    """A kind of step in the work of a message, see :mod:`engine.lab.work.message_work`."""
 
     #: Write the order into the database, as paid.
     ORDER = "order"
@@ -79,14 +79,14 @@ class WorkSpec:
 
 @dataclass(frozen=True, slots=True)
 class WorkConfig:
-    """Settings of a listener: ``work_undoes_calls``: work that fails takes back its calls that have an undo."""
+    """Settings of a listener's work. With ``work_undoes_calls``, failed work undoes its calls that have an undo."""
 
     work_undoes_calls: bool = True
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseConfig:
-    """Settings of a database: ``binlog``: it has one, and commits in two phases (MySQL: ``log_bin``)."""
+    """Settings of a database. With ``binlog``, it has a binlog and commits in two phases (MySQL: ``log_bin``)."""
 
     binlog: bool = False
 

@@ -21,7 +21,7 @@ def rule_of(command: Command) -> FaultRule:
 
 
 def switch_group_lock(broker: Broker, command: Command) -> None:
-    """Let all members of a group consume whatever they request, or end that."""
+    """Switch off the broker lock for a group, so that all members get the queues they request; or switch it on."""
     groups_off, group = broker.rebalance_lock_manager.groups_off, str(command.value["group"])
     groups_off.pop(group, None)
     if not command.value["on"]:

@@ -93,7 +93,7 @@ def _body(reply: RemotingCommand) -> bytes:
 def topic_route(topic: str) -> Question[TopicRouteData]:
     """Ask which brokers have the topic (code 105). TOPIC_NOT_EXIST: no broker with it is known."""
     header = GetRouteInfoRequestHeader(topic, accept_standard_json_only=True)
-    what = f"tell the route of topic {topic!r}"
+    what = f"report the route of topic {topic!r}"
     return Question(
         RequestCode.GET_ROUTEINFO_BY_TOPIC, header, what, lambda reply: TopicRouteData.from_json(reply.body)
     )
@@ -140,7 +140,7 @@ def earliest_store_time(queue: QueueOfTopic) -> Question[int]:
     return Question(
         RequestCode.GET_EARLIEST_MSG_STORETIME,
         QueueRequestHeader(queue.topic, queue.queue_id),
-        f"tell the store time of the oldest message of {queue}",
+        f"report the store time of the oldest message of {queue}",
         lambda reply: GetEarliestMsgStoretimeResponseHeader.decode(reply.ext_fields).timestamp,
     )
 
@@ -162,7 +162,7 @@ def group_offset(group: str, queue: QueueOfTopic) -> Question[int]:
     """Ask for the group's committed offset (code 14); QUERY_NOT_FOUND if it has none. The group need not exist."""
     header = QueryConsumerOffsetRequestHeader(group, queue.topic, queue.queue_id)
     return Question(
-        RequestCode.QUERY_CONSUMER_OFFSET, header, f"tell the offset of group {group!r} in {queue}", _offset
+        RequestCode.QUERY_CONSUMER_OFFSET, header, f"report the offset of group {group!r} in {queue}", _offset
     )
 
 
@@ -214,7 +214,7 @@ def place_of(queue: QueueOfTopic, offset: int) -> Question[int | None]:
     Unlike a pull this is not a delivery: no statistics count it.
     """
     header = QueryConsumeQueueRequestHeader(queue.topic, queue.queue_id, offset, 1)
-    return Question(RequestCode.QUERY_CONSUME_QUEUE, header, f"look into {queue}", _first_place)
+    return Question(RequestCode.QUERY_CONSUME_QUEUE, header, f"read the entries of {queue}", _first_place)
 
 
 def _first_place(reply: RemotingCommand) -> int | None:

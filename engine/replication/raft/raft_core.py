@@ -79,7 +79,7 @@ class RaftCore:
         if self.role is RaftRole.JOINING:
             self.due_ms = now_ms
 
-    # --- looking -----------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     @property
     def term(self) -> int:
@@ -287,8 +287,8 @@ class RaftCore:
     def _silence(self, now_ms: int) -> str:
         ago = ", ".join(f"{name} {now_ms - progress.heard_ms} ms ago" for name, progress in self.followers.items())
         return (
-            f"it hears from no majority: it heard {ago}, and stood still itself for {self._stood_still_ms} ms of that; "
-            f"{self.config.election_timeout_max_ms} ms are allowed"
+            f"it has lost contact with a majority: it last heard {ago}, and was itself paused for "
+            f"{self._stood_still_ms} ms of that; allowed: {self.config.election_timeout_max_ms} ms"
         )
 
     # --- replication -------------------------------------------------------------------------------------------------
@@ -396,7 +396,7 @@ class RaftCore:
             self._commit(index)
             if self.name not in self.voters and self._membership_index <= index:
                 # It has committed its own removal, and is done (paper, section 6).
-                self._step_down(self.term, self._elected_ms, why="it is no voter any more")
+                self._step_down(self.term, self._elected_ms, why="it is no longer a voter")
 
     def _commit(self, index: int) -> None:
         self._output.committed += self.log.commit(index)

@@ -48,7 +48,7 @@ class DiskCondition:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def take_time(self) -> None:
-        """Wait, until the fault is removed. Runs in its own thread (:meth:`LiveDiskFile.flush_now`)."""
+        """Wait until the fault is removed. Runs in its own thread (:meth:`LiveDiskFile.flush_now`)."""
         began_s = time.monotonic()
         while (left_s := began_s + self.flush_ms / 1_000 - time.monotonic()) > 0:
             time.sleep(min(left_s, _SLOW_SLICE_S))

@@ -8,7 +8,7 @@ from enum import Enum
 class Refusal(Enum):
     """The reasons, most lasting first: the sender gets the first one that applies."""
 
-    NOT_RUNNING = "the store does not run"
+    NOT_RUNNING = "the store is not running"
     SLAVE = "this broker is a slave: send to its master"
     DISK_FAULT = "the disk failed to keep what was written"
     DISK_FULL = "the disk is full"
@@ -33,7 +33,7 @@ class RunningFlags:
         return is_new
 
     def clear(self, reason: Refusal) -> bool:
-        """Clear this reason. Return True if it applied."""
+        """Clear this reason for refusing messages. Return True if it applied."""
         was_set = self._details.pop(reason, None) is not None
         self._update()
         return was_set

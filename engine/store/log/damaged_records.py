@@ -46,7 +46,7 @@ class DamagedRecords:
 
     @property
     def is_full(self) -> bool:
-        """Return True if there may be more than are counted."""
+        """Return True if there may be more damaged records than are counted."""
         return len(self._by_place) >= PLACES_MAX
 
     def newest(self, count: int) -> list[DamagedRecord]:

@@ -28,12 +28,10 @@ class Damage(Enum):
     entry.
     """
 
-    NO_MESSAGE = "no message of that size lies there"
-    ANOTHER_MESSAGE = (
-        "it says that it is another message: its topic, queue id or queue offset are not those of the queue"
-    )
+    NO_MESSAGE = "there is no message of that size"
+    ANOTHER_MESSAGE = "it is another message: its topic, queue id or queue offset are not those of the queue"
     LENGTHS = "its lengths do not add up to its size"
-    BODY = "its body does not have its CRC"
+    BODY = "its body does not match its CRC"
     TOPIC = "its topic cannot be read"
 
 

@@ -7,7 +7,7 @@ data that an earlier use of the file left after the end of the log, would hide a
 * **Neighbours.** The messages of a queue have consecutive offsets in the order of the log. So the decision about a
   message that does not follow its predecessor waits for its successor::
 
-      7 8 3 10          3 is damaged, it is 9                    put right in the log
+      7 8 3 10          3 is damaged, it is 9                    corrected in the log
       7 8 3 9           3 belongs to another queue               left out
       7 8 3 4           entries already in use do not change     3 and 4 left out
       7 8 [damage] 11   9 and 10 were in the damage              fillers
@@ -120,7 +120,7 @@ class RecoveredPlaces:
             self._put_at(request, *place)
 
     def finish(self) -> None:
-        """Finish after the last message."""
+        """Judge what is still open after the last message."""
         waiting = [run for run in self._runs.values() if run.pending is not None]
         missing = self.report.messages_left_out + len(waiting) - 1
         for run in waiting:
@@ -160,13 +160,13 @@ class RecoveredPlaces:
             self.report.messages_left_out -= sum(bool(remark) for _, remark in strays)
             self._remarks.append(
                 f"commit log: {counted(len(strays), 'message', 'messages')} from {self.stale_from} on say places that "
-                "are taken, and older times than the message before: an earlier life of the file left them, and the "
-                "log ends there"
+                "are taken, and older times than the message before: they are left from an earlier use of the file, "
+                "and the log ends there"
             )
         else:
             self._remarks += [remark for _, remark in strays if remark]
 
-    # --- judging -----------------------------------------------------------------------------------------------------
+    # --- checks ------------------------------------------------------------------------------------------------------
 
     def _run_of(self, key: QueueKey) -> _Run:
         run = self._runs.get(key)
@@ -261,7 +261,7 @@ class RecoveredPlaces:
         if entry is not None and entry[1] != FILLER_SIZE and entry[0] != request.commit_log_offset:
             self.report.messages_left_out += 1
             self._remarks.append(
-                f"commit log: the message at {entry[0]} says the same place as the one at "
+                f"commit log: the message at {entry[0]} claims the same place as the one at "
                 f"{request.commit_log_offset}, {name_of(request)} offset {request.queue_offset}; it is left out"
             )
 
@@ -286,7 +286,7 @@ class RecoveredPlaces:
         start = request.commit_log_offset
         self._remarks.append(
             f"commit log: the message at {start} said {name_of(request)} offset {request.queue_offset}, but it belongs "
-            f"to {request.topic}/{queue_id} offset {queue_offset}; put right"
+            f"to {request.topic}/{queue_id} offset {queue_offset}; corrected"
         )
         self.report.messages_put_right += 1
         self.parts.commit_log.put_place_right(start, queue_id, queue_offset)

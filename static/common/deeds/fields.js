@@ -80,7 +80,7 @@ function Choice({ field, start }) {
   </select>`;
 }
 
-/** What stands in the field of a form that was sent. */
+/** The value of a field in a form that was sent. */
 export function readField(field, data) {
   if (field.kind === "switch") return data.get(field.name) !== null;
   if (field.kind === "names") return data.getAll(field.name);

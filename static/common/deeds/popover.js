@@ -10,7 +10,7 @@ const GAP_PX = 6;
 
 /**
  * `deeds`: { id, label, hint, act } or, where fields are asked for first, { ..., form } with the properties of `Form`,
- * which calls `onDone`. `children`: what is said below them.
+ * which calls `onDone`. `children`: the text below them.
  */
 export function DeedsPopover({ anchor, title, text, deeds, Form, children }) {
   const box = useRef(null);
@@ -88,7 +88,7 @@ export function DeedsPopover({ anchor, title, text, deeds, Form, children }) {
   </div>`;
 }
 
-/** Arrow keys, Home and End among the deeds. Returns whether the key was one. */
+/** Handles arrow keys, Home and End among the actions. Returns whether the key was one. */
 function move(box, event) {
   const items = [...box.querySelectorAll("[data-deed]")];
   const at = items.indexOf(event.target);
@@ -101,7 +101,7 @@ function move(box, event) {
   return true;
 }
 
-/** Below the thing, else above it, else where it fits; always whole in the window. */
+/** Below the thing, else above it, else where it fits; always completely in the window. */
 function place(box, anchor) {
   const at = anchor.getBoundingClientRect();
   const { offsetWidth: width, offsetHeight: height } = box;

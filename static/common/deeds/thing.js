@@ -1,8 +1,8 @@
-// The thing that somebody pressed, and what makes an element the button of a thing.
+// The thing that was pressed, and the properties that make an element the button of a thing.
 
 import { signal } from "@preact/signals";
 
-/** { thing, anchor } whose deeds are offered, or null. `thing`: { kind, ...what tells it from others }. */
+/** { thing, anchor } whose actions are offered, or null. `thing`: { kind, ...what tells it from others }. */
 export const openThing = signal(null);
 
 /** Properties of a button that offers what can be done to a thing; the page's offers know the kinds. */

@@ -1,5 +1,6 @@
-// What can be done to each thing of the stage: its name, one sentence about it, and its deeds. A deed either acts at
-// once (`act`), or asks for fields first (`form`). What changes the world (`changes`) is not offered in a recording.
+// What can be done to each thing of the stage: its name, one sentence about it, and its actions. An action either acts
+// immediately (`act`), or asks for fields first (`form`). What changes the world (`changes`) is not offered in a
+// recording.
 
 import { t } from "../../common/i18n.js";
 import { COMMANDS, commandName, commandText, kindsForNode, switchFacts } from "../commands.js";
@@ -35,7 +36,7 @@ const form = (kind, target) => ({
   form: { kind, target },
 });
 
-/** `id` tells the deeds of one thing apart, in tests and lessons too. */
+/** `id` distinguishes the actions of one thing, in tests and lessons too. */
 const look = (id, label, act, hint = "") => ({ id, label, hint, act, changes: false });
 
 const why = (key, group) => key && canAsk.value && look("why", t("lab.why.ask_of", { key }), () => openWhy(key, group));
@@ -175,7 +176,7 @@ const timeOut = (name) => {
   return known && { ...fireNow(known, t("lab.deeds.time_out")), id: "time-out" };
 };
 
-/** A setting beside what it rules: it can be changed, and the timers that follow it can be fired. */
+/** A setting next to what it controls: it can be changed, and the timers that follow it can be fired. */
 function rule({ node: owner, name }) {
   const { unit } = settingFacts(owner, name);
   const timers = runningTimers.value.filter((one) => one.node === owner && settingOfTimer(one) === name).slice(0, 6);
@@ -255,7 +256,7 @@ function call({ node: holder, call: running }) {
   };
 }
 
-/** The idempotent listener of a consumer: its strategies, for all of its group; what follows is made anew with it. */
+/** The idempotent listener of a consumer: its strategies, for all of its group; what follows is repeated with it. */
 function guard({ node: owner }) {
   const { group, idempotence } = nodeOf(owner);
   const members = nodesOfRole.consumer.value.filter((name) => nodeOf(name).group === group && nodeOf(name).idempotence);

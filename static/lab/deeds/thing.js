@@ -1,4 +1,4 @@
-// The thing on the stage that somebody pressed, and whether somebody looks at one.
+// The thing on the stage that was pressed, and whether one is being viewed.
 
 import { computed } from "@preact/signals";
 import { openThing } from "../../common/deeds/thing.js";

@@ -1,4 +1,4 @@
-// Finds a place in entries that stand in order, by halving.
+// Finds a position in sorted entries by binary search.
 
 /** Index of the first entry that is not `isBefore`; how many there are if all are. */
 export function firstNot(isBefore, entries) {

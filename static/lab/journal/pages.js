@@ -26,7 +26,7 @@ export function knownEntry(number) {
   return entryAt(number) ?? pages.get(pageOf(number))?.[(number - 1) % PAGE];
 }
 
-/** Asks for what is not known of the entries from `first` to `last`. Only the last wish counts. */
+/** Requests the unknown entries from `first` to `last`. Only the last request counts. */
 export function wantEntries(first, last) {
   wish = [first, last];
   if (!isFetching) fetchWished();

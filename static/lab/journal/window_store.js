@@ -7,9 +7,9 @@ import { fetchWindow } from "../session.js";
 import { firstAtOrAfter } from "./halving.js";
 import { entryOf, indexAfter, journal, journalCut, view } from "../view.js";
 
-/** Two questions are at least so far apart. */
+/** The minimum interval between two requests. */
 const AGAIN_MS = 500;
-/** Farther to both sides than is seen, as a share: whoever moves on finds something there. */
+/** Farther to both sides than is seen, as a share: moving on finds something there. */
 const BESIDE = 0.5;
 
 /** Frames that this page has seen, also those that the view does not show any more. */

@@ -1,5 +1,5 @@
-// The bank on a client's node: the account, the local transaction that is open and what of it nobody else sees yet, and
-// the newest rows of its table. While no process runs: what lies on the disk.
+// The bank on a client's node: the account, the local transaction that is open and what of it is not visible to others
+// yet, and the newest rows of its table. While no process runs: what is on the disk.
 
 import { html } from "htm/preact";
 import { count } from "../../common/format.js";

@@ -98,7 +98,7 @@ export function NodeCard({ name, node, titleExtra, summary, beforehand, lasting,
   </article>`;
 }
 
-/** The parts that it plays in a transaction over several nodes; the nodes of a two-phase commit have theirs as sign. */
+/** The roles that it has in a transaction over several nodes; the nodes of a two-phase commit have theirs as sign. */
 function Parts({ node: { role, xa_roles: parts } }) {
   if (!parts || ROLE_LETTERS[role] === parts[0]) return null;
   return html`<span

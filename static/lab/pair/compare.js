@@ -1,6 +1,6 @@
-// What two views of the same moment have otherwise: which nodes, and of them which parts and queues.
+// The differences of two views of the same moment: which nodes, and of them which parts and queues.
 
-/** Parts that differ because of what was changed, not because of what came of it. */
+/** Parts that differ because of what was changed, not as a consequence. */
 const CHOSEN = ["switched_off"];
 
 /** { node: { parts: [names], queues: ["Orders@0"] } }; a node that only one world has differs as a whole. */

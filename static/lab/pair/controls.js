@@ -1,4 +1,4 @@
-// The row that moves both worlds, and says which nodes are otherwise at this moment.
+// The row that moves both worlds, and says which nodes differ at this moment.
 
 import { html } from "htm/preact";
 import { useComputed } from "@preact/signals";

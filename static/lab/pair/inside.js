@@ -1,4 +1,4 @@
-// A stage that stands beside another one: it tells the page around it what it shows, and what a person wants of it;
+// A stage next to another one: it reports to the page around it what it shows, and what a user requests;
 // that page moves the time of both, and does in both what is done in one.
 
 import { effect } from "@preact/signals";
@@ -9,7 +9,7 @@ import { showMarks } from "./marks.js";
 
 export const isPaired = parent !== window && new URLSearchParams(location.search).get("embed") === "pair";
 
-/** At most so many events are looked through to find the moment before. */
+/** The maximum number of events that are searched to find the moment before. */
 const BACK_EVENTS = 400;
 
 /** The first time a world of its own, made of the link; after a lost connection that very world again. */

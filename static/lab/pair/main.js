@@ -1,5 +1,5 @@
-// Two worlds of one seed side by side: what was otherwise at first, where they begin to differ, and both stages, which
-// stand at the same virtual time.
+// Two worlds of one seed side by side: what differed at first, where they begin to differ, and both stages, which
+// are at the same virtual time.
 
 import { html, render } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";
@@ -101,7 +101,7 @@ function thenText(found, side) {
   return bilingual(caption) || `${node}: ${actor.replace(/^[^/]*\//, "")}: ${labelText(label)}`;
 }
 
-/** The address leads to where both stand. */
+/** The address leads to the position of both. */
 function keepAddress() {
   let timer = 0;
   return both.subscribe(() => {

@@ -1,4 +1,4 @@
-// Marks on the stage what is otherwise in the world beside it: nodes and queues get a dashed line and a sign.
+// Marks on the stage what differs in the world next to it: nodes and queues get a dashed line and a sign.
 
 import { effect, signal } from "@preact/signals";
 import { t } from "../../common/i18n.js";
@@ -25,7 +25,7 @@ function put() {
   for (const [element, text] of wanted) element.setAttribute(ATTRIBUTE, text);
 }
 
-// Cards are drawn after the signals have changed, and a card that is drawn anew has lost its mark.
+// Cards are drawn after the signals have changed, and a card that is drawn again has lost its mark.
 effect(() => {
   void (marks.value, nodes.value);
   requestAnimationFrame(put);

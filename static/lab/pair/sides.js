@@ -6,7 +6,7 @@ import { differences } from "./compare.js";
 /** The view of each side, or null while it is not there yet. */
 export const views = [signal(null), signal(null)];
 export const both = computed(() => (views[0].value && views[1].value ? views.map((one) => one.value) : null));
-/** Whether what a person does on one stage is done on both. */
+/** Whether what a user does on one stage is done on both. */
 export const inBoth = signal(true);
 
 const windows = [null, null];
@@ -51,7 +51,7 @@ addEventListener("message", ({ origin, source, data }) => {
   }
 });
 
-/** What differs at this moment; what was found last while the two do not stand at the same time. */
+/** What differs at this moment; what was found last while the two are not at the same time. */
 export const apart = computed(() => {
   const shown = both.value;
   if (!shown || shown[0].time_us !== shown[1].time_us) return lastApart;

@@ -1,28 +1,28 @@
-// The time of both worlds: it is kept here, and both are told where to stand. Play goes on only when both have arrived,
-// so they never come apart.
+// The time of both worlds: it is kept here, and both are sent the time to show. Play continues only when both have
+// arrived, so they never diverge.
 
 import { computed, signal } from "@preact/signals";
 import { both, earlierTime, onCommand, onKey, sendBoth, views } from "./sides.js";
 
 const TICK_MS = 50;
-/** What a slow machine owes is given up. */
+/** The lag of a slow machine is dropped. */
 const TICK_MS_MOST = 200;
-/** A world that stands elsewhere, and has nothing to do, is told again after so long. */
+/** The interval after which an idle world at another time is sent the time again. */
 const ASK_AGAIN_MS = 600;
-/** So far a search for a violation runs at a time. */
+/** How far a search for a violation runs at a time. */
 const SEEK_US = 500_000;
 
-/** Virtual time at which both shall stand, microseconds; null until both are there. */
+/** Virtual time that both must show, microseconds; null until both are there. */
 export const time = signal(null);
 export const playing = signal(false);
 /** Virtual seconds per second, or "auto". */
 export const speed = signal("auto");
-/** Why time passes at "auto" as quickly as it does; nothing while it stands. */
+/** Why time passes at "auto" as quickly as it does; nothing while it is stopped. */
 export const pace = signal("");
 
 export const duration = computed(() => (both.value ? Math.max(...both.value.map((one) => one.duration_us)) : 0));
 export const isOver = computed(() => both.value !== null && both.value.every((one) => one.is_over && !one.in_past));
-/** Both stand where they shall, at one virtual time. */
+/** Whether both have arrived at the same virtual time. */
 export const isTogether = computed(() => both.value !== null && both.value.every(hasArrived));
 /** The time of the next event in either world. */
 const nextTime = computed(() => {
@@ -35,7 +35,7 @@ const hasArrived = (one) =>
 
 let toldAt = 0;
 
-/** `anew`: somebody begins to watch, to whom everything is new. */
+/** `anew`: a viewer begins to watch, so everything is new. */
 export function standAt(timeUs, anew = false) {
   time.value = Math.round(Math.min(Math.max(timeUs, 0), duration.peek()));
   toldAt = performance.now();
@@ -128,7 +128,7 @@ function tick() {
 
 let startTime = null;
 
-/** Lets time go. `startUs`: where both shall stand at first; null: where the later one of them stands. */
+/** Lets time go. `startUs`: the time at which both begin; null: that of the later one. */
 export function startTimeKeeper(startUs) {
   startTime = startUs;
   timer ||= setInterval(tick, TICK_MS);

@@ -12,7 +12,7 @@ import { DeedForm } from "./deed_form.js";
 import { offersFor } from "./offers.js";
 import { isAllowed } from "./table.js";
 
-/** `kind` and `facts`: see offers.js; `name`: what it is, for people. */
+/** `kind` and `facts`: see offers.js; `name`: what it is, for users. */
 export const Bolt = (properties) => isAllowed && html`<${BoltButton} ...${properties} />`;
 
 function BoltButton({ kind, facts, name }) {

@@ -10,7 +10,7 @@ import { HEADER_LETTERS } from "./table.js";
 
 /** Header fields that hold the properties, which are shown one by one. */
 const PROPERTIES = ["properties", "i"];
-/** What stands for bytes that are no text. */
+/** A placeholder for bytes that are not text. */
 const NO_TEXT = "\ufffd";
 
 export function HeldFrame({ frame }) {

@@ -67,7 +67,7 @@ def test_a_copy_and_a_number_behind_a_higher_one_are_said_at_once(live):
     numbered = [{PRODUCER_ID_PROPERTY: "shop@1", SEQUENCE_NUMBER_PROPERTY: str(number)} for number in (0, 2, 1, 2)]
     live.send(*[Message("Crooked", b"x", properties=properties) for properties in numbered])
     done = live.tool("consume", "Crooked", "--group", "audit", "--count", "4", "--detect-loss")
-    assert "number 1 of shop@1 stands behind a higher one: queue 0 offset 2" in done.stderr
+    assert "number 1 of shop@1 comes after a higher one: queue 0 offset 2" in done.stderr
     assert "number 2 of shop@1 is stored twice: queue 0 offset 3" in done.stderr
     assert done.exit_code == 1
 

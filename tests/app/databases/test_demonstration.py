@@ -85,6 +85,6 @@ def test_the_page_has_a_table_for_each_case():
     steps = (("A insert", "1 row"), ("B insert", "waits, then error 1062 (duplicate key)"))
     page = as_markdown([Finding("MariaDB 10.11", "read committed", INSERTS, steps)])
     assert page.endswith(
-        "## Insert of one key by both\n\n| database | isolation | A insert | B insert |\n|---|---|---|---|\n"
+        "## Concurrent inserts of one key\n\n| database | isolation | A insert | B insert |\n|---|---|---|---|\n"
         "| MariaDB 10.11 | read committed | 1 row | waits, then error 1062 (duplicate key) |\n"
     )

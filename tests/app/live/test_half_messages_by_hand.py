@@ -291,4 +291,4 @@ def test_the_command_send_leaves_a_half_message_to_decide(live):
 def test_a_transaction_is_neither_a_batch_nor_oneway_nor_delayed(live, other):
     sent = CliRunner().invoke(main, ["send", "Transfers", "x", "--transaction", "commit", *other])
     assert sent.exit_code == 2
-    assert "--transaction goes with none of" in sent.output
+    assert "--transaction excludes" in sent.output

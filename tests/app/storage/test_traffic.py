@@ -16,7 +16,7 @@ def test_without_a_choice_it_is_the_default():
 def test_each_number_is_bounded_and_its_refusal_names_it_and_what_is_allowed(name):
     least, most = BOUNDS[name]
     for value in (str(least - 1), str(most + 1), "many", "1.5", ""):
-        with pytest.raises(BadParameter, match=rf"^{name}: .*allowed: a whole number from {least} to {most}$"):
+        with pytest.raises(BadParameter, match=rf"^{name}: .*allowed: an integer from {least} to {most}$"):
             read_traffic({name: value})
 
 

@@ -193,7 +193,7 @@ def test_the_tree_names_a_failure_once_where_it_happened():
     assert [part.outcome for part in (tree, negation, comparison)] == [Outcome.ERROR] * 3
     assert tree.failure is negation.failure is None
     assert comparison.failure is not None
-    assert "'seven' is no Integer" in str(comparison.failure)
+    assert "'seven' is not of type Integer" in str(comparison.failure)
     assert rest.outcome is Outcome.NOT_EVALUATED
 
 

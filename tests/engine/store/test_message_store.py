@@ -193,7 +193,7 @@ def test_messages_are_refused_before_start_and_after_shutdown():
     assert world.put().is_ok
     world.shutdown()
     refused = world.put()
-    assert (refused.status, refused.remark) == (PutMessageStatus.SERVICE_NOT_AVAILABLE, "the store does not run")
+    assert (refused.status, refused.remark) == (PutMessageStatus.SERVICE_NOT_AVAILABLE, "the store is not running")
 
 
 def test_a_second_store_cannot_use_the_same_folder(world):

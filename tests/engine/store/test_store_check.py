@@ -85,7 +85,7 @@ def test_a_flipped_bit_of_a_body_is_named_with_its_place():
     check = _check(world)
     assert _damaged(check) == {Kind.FILE: 1, Kind.MESSAGE: 1, Kind.ENTRY: 1, Kind.QUEUE: 1}
     assert check.counts[Kind.MESSAGE].places == [
-        f"{world.path_of_log(0)}: positions 0 to 151: its body does not have its CRC"
+        f"{world.path_of_log(0)}: positions 0 to 151: its body does not match its CRC"
     ]
     assert "T/0 offset 0 (position 0)" in check.counts[Kind.ENTRY].places[0]
 

@@ -86,7 +86,7 @@ def _row(name: str, each: DuplicateFigures) -> dict[str, object]:
         "did the work again": each.again,
         "caught": caught,
         "95 % interval": interval,
-        "of them made by faults": each.by_faults,
+        "of them caused by faults": each.by_faults,
         "those did the work again": each.again_by_faults,
         "those caught": caught_by_faults,
         "their 95 % interval": interval_by_faults,

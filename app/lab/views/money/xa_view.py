@@ -99,7 +99,7 @@ class XaView:
             }
         return self._built
 
-    # ------------------------------------------------------------------------------ what happened
+    # ------------------------------------------------------------------------------ history
 
     def _take_news(self) -> bool:
         history = self._world.history
@@ -194,7 +194,7 @@ class XaView:
             for xid, line in shown
         ]
 
-    # ------------------------------------------------------------------------------ who waits
+    # ------------------------------------------------------------------------------ waiters
 
     def _blocked(self) -> list[JsonValue]:
         found: list[JsonObject] = []

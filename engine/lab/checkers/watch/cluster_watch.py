@@ -95,7 +95,7 @@ class WatchListener(BrokerListener, RecordListener, RaftListener):
         """An exception was not caught."""
 
     def audit(self) -> None:
-        """Called every few events: check one old item again."""
+        """Check one old item again; called every few events."""
 
     def second_passed(self) -> None:
         """A second of virtual time has passed, or more."""
@@ -258,7 +258,7 @@ class ClusterWatch:
                 group.consumed[message.unique_key] = None
 
     def end(self) -> Sequence[Violation]:
-        """Handle the end of the run."""
+        """Let the checkers examine what is missing at the end of the run."""
         self.now_us = self._loop.now_us
         self._tell(WatchListener.run_ended)
         found, self.found = self.found, []
@@ -347,11 +347,11 @@ class ClusterWatch:
         return True
 
     def message_at(self, broker: str, topic: str, queue_id: int, queue_offset: int) -> LoggedMessage | None:
-        """Return the message that a consumer finds there."""
+        """Return the message that a consumer finds at this queue offset."""
         watch = self.brokers.get(broker)
         return watch.by_place.get((topic, queue_id, queue_offset)) if watch is not None else None
 
-    # --- what brokers report -----------------------------------------------------------------------------------------
+    # --- reports of brokers ------------------------------------------------------------------------------------------
 
     def _note_stored(self, message: LoggedMessage) -> None:
         if message.resends >= 0 and message.reconsume_times == 0:

@@ -24,7 +24,7 @@ class LoggedRecord(NamedTuple):
 
     @property
     def element(self) -> dict[str, str | int]:
-        """Return the element for a claim about it."""
+        """Return the element for a violation about the record."""
         return {
             "node": self.broker,
             "topic": self.topic,

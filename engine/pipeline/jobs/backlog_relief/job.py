@@ -194,7 +194,7 @@ class Relief:
     def _writable_queues(self, topic: str) -> list[str]:
         return [name_of(queue) for queue in self._cluster.writable_queues(topic)]
 
-    # --- telling -----------------------------------------------------------------------------------------------------
+    # --- reporting ---------------------------------------------------------------------------------------------------
 
     def _look(self) -> tuple[Backlog, ReliefState]:
         return look(self._cluster, self._folder.group, self._topics), self._folder.latest()[1]

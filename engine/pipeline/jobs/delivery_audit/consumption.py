@@ -35,7 +35,7 @@ _Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class JoinRules:
-    """What is reported, and what is kept for later.
+    """The rules of a join: what is reported, and what is kept for later.
 
     :ivar judge_until_ms: messages stored by then should have been consumed, and acknowledged ones be stored.
     :ivar acknowledged_since_ms: earlier acknowledgements may concern messages that were not read.
@@ -189,7 +189,7 @@ class _Join:
             told.append([topics[code], len(some), samples])
         return told
 
-    # --- what is kept for later --------------------------------------------------------------------------------------
+    # --- kept state --------------------------------------------------------------------------------------------------
 
     def kept(self, forget_ms: int) -> Any:
         """Return the events about messages that are not settled."""

@@ -44,7 +44,7 @@ _FOLDER = "audit"
 
 @dataclass(frozen=True, slots=True)
 class FollowRules:
-    """What is audited; constant for the lifetime of a checkpoint.
+    """The scope of an audit; constant for the lifetime of a checkpoint.
 
     :ivar groups: as in :attr:`JudgedGroups.named`.
     """
@@ -170,7 +170,7 @@ class Follower:
         rows = written.filter(F.col("facts").isNotNull()).select("facts").collect()
         self.consumption.add([row.facts for row in rows])
 
-    # --- what is kept ------------------------------------------------------------------------------------------------
+    # --- kept state --------------------------------------------------------------------------------------------------
 
     def _load(self) -> None:
         states = [name for name in self.files.names(_FOLDER) if name.startswith("state-")]

@@ -78,7 +78,7 @@ class ProducerBook:
         self._waiting: list[tuple[int, int]] = []
 
     def add(self, segment: QueueSegment) -> None:
-        """Add the next segment of one of its queues."""
+        """Add the next segment of a queue of the topic."""
         self.stored += segment.count
         self.late += segment.late
         if self.producer in _UNJUDGED:

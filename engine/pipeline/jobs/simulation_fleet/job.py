@@ -25,7 +25,7 @@ _TELL_EVERY_S = 1.0
 
 
 def simulation_fleet(run: JobRun) -> None:
-    """Run the job with Spark's executors."""
+    """Run ``glassmq pipeline simulation-fleet`` on Spark's executors."""
     arguments = run.arguments
     scenario = _scenario(str(arguments["scenario"]))
     task = SeedTask(scenario.name, scenario.text, arguments["faults"] == "random")

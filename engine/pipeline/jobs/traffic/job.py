@@ -58,7 +58,7 @@ def _picture(run: JobRun, cluster: Cluster, patience_ms: int) -> TrafficPicture:
     return TrafficPicture(run.report, run.arguments["window_ms"], run.arguments["top"], queue_counts, patience_ms)
 
 
-# --- once ------------------------------------------------------------------------------------------------------------
+# --- single run ------------------------------------------------------------------------------------------------------
 
 
 def _look_back(run: JobRun) -> None:
@@ -84,7 +84,7 @@ def _tell_outcome(run: JobRun, newest: Sequence[WindowFigures], *, are_all: bool
         run.report.note(Text("job.note.too_many_windows", limit=WINDOWS_MAX))
 
 
-# --- for as long as it takes -----------------------------------------------------------------------------------------
+# --- following -------------------------------------------------------------------------------------------------------
 
 
 def _follow(run: JobRun) -> None:

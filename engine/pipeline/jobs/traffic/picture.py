@@ -126,7 +126,7 @@ class TrafficPicture:
             self._tell_points(now_ms - self._patience_ms)
 
     def close_all(self) -> None:
-        """Close all windows: nothing more comes."""
+        """Close all windows, because no more messages will be read."""
         with self._lock:
             self._tell_points(None)
 

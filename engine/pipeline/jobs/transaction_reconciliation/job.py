@@ -68,7 +68,7 @@ def _now_ms() -> int:
     return time.time_ns() // 1_000_000
 
 
-# --- what brokers say before anything is read ------------------------------------------------------------------------
+# --- queries before the read -----------------------------------------------------------------------------------------
 
 
 def _system_ends(cluster: Cluster, op_queue: OpQueue) -> dict[Any, int]:
@@ -107,7 +107,7 @@ def _tell_of(run: JobRun, op_queue: OpQueue) -> None:
         run.report.note(Text("job.note.op_queue_unreadable"))
 
 
-# --- once ------------------------------------------------------------------------------------------------------------
+# --- single run ------------------------------------------------------------------------------------------------------
 
 
 def _reconcile_once(run: JobRun) -> None:
@@ -189,7 +189,7 @@ def _bank_folder(run: JobRun) -> Path | None:
     return Path(folder) if folder else None
 
 
-# --- for as long as it takes -----------------------------------------------------------------------------------------
+# --- following -------------------------------------------------------------------------------------------------------
 
 
 class _Following:

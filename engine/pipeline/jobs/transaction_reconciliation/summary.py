@@ -123,7 +123,7 @@ class Summary:
         known[0] += count
         known[1] += checks
 
-    # --- in a task ---------------------------------------------------------------------------------------------------
+    # --- task --------------------------------------------------------------------------------------------------------
 
     def add(self, merged: Any, judged: Any, buckets: Buckets | None) -> None:
         """Add a table of merged facts, and the same table judged.
@@ -199,7 +199,7 @@ class Summary:
             for place, count in zip(places.tolist(), counts.tolist(), strict=True):
                 self.open_changes[place] = self.open_changes.get(place, 0) + change * count
 
-    # --- on its way --------------------------------------------------------------------------------------------------
+    # --- in flight ---------------------------------------------------------------------------------------------------
 
     def encode(self) -> str:
         """Encode as JSON."""

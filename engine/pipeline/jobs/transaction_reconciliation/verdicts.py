@@ -73,7 +73,7 @@ class Bounds:
     unread_places: Mapping[str, int] = field(default_factory=dict)
 
     def and_those_of(self, other: Bounds) -> Bounds:
-        """Return the bounds of two parts of what was read from one broker."""
+        """Return the combined bounds of two parts that were read from one broker."""
         both = {
             one.name: (min if one.name in _BEGINNINGS else max)(getattr(self, one.name), getattr(other, one.name))
             for one in fields(Bounds)

@@ -106,7 +106,7 @@ class Cluster:
 
     def _nothing_to_read(self, topic: str, route: TopicRouteData | None) -> str:
         if route is not None:
-            return f"topic {topic!r} has no queue that one may read"
+            return f"topic {topic!r} has no readable queue"
         return f"name server {self._name_servers_text} knows no topic {topic!r}{self._similar(topic)}"
 
     def writable_queues(self, topic: str) -> list[QueueKey]:
@@ -129,7 +129,7 @@ class Cluster:
         if not queues:
             raise RocketMQError(
                 "ROCKETMQ_UNKNOWN_TOPIC",
-                f"name server {self._name_servers_text} knows no queue of topic {topic!r} that one may write to"
+                f"name server {self._name_servers_text} knows no writable queue of topic {topic!r}"
                 f"{self._similar(topic)}",
             )
         return sorted(queues)
@@ -271,7 +271,7 @@ class Cluster:
         if address is None:
             raise RocketMQError(
                 "ROCKETMQ_BROKER_AWAY",
-                f"name server {self._name_servers_text} tells no master of broker {broker_name!r}",
+                f"name server {self._name_servers_text} reports no master of broker {broker_name!r}",
             )
         return address
 

@@ -117,7 +117,7 @@ class RangePuller:
             self._segments.popleft()
         yield from pulled
 
-    # --- asking ------------------------------------------------------------------------------------------------------
+    # --- requests ----------------------------------------------------------------------------------------------------
 
     def _exchange(self) -> None:
         """Send the requests that are allowed, and handle one answer."""
@@ -271,7 +271,7 @@ def report_loss(fails: bool, queue: QueueKey, text: str) -> None:
             f"topic {queue.topic!r} queue {queue.label}: {text}; set the option failOnDataLoss to false to read "
             "what is left",
         )
-    _log.warning("topic %s queue %s: %s; the read goes on with what is left", queue.topic, queue.label, text)
+    _log.warning("topic %s queue %s: %s; the read continues with what is left", queue.topic, queue.label, text)
 
 
 def _header(answer: RemotingCommand) -> PullMessageResponseHeader:

@@ -9,7 +9,7 @@ import { calmView } from "../../view.js";
 import { FILE, ReplicationCompare, SCENARIO } from "./replication_compare.js";
 import { contentOf, load, Missing, RunLink, StudyTable } from "./study.js";
 
-/** Scenario -> the comparisons that come with the page, each with the figures that tell of it. */
+/** Scenario -> the comparisons that come with the page, each with the figures that show it. */
 const COMPARISONS = {
   "batch-trade-offs": {
     "C1.pullBatchSize": ["pulls", "largest_pull", "pull_ms", "pulled_again", "per_second"],

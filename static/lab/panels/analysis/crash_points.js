@@ -1,5 +1,5 @@
 // The study of crash points: what a crash at each point of a transfer, or of work, does
-// (engine/lab/sweep/crash_points.py); each row leads to its run, as it stood right after the crash.
+// (engine/lab/sweep/crash_points.py); each row leads to its run, right after the crash.
 
 import { html } from "htm/preact";
 import { t } from "../../../common/i18n.js";

@@ -1,5 +1,5 @@
 // The study of replication: the same fault for every policy. A table for each fault, a row for each policy, which leads
-// to its run as it stood shortly before the fault.
+// to its run shortly before the fault.
 
 import { html } from "htm/preact";
 import { language, t } from "../../../common/i18n.js";
@@ -9,14 +9,14 @@ import { RunLink, StudyTable } from "./study.js";
 export const SCENARIO = "replication-compare";
 export const FILE = `/static/lab/comparisons/${SCENARIO}.json`;
 
-/** What is counted in each cell, besides what is lost and for how long nobody can send. */
+/** What is counted in each cell, besides what is lost and how long sending is impossible. */
 const COUNTED = ["acknowledged", "duplicates", "on_one_machine", "in_doubt"];
 const EXPORTED = ["policy", "fault", "acknowledged", "lost", "unavailable_ms", "is_back", ...COUNTED.slice(1)];
 
 const whole = new Intl.NumberFormat(language);
 const seconds = new Intl.NumberFormat(language, { minimumFractionDigits: 2, maximumFractionDigits: 2 });
 
-/** `table`: {policies, faults, cells, searches}, or undefined while it is on its way. */
+/** `table`: {policies, faults, cells, searches}, or undefined while it is loading. */
 export function ReplicationCompare({ table }) {
   if (!table) return null;
   return html`<p class="quiet">${t("lab.same_fault.about")}</p>

@@ -5,7 +5,7 @@ import { signal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { openLink } from "../../session.js";
 
-/** File -> its content, as soon as somebody wanted to see it; "missing" when it cannot be had. */
+/** File -> its content, once it was requested; "missing" when it is not available. */
 const files = signal({});
 
 export async function load(file) {
@@ -19,10 +19,10 @@ export async function load(file) {
   }
 }
 
-/** The content of a file; undefined while it is on its way, or missing. */
+/** The content of a file; undefined while it is loading, or missing. */
 export const contentOf = (file) => (files.value[file] === "missing" ? undefined : files.value[file]);
 
-/** `study`: makes the files of which one cannot be had. */
+/** `study`: makes the files, one of which is not available. */
 export const Missing = ({ of, study }) =>
   of.some((file) => files.value[file] === "missing") &&
   html`<p class="quiet">${t("lab.compare.missing", { command: `study ${study}` })}</p>`;

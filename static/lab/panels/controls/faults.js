@@ -1,4 +1,4 @@
-// The fault palette: what is broken now, and everything that can be broken: nodes, links, the next matching frame.
+// The fault palette: active faults, and all that can be injected: nodes, links, the next matching frame.
 
 import { html } from "htm/preact";
 import { useComputed, useSignal } from "@preact/signals";

@@ -1,4 +1,4 @@
-// Opens two worlds side by side: this run on the left, on the right the same run with one thing otherwise.
+// Opens two worlds side by side: this run on the left, on the right the same run with one difference.
 
 import { html } from "htm/preact";
 import { signal, useComputed, useSignal } from "@preact/signals";
@@ -28,7 +28,7 @@ export function SideBySide() {
   </button>`;
 }
 
-/** Stands in the page, not in its head: what drops down there goes when a dialog opens. */
+/** It is in the page, not in its head: what drops down there goes when a dialog opens. */
 export const SideBySideDialog = () => html`<${Dialog}
   isOpen=${isOpen.value && loaded.value}
   onClose=${() => (isOpen.value = false)}
@@ -126,7 +126,7 @@ const settingCommand = (form) => {
   return { kind: "setting", target: node, name, value: typeof standard === "number" ? Number(text) : text };
 };
 
-/** A node, one of its settings (those that rule what one sees first), its value. */
+/** A node, one of its settings (those that control what is visible first), its value. */
 function SettingFields() {
   const nodes = nodeNames.value.filter((one) => settingNames(one).length > 0);
   const node = useSignal(view.peek().settings[0]?.node ?? nodes[0]);

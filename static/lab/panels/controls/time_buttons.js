@@ -47,7 +47,8 @@ export function TimeButton({ of, name, key, isOff, act }) {
   </button>`;
 }
 
-/** How quickly time passes: as the eye can follow ("auto"), or so many virtual seconds per second; and `why` it does so
+/** How quickly time passes: as the eye can follow ("auto"), or a fixed number of virtual seconds per second; and `why`
+ * it does so
     now. */
 export function Speed({ id, speed, why, choose }) {
   const known = speed === "auto" || SPEEDS.includes(speed) ? SPEEDS : [...SPEEDS, speed].sort((a, b) => a - b);

@@ -1,4 +1,4 @@
-// Deciding a half message by hand: what each deed will lead to, and its button. What is decided already can be decided
+// Deciding a half message by hand: what each action will cause, and its button. What is decided already can be decided
 // "anyway", as a real broker does when END_TRANSACTION comes twice.
 
 import { html } from "htm/preact";
@@ -26,7 +26,7 @@ export function HalfDialog() {
   </${Dialog}>`;
 }
 
-/** `message`: a row of the card. It is looked up anew: a check or an END_TRANSACTION may have come since. */
+/** `message`: a row of the card. It is looked up again: a check or an END_TRANSACTION may have come since. */
 function Deeds({ broker, message: opened, close }) {
   const anyway = useSignal(false);
   const part = view.value.nodes[broker]?.transactions;

@@ -17,7 +17,7 @@ import { onlyWhatMatters } from "../../what_matters.js";
 
 const ROW_REM = 1.6;
 const AROUND = 6;
-/** A filter is applied when nobody has typed for so long. */
+/** A filter is applied after this pause in typing. */
 const TYPED_MS = 250;
 
 export function Log() {
@@ -68,7 +68,7 @@ function useSearch(isFiltered, text, node, matters) {
   return search;
 }
 
-// Rows are a count, and what stands in each: an entry, or only its number where it is not known (yet).
+// Rows are a count, and what each shows: an entry, or only its number where it is not known (yet).
 
 function allRows() {
   void [journalVersion.value, pagesVersion.value];

@@ -1,4 +1,4 @@
-// The drawer's first panel: what to try, with buttons that do it; what the scenario is; what one did to the world.
+// The drawer's first panel: what to try, with buttons that do it; what the scenario is; the user's actions.
 
 import { html } from "htm/preact";
 import { computed, signal } from "@preact/signals";
@@ -19,7 +19,7 @@ const text = computed(() => bilingual(view.value.about));
 const suggestion = computed(() => bilingual(view.value.suggestion));
 const buttons = computed(() => view.value.try_buttons);
 const scenario = computed(() => view.value.scenario);
-/** What people and the story did, the newest first. */
+/** The actions of users and of the story, the newest first. */
 const deeds = computed(() => [...calmView.value.commands].reverse());
 
 export const Story = () => html`
@@ -54,7 +54,7 @@ const Try = () => html`<section class="try-card" aria-label=${t("lab.list.try")}
   }
 </section>`;
 
-/** What it has broken it mends, as long as the run goes on: in the next one nothing is broken. */
+/** It repairs what it has broken, as long as the run goes on: in the next one nothing is broken. */
 function TryButton({ button }) {
   const { label, command: deed, run_until: condition, search } = button;
   const undo = deed && !isOver() && undoOf(deed);
@@ -76,7 +76,7 @@ function doAndPlay({ kind, target, ...values }) {
   play();
 }
 
-/** A moment that is past comes again in a run that begins anew. */
+/** A moment that is past comes again in a run that starts again. */
 function runAnewUntil(condition) {
   const { time_us: now } = view.peek();
   if (isOver() || (condition.on === "time" && condition.time_us <= now)) restart();

@@ -1,4 +1,4 @@
-// The links between nodes: curves that pass beside the cards, each a button: what can be done to it stands at its
+// The links between nodes: curves that pass around the cards, each a button: its actions are at its
 // middle. A cut link is red, dashed and crossed; one that is slow or loses frames is dashed.
 
 import { html } from "htm/preact";
@@ -11,7 +11,7 @@ import { pathOf, pointOn } from "./curves.js";
 
 const linkFaults = steadyList(() => view.value.faults.filter((fault) => fault.links?.length > 0));
 
-/** `lines`: a signal, pair -> line; see curves.js. Above the curves lies what is wrong with them. */
+/** `lines`: a signal, pair -> line; see curves.js. Their problems are drawn above the curves. */
 export function Links({ lines }) {
   const of = (pair) => {
     const ends = pair.split(" ");

@@ -1,5 +1,5 @@
 // The sequence diagram: a lane per node, time from left to right, an arrow per frame, a bar per call of a listener, a
-// dot per event, faults as flashes. It shows the last frames, and follows what happens until somebody goes back. Drawn
+// dot per event, faults as flashes. It shows the last frames, and follows the run until the user goes back. Drawn
 // on a canvas: there may be thousands. The chosen event's causes are drawn as a chain.
 
 import { html } from "htm/preact";
@@ -24,7 +24,7 @@ const CHAIN_MOST = 200;
 const REACH = 9;
 /** Events that a step of the arrow keys passes over at most, when only what matters is shown. */
 const PASSED_MOST = 400;
-/** A hand that has moved so far drags. */
+/** A movement this long is a drag. */
 const DRAG_PX = 40;
 
 export function Sequence() {
@@ -227,7 +227,7 @@ const isBroken = ({ keys, since_us: since, until_us: until }) =>
         since <= at && at <= (until ?? Infinity) && messages.some((key) => keys.includes(key)),
     );
 
-/** Node -> "TM RM": the parts that nodes play in a transaction over several nodes. */
+/** Node -> "TM RM": the roles that nodes have in a transaction over several nodes. */
 const partsOf = (known) =>
   new Map(Object.entries(known).flatMap(([name, { xa_roles: parts }]) => (parts ? [[name, parts.join(" ")]] : [])));
 

@@ -1,4 +1,4 @@
-// Which part of time the sequence diagram shows: the last so many frames, however long ago they flew.
+// Which part of time the sequence diagram shows: the last few frames, however long ago they flew.
 
 import { signal } from "@preact/signals";
 import { frameMatters, onlyWhatMatters } from "../../what_matters.js";
@@ -76,7 +76,7 @@ function lastFrames(end, count) {
   }
 }
 
-/** The moment half a window before or behind what is shown; null: the present. */
+/** The moment half a window before or after what is shown; null: the present. */
 export function pan(by, time) {
   const { frames, right } = windowAt(time, []);
   const half = Math.max(1, COUNTS[zoomed.peek()] >> 1);

@@ -1,4 +1,4 @@
-// Inside the clients: what the members of a group hold of each queue, their locks and trees, beside what the broker
+// Inside the clients: what the members of a group hold of each queue, their locks and trees, next to what the broker
 // knows of the group: its locks, half messages, retries, dead letters. In the language of the lab's stage.
 
 import { html } from "htm/preact";

@@ -1,4 +1,4 @@
-// A member of a group: which client it is, whether it tells how it is, and its process queues.
+// A member of a group: which client it is, whether it reports its state, and its process queues.
 
 import { html } from "htm/preact";
 import { clientVersion, count, span } from "../../../common/format.js";
@@ -53,7 +53,7 @@ export function Member({ group, member, now, holders, isOpen, isTrees }) {
 /** Counts of an idempotent listener that want somebody to look. */
 const TROUBLE = ["store_errors", "unguarded", "late_finishes", "different_bodies", "unusable_keys"];
 
-/** How the member sees to it that no work is done twice, and what came of it. */
+/** How the member sees to it that no work is done twice, and the result. */
 function Guard({ guard }) {
   const { strategy, key, expiry_ms: expiry, counters } = guard;
   const shown = Object.entries(counters).filter(([name, n]) => n > 0 || name === "first");

@@ -1,5 +1,5 @@
 // A process queue of a live client, as the lab's stage draws one: its locks as pills, its messages as cells or as the
-// tree that our own client tells. A click opens the record.
+// tree that our own client reports. A click opens the record.
 
 import { html } from "htm/preact";
 import { count, span } from "../../../common/format.js";
@@ -16,7 +16,7 @@ import { Countdown, TopicMark } from "../stage/marks.js";
 import { openMessage } from "./asking.js";
 import { nameOf } from "./names.js";
 
-/** rocketmq.client.rebalance.lockMaxLiveTime: how long a client trusts its lock. Ours tells it. */
+/** rocketmq.client.rebalance.lockMaxLiveTime: how long a client trusts its lock. Ours reports it. */
 const LOCK_MAX_LIVE_MS = 30_000;
 const TREE_WIDTH = 300;
 const MOST_CELLS = 8;
@@ -101,7 +101,7 @@ function Pill({ letter, name, title, state: how, children }) {
   </li>`;
 }
 
-/** The broker's lock as its holder believes in it, and the locks inside the client where it tells them. */
+/** The broker's lock as its holder sees it, and the locks inside the client where it reports them. */
 function Locks({ group, queue, id, isElsewhere }) {
   return html`<ul class="order-locks is-large" aria-label=${t("lab.order.title")}>
     <${BrokerLock} group=${group} queue=${queue} id=${id} isElsewhere=${isElsewhere} />

@@ -1,4 +1,4 @@
-// Sending dead letters again: a question that says who will get them, the requests, and what came of it.
+// Sending dead letters again: a question that says who will get them, the requests, and the result.
 
 import { html } from "htm/preact";
 import { useSignal, signal } from "@preact/signals";

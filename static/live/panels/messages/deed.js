@@ -7,7 +7,7 @@ import { useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
 import { request } from "../../../common/request.js";
 
-/** A dialog that is open while there is a question; a click beside it closes it. */
+/** A dialog that is open while there is a question; a click next to it closes it. */
 export function DeedDialog({ id, question, onClose, children }) {
   const dialog = useRef(null);
   useEffect(() => {

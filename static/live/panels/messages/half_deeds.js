@@ -1,4 +1,4 @@
-// Deciding half messages by hand: a question that says what will happen, the request, and what came of it.
+// Deciding half messages by hand: a question that says what will happen, the request, and the result.
 
 import { html } from "htm/preact";
 import { useEffect, useRef } from "preact/hooks";

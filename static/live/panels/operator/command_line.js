@@ -9,7 +9,7 @@ import { Command } from "../stage/marks.js";
 /** A word as a shell has to read it. */
 const quoted = (word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
 
-/** The `words` of a call of glassmq; what is no option may begin with a dash after "--" only. */
+/** The `words` of a call of glassmq; an argument that is not an option may begin with a dash after "--" only. */
 export function commandLine(words) {
   return `.venv/bin/glassmq ${words.map((word) => quoted(String(word))).join(" ")}`;
 }

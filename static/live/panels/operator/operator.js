@@ -1,4 +1,4 @@
-// The forms for what an operator does by hand, in one dialog, and the line that tells what came of it.
+// The forms for what an operator does by hand, in one dialog, and the line that shows the result.
 
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
@@ -10,7 +10,7 @@ import { ResetForm } from "./reset_form.js";
 import { SendForm } from "./send_form.js";
 import { TopicForm } from "./topic_form.js";
 
-/** How long what came of a form is told; as long as one points at it, it stays. */
+/** How long the result of a form is shown; while the pointer is on it, it stays. */
 const TOLD_MS = 6_000;
 
 const FORMS = { send: SendForm, topic: TopicForm, reset: ResetForm };

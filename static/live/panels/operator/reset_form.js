@@ -11,7 +11,7 @@ import { DeedCommand, commandOf } from "./command_line.js";
 import { Field } from "./field.js";
 
 const PLACES = ["earliest", "latest", "time", "offset"];
-/** Queues whose change is listed; the sum tells of the others. */
+/** Queues whose change is listed; the others are in the sum. */
 const MOST_QUEUES = 16;
 const PREVIEW_AFTER_MS = 200;
 
@@ -105,7 +105,7 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
   </${DeedForm}>`;
 }
 
-/** Asks the broker what the wish would mean, a moment after it was changed last. */
+/** Asks the broker for the effect of the request, a moment after it was changed last. */
 function usePlan(wish, plan) {
   const key = JSON.stringify(wish);
   useEffect(() => {

@@ -245,7 +245,7 @@ def test_a_group_keeps_its_expression_until_the_broker_has_time_for_the_new_one(
         for number in range(20):  # until nothing more is compiled
             checked(client, f"a = {number}")
         subscribe(client, "age > 6", version=2)
-        assert "is not taken yet" in caplog.text
+        assert "is not accepted yet" in caplog.text
         data = lab.broker.consumer_filter_manager.get("T", "consumers")
         assert data is not None
         assert data.expression == YOUNG

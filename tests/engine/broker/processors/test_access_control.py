@@ -117,7 +117,7 @@ def test_an_address_that_guesses_a_secret_key_is_slowed_and_who_is_known_is_not(
         seconds = (lab.world.loop.now_us - began_us) // 1_000_000
         looked_at = answers.count("Check signature failed for accessKey=shop-key")
         assert WRONG_AT_ONCE <= looked_at <= WRONG_AT_ONCE + seconds + 1
-        assert guess("shop-secret") == "too many wrong signatures from this address: one a second is looked at"
+        assert guess("shop-secret") == "too many wrong signatures from this address: one per second is checked"
         # The account goes on where it is known, and so do others and other addresses.
         assert known.send("T").code == ResponseCode.SUCCESS
         assert lab.signing_client("admin", "office").send("T").code == ResponseCode.SUCCESS
@@ -266,7 +266,7 @@ def test_an_admin_adds_changes_and_deletes_accounts_and_the_file_has_it_all() ->
         (50, CreateAccessConfigRequestHeader("new-account"), 209, "secretKey must have more than 6"),
         (50, CreateAccessConfigRequestHeader("shop-key", topic_perms="T"), 209, "write name=permission"),
         (51, DeleteAccessConfigRequestHeader("nobody-key"), 210, "no account with accessKey 'nobody-key'"),
-        (53, UpdateGlobalWhiteAddrsConfigRequestHeader("10.0.0"), 211, "no white address"),
+        (53, UpdateGlobalWhiteAddrsConfigRequestHeader("10.0.0"), 211, "not a white address"),
     ],
 )
 def test_a_change_that_cannot_be_is_refused_and_changes_nothing(
@@ -282,7 +282,7 @@ def test_a_file_that_somebody_is_writing_by_hand_is_not_overwritten() -> None:
     with guarded_lab() as lab:
         lab.write_rules("accounts: [half of a")
         reply = change(lab, 53, UpdateGlobalWhiteAddrsConfigRequestHeader("10.0.0.1"))
-        assert reply.code == 211 and "must be put right first" in (reply.remark or "")
+        assert reply.code == 211 and "must be corrected first" in (reply.remark or "")
         assert lab.world.node("broker-a").disk.read_whole(RULES_FILE) == b"accounts: [half of a"
 
 

@@ -298,7 +298,7 @@ def test_only_a_request_can_be_answered(office: Office):
         broken = dict(request.properties)
         del broken[name]
         request.properties, whole = broken, request.properties
-        with pytest.raises(IllegalClientArgument, match=f"is no request: property {name} is missing"):
+        with pytest.raises(IllegalClientArgument, match=f"is not a request: property {name} is missing"):
             create_reply_message(request, b"42")
         request.properties = whole
 

@@ -268,7 +268,7 @@ def test_the_time_to_begin_from_is_the_given_one_or_half_an_hour_ago():
 
 
 def test_when_the_broker_cannot_say_the_offset_the_queue_waits_for_the_next_round():
-    with pytest.raises(Exception, match="refused to tell the offset"):
+    with pytest.raises(Exception, match="refused to report the offset"):
         Beginning(refuse(ResponseCode.SYSTEM_ERROR)).of()
     with pytest.raises(RequestFailed, match="no reply"):
         Beginning(lambda request: None).of()

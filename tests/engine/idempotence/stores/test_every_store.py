@@ -337,7 +337,7 @@ def test_what_another_version_has_written_is_refused_by_name(kind: StoreKind, va
         if stores.redis is not None:
             await stores.redis.execute_command("SET", f"{PREFIX}shop:order-1", value)
             for look in (stores.second.take(SECOND), stores.second.newest(None, 9)):
-                with pytest.raises(SchemaOutdated, match=r"order-1 is no record of this version"):
+                with pytest.raises(SchemaOutdated, match=r"order-1 is not a record of this version"):
                     await look
 
     kind.run(check)

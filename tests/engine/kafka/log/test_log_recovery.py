@@ -244,7 +244,7 @@ def test_messages_in_an_older_format_are_refused_and_not_cut_off(world, magic, v
     foreign = disk.read_whole(path) + message_of_format(magic, value)
     disk.write_whole(path, foreign)
     log = PartitionLog(disk, StillClock(), FOLDER, PartitionLogConfig(**SMALL))
-    with pytest.raises(KafkaRefusal, match="before magic 2, undamaged") as refused:
+    with pytest.raises(KafkaRefusal, match="older than magic 2, undamaged") as refused:
         log.load()
     assert refused.value.code == KafkaErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT
     assert disk.read_whole(path) == foreign

@@ -297,7 +297,7 @@ RECEIVES = "{name: CCB, account: B}"
         (PAYS, RECEIVES.replace("CCB", "ICBC"), None, "bank.name 'ICBC' is that of P1"),
         (PAYS, RECEIVES, ("    topic: T\n", "    topic: T\n    model: broadcasting\n"), "must be clustering"),
         (PAYS, RECEIVES, SECOND_CONSUMER, "whose bank has its database on its own disk"),
-        (PAYS, RECEIVES, ("    group: senders\n", "    group: senders\n    transaction: {}\n"), "beside bank"),
+        (PAYS, RECEIVES, ("    group: senders\n", "    group: senders\n    transaction: {}\n"), "with bank"),
     ],
 )
 def test_a_bank_that_makes_no_sense_is_refused_with_what_is_allowed(producer, consumer, replacement, told):

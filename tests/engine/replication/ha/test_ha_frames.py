@@ -53,7 +53,7 @@ def test_a_piece_of_an_impossible_size_ends_the_stream():
         assert splitter.feed(encode_piece(7, b"x") + bytes(8) + size.to_bytes(4, "big", signed=True)) == [
             encode_piece(7, b"x")
         ]
-        assert splitter.error == f"a piece of {size} bytes is not allowed: 0 to {PIECE_MAX_BYTES} are"
+        assert splitter.error == f"a piece of {size} bytes is not allowed; allowed: 0 to {PIECE_MAX_BYTES}"
         assert splitter.feed(encode_piece(7, b"x")) == []
 
 
