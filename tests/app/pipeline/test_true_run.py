@@ -112,7 +112,7 @@ def test_a_secret_is_in_no_line_that_a_job_tells_and_not_in_its_log(tmp_path):
     log = log_file.read_text(errors="replace")
     last = json.loads(done.stdout.splitlines()[-1])
     told = {
-        "en": "The broker refuses a request (topic SELF_TEST_TOPIC).",
+        "en": "The broker rejected a request (topic SELF_TEST_TOPIC).",
         "zh": "Broker 拒绝了请求（主题 SELF_TEST_TOPIC）。",
     }
     assert (last["event"], last["text"]) == ("failed", told), done.stdout

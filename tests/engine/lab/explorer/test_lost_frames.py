@@ -121,7 +121,7 @@ def test_a_lost_commit_of_the_progress_credits_twice_unless_the_bank_is_idempote
     (loss,) = finding.holds
     assert loss.stall.point[:2] == ("C1->B1", "UPDATE_CONSUMER_OFFSET")
     assert finding.violation.anomaly == "duplicate"
-    assert "begins with them again" in loss.caption["en"]
+    assert "consumes them again" in loss.caption["en"]
     assert_repeats(finding, [("C1->B1", "UPDATE_CONSUMER_OFFSET")])
     state = explore(restarted(), **ONLY_LOSSES)
     assert (state.finding, state.unconfirmed, state.is_complete) == (None, 0, True)
@@ -143,7 +143,7 @@ def test_a_lost_answer_of_the_database_is_what_a_state_table_without_a_transacti
     (loss,) = finding.holds
     assert loss.stall.point[:2] == ("D1->C1", "reply to SQL_EXECUTE")
     assert finding.violation.checker == "work-done-once"
-    assert "takes its work for failed" in loss.caption["en"]
+    assert "treats its work as failed" in loss.caption["en"]
 
 
 @settings(max_examples=examples(quick=10, full=100))

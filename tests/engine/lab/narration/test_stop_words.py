@@ -21,7 +21,7 @@ def test_each_kind_of_breakpoint_has_a_sentence_with_and_without_a_node():
 
 def test_a_step_of_a_task_is_told_by_its_name_in_each_language():
     said = said_of_breakpoint(Condition(ConditionKind.LABEL, "P1", "executes the local transaction"), None, 7)
-    assert said["en"] == "A task of P1 has come to this step («executes the local transaction»)."
+    assert said["en"] == "A task of P1 has reached this step («executes the local transaction»)."
     assert said["zh"] == "P1 的一个任务执行到这一步（“执行本地事务”）。"
 
 

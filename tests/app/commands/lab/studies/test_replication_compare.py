@@ -43,7 +43,7 @@ def test_a_row_tells_what_a_policy_made_of_the_fault():
 def test_a_search_tells_what_it_needed_or_how_many_schedules_lost_nothing():
     found = SearchedPolicy("async-master", 145, faults=2, before="slow-follower", events=42, lost=1, link="x")
     *_, first, second = findings_of([], [found, SearchedPolicy("raft-majority", 387)]).markdown().splitlines()
-    assert first.startswith("| ASYNC_MASTER | 1 after 2 faults: the line to one follower becomes slow")
+    assert first.startswith("| ASYNC_MASTER | 1 after 2 faults: the link to one follower becomes slow")
     assert first.endswith(", then the leader dies | 42 | 145 |")
     assert second == "| Raft, majority | none | - | 387 |"
 

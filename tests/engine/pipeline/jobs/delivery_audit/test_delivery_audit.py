@@ -216,8 +216,8 @@ def test_a_group_that_was_asked_for_must_have_consumed_everything(spark, tmp_pat
     folder = write(tmp_path / "all", message_table(messages + traces))
     report = audit(spark, input_folder=folder, groups="Late, Silent", topics="T")
     assert {row["group"]: row["missing"] for row in rows(report, "groups")} == {"Silent": 6, "Late": 4}
-    asked = [note["en"] for note in report.notes if "message tracing" in note["en"]]
-    assert len(asked) == 1 and asked[0].startswith("Silent reported nothing at all")
+    asked = [note["en"] for note in report.notes if "message trace enabled" in note["en"]]
+    assert len(asked) == 1 and asked[0].startswith("Silent reported nothing")
 
 
 def test_a_stream_forgets_a_message_when_the_groups_of_its_topic_have_consumed_it(spark, tmp_path):
@@ -243,12 +243,12 @@ def test_ledgers_in_a_folder_count_and_a_sound_folder_says_so(spark, tmp_path):
     sound = message_table([Stored("p", 0, 0), Stored("p", 1, 1), ledger(2)])
     report = audit(spark, input_folder=write(tmp_path / "sound", sound))
     assert rows(report, "findings") == []
-    assert "No numbered message is lost" in notes(report)
+    assert "no numbered message is lost" in notes(report)
     nonsense = Stored(None, 0, 1, topic=NUMBERING_LEDGER_TOPIC)
     long = replace(nonsense, body=b"9" * (LEDGER_BYTES_MAX + 1))
     short = message_table([Stored("p", 0, 0), Stored("p", 1, 1), ledger(4), nonsense, long])
     report = audit(spark, input_folder=write(tmp_path / "short", short))
-    assert "2 messages of the ledger topic are no ledgers" in notes(report)
+    assert "2 messages of the ledger topic are not valid ledgers" in notes(report)
     (finding,) = rows(report, "findings")
     assert report.tables["findings"][0][-1]["zh"] == "在 broker-a:1 位点 0 之后"
     assert (finding["kind"], finding["first"], finding["last"], finding["where"]) == (
@@ -329,7 +329,7 @@ def test_a_stream_that_is_killed_between_two_steps_counts_every_batch_once(spark
     (took,) = [row for row in rows(report, "latency") if row["from_to"] == "stored > consumed"]
     assert (took["messages"], took["longest"]) == (6, 2_550)
     assert len(list((tmp_path / "checkpoint" / "audit").iterdir())) <= 6
-    with pytest.raises(JobFailed, match="other arguments"):
+    with pytest.raises(JobFailed, match="different arguments"):
         Follower(spark, str(tmp_path / "checkpoint"), replace(RULES, topics=("U",)), report)
 
 
@@ -368,7 +368,7 @@ def test_a_query_that_does_not_go_with_the_books_is_refused(spark, tmp_path, bat
         follower.add_batch(frame, 0)
         follower.add_batch(frame, 1)
         follower.conclude()
-    with pytest.raises(JobFailed, match=f"brings batch {batch}; one of the two was deleted"):
+    with pytest.raises(JobFailed, match=f"delivers batch {batch}; one of the two was deleted"):
         follower.add_batch(frame, batch)
 
 
@@ -387,10 +387,10 @@ def test_of_a_number_that_stands_everywhere_only_some_places_are_told(spark, tmp
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ({"input_folder": "x", "follow": "true"}, "follow goes with a broker"),
-        ({"topics": "T", "starting_offsets": "latest"}, "goes with follow"),
-        ({"topics": "T", "groups": "G", "judge_groups": False}, "leave one of the two out"),
-        ({"topics": "T,U", "groups": "G@T,G@V", "follow": True}, "V is not among the topics that are audited: T, U"),
+        ({"input_folder": "x", "follow": "true"}, "follow requires a broker"),
+        ({"topics": "T", "starting_offsets": "latest"}, "requires follow"),
+        ({"topics": "T", "groups": "G", "judge_groups": False}, "leave out one of the two"),
+        ({"topics": "T,U", "groups": "G@T,G@V", "follow": True}, "V is not one of the audited topics: T, U"),
     ],
 )
 def test_arguments_that_do_not_go_together_are_refused(arguments, told):

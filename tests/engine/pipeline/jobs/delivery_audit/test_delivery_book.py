@@ -181,7 +181,7 @@ def test_what_the_sender_does_not_know_either_is_found_and_what_it_knows_to_be_r
     assert last.where is None
     report = MemoryReport()
     AuditTeller(report).conclude(book, None)
-    assert not any("No numbered message is lost" in note["en"] for note in report.notes)
+    assert not any("no numbered message is lost" in note["en"] for note in report.notes)
 
 
 def test_a_producer_of_whom_nothing_is_stored_is_known_by_its_ledger():
@@ -272,7 +272,7 @@ def test_numbers_that_lie_too_far_apart_are_not_kept_and_that_is_said(monkeypatc
     report = MemoryReport()
     AuditTeller(report).conclude(book, None)
     told = " ".join(note["en"] for note in report.notes)
-    assert "The numbers of 1 producers lie too far apart to be judged (20 messages)" in told
+    assert "The numbers of 1 producers are too sparse to be judged (20 messages)" in told
     assert "missing, but too recently" not in told
 
 
@@ -309,8 +309,8 @@ def test_of_more_producers_than_have_a_book_messages_are_counted_and_that_is_sai
     report = MemoryReport()
     AuditTeller(report).conclude(book, None)
     notes = " ".join(note["en"] for note in report.notes)
-    assert "T has more than 2 producers. Of the others, with 7 messages," in notes
-    assert "1 messages carry no number" in notes
+    assert "T has more than 2 producers. For the others, with 7 messages," in notes
+    assert "1 messages have no number" in notes
 
 
 def test_what_is_no_ledger_is_counted_and_told():
@@ -320,7 +320,7 @@ def test_what_is_no_ledger_is_counted_and_told():
     book = DeliveryBook.decode(json.loads(json.dumps(book.encode())), ("T",))
     report = MemoryReport()
     AuditTeller(report).conclude(book, None)
-    assert any(note["en"].startswith("3 messages of the ledger topic are no ledgers") for note in report.notes)
+    assert any(note["en"].startswith("3 messages of the ledger topic are not valid ledgers") for note in report.notes)
     assert not verdict(book).has_ended
 
 

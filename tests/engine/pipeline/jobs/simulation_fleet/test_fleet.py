@@ -116,7 +116,7 @@ def test_the_job_says_that_nothing_was_violated_and_what_was_there_before(spark,
     JOB(job_run(spark, report, scenario="hello", seeds=3, faults="none", results_folder=str(tmp_path)))
     notes = [note["en"] for note in report.notes]
     assert notes == [
-        "2 of 3 seeds were in the results folder already.",
+        "2 of 3 seeds were already in the results folder.",
         "Every invariant held in all 3 runs.",
     ]
 

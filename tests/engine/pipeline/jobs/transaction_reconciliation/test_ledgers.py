@@ -133,10 +133,10 @@ def test_of_several_messages_with_one_key_the_one_that_may_still_bring_the_credi
 
 
 def test_a_folder_that_is_no_banks_is_named(tmp_path):
-    with pytest.raises(JobFailed, match=r"bank_folder: there is no .*ccb\.db"):
+    with pytest.raises(JobFailed, match=r"bank_folder: .*ccb\.db does not exist"):
         Ledgers(tmp_path).__enter__()
     (tmp_path / "ccb.db").write_bytes(b"this is no database, it is a text that somebody has put here")
-    with pytest.raises(JobFailed, match=r"ccb\.db is not the database of a bank"):
+    with pytest.raises(JobFailed, match=r"ccb\.db is not a bank database"):
         Ledgers(tmp_path).__enter__()
 
 
@@ -148,7 +148,7 @@ def test_postings_that_are_none_are_refused(tmp_path, column, value):
     make_bank(tmp_path / "ccb.db", "B", 10, credited=[("t", 10, 5)])
     with closing(sqlite3.connect(tmp_path / "icbc.db")) as database, database:
         database.execute(f"UPDATE transfer SET {column} = {value}")
-    told = rf"icbc\.db is not the database of a bank: 1 rows of its table transfer have no \w+ as {column}"
+    told = rf"icbc\.db is not a bank database: in table transfer, 1 rows have no \w+ in column {column}"
     with pytest.raises(JobFailed, match=told):
         Ledgers(tmp_path).__enter__()
 
@@ -159,7 +159,7 @@ def test_accounts_that_are_none_are_refused(tmp_path, column, value):
     make_bank(tmp_path / "ccb.db", "B", 10)
     with closing(sqlite3.connect(tmp_path / "ccb.db")) as database, database:
         database.execute(f"UPDATE account SET {column} = {value}")
-    with pytest.raises(JobFailed, match=rf"ccb\.db .* 1 rows of its table account have no \w+ as {column}"):
+    with pytest.raises(JobFailed, match=rf"ccb\.db .* in table account, 1 rows have no \w+ in column {column}"):
         Ledgers(tmp_path).__enter__()
 
 

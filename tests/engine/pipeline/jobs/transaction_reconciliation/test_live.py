@@ -165,7 +165,7 @@ def state_of(folder):
 
 
 def test_nothing_to_read_is_said(live, spark):
-    with pytest.raises(JobFailed, match="starting_offsets: latest leaves nothing to read"):
+    with pytest.raises(JobFailed, match="starting_offsets: latest is allowed only with follow"):
         run(live, spark, starting_offsets="latest")
     report = run(live, spark, topics="Nowhere")
     assert [note["en"] for note in report.notes][-1] == "There are no transactions."

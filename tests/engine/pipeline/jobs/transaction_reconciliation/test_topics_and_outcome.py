@@ -23,7 +23,7 @@ NO_SPARK: Any = None
 @pytest.mark.parametrize("follow", [False, True])
 def test_a_topic_that_nobody_can_send_to_is_refused(follow):
     arguments = {"topics": "Orders,RMQ_SYS_TRANS_HALF_TOPIC", "follow": follow, "starting_offsets": "earliest"}
-    with pytest.raises(JobFailed, match=r"^topics: RMQ_SYS_TRANS_HALF_TOPIC: nobody can send there") as failed:
+    with pytest.raises(JobFailed, match=r"^topics: RMQ_SYS_TRANS_HALF_TOPIC: clients cannot send to these topics") as failed:
         JOB(JobRun(NO_SPARK, arguments, {}, MemoryReport(), print))
     assert "RMQ_SYS_TRANS_HALF_TOPIC" in failed.value.sentence["zh"]
 
@@ -47,8 +47,8 @@ def test_topics_are_those_that_half_messages_name_and_too_many_are_told(spark, m
 @pytest.mark.parametrize(
     ("op_queue", "sentence"),
     [
-        (OpQueue(), "Nothing happened that must not."),
-        (OpQueue(False), "Nothing was found that must not happen, but without the op queue only"),
+        (OpQueue(), "Nothing wrong was found."),
+        (OpQueue(False), "Nothing wrong was found. But without the op queue only"),
     ],
 )
 def test_what_could_not_be_looked_at_is_not_called_right(op_queue, sentence):
