@@ -46,7 +46,7 @@ def study() -> None:
 
 def old_names() -> list[click.Command]:
     """Return the studies that were commands of their own as those, which help and documents leave out."""
-    commands = [copy.copy(each) for each in _OLD]
+    commands: list[click.Command] = [copy.copy(each) for each in _OLD]
     for each in commands:
         each.hidden = True
         if each.name == duplicates.name:
