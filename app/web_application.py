@@ -30,7 +30,7 @@ from app.lab.routes.routes import command_table, create_lab_routes
 from app.lab.routes.scenario_list import scenario_shelves
 from app.lab.session.host import LabHost
 from app.lessons.progress import FILE_NAME as LESSONS_FILE
-from app.lessons.progress import Progress
+from app.lessons.progress import LearnerProgress
 from app.lessons.routes import create_lesson_routes
 from app.live.client_routes import add_client_routes
 from app.live.dead_letter_routes import add_dead_letter_routes
@@ -40,7 +40,7 @@ from app.live.live_faults import LiveFaults
 from app.live.operator_routes import add_operator_routes
 from app.live.transaction_routes import add_transaction_routes
 from app.live.verdict_routes import add_verdict_routes
-from app.metrics.exposition import Family
+from app.metrics.exposition import MetricFamily
 from app.metrics.routes import create_metrics_route
 from app.pipeline.host import PipelineHost, PipelineSettings
 from app.pipeline.routes import add_pipeline_routes, create_pipeline_page
@@ -52,7 +52,7 @@ from app.storage.routes import add_storage_routes, create_storage_page
 from app.storage.run_routes import add_run_routes
 from app.storage.runs.host import StorageRuns
 from app.web.access_gate import AccessGate
-from app.web.access_rules import AccessRules
+from app.web.access_rules import PageAccessRules
 from app.web.api import create_api, http_error_answer, json_answer
 from app.web.api_parameters import BadParameter
 from app.web.framing import frame_options, framing_policy
@@ -93,7 +93,7 @@ class PageServer:
     lab: LabHost
     explorations: Explorations
     audits: LabAudits
-    progress: Progress
+    progress: LearnerProgress
     pipeline: PipelineHost | None
     pipeline_stream: LiveStream | None
     storage: Laboratory
@@ -122,7 +122,7 @@ class PageServer:
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
-    """Settings of the page server; :class:`app.web.access_rules.AccessRules` controls access.
+    """Settings of the page server; :class:`app.web.access_rules.PageAccessRules` controls access.
 
     ``clock`` gives the throttle, ``lab_clock`` the lab monotonic seconds. Without ``lab_has_thread`` the lab runs only
     in calls of ``lab.serve_once()``, as in tests. ``data_folder`` keeps the progress of lessons; None: it is kept in
@@ -130,13 +130,13 @@ class WebSettings:
     shows; None: there is no such page. ``pipeline`` None: jobs cannot be started.
     """
 
-    access: AccessRules = field(default_factory=AccessRules)
+    access: PageAccessRules = field(default_factory=PageAccessRules)
     folders: PageFolders = field(default_factory=PageFolders.find)
     clock: Callable[[], float] = time.monotonic
     lab_clock: Callable[[], float] = time.monotonic
     lab_has_thread: bool = True
     data_folder: Path | None = None
-    metrics: Callable[[], list[Family]] | None = None
+    metrics: Callable[[], list[MetricFamily]] | None = None
     faults: LiveFaults | None = None
     pipeline: PipelineSettings | None = None
 
@@ -199,7 +199,7 @@ def create_app(source: LiveSource, settings: WebSettings | None = None) -> PageS
     app.register_blueprint(create_filter_page())
     app.register_blueprint(create_pipeline_page())
     app.register_blueprint(create_storage_page())
-    progress = Progress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE)
+    progress = LearnerProgress(None if settings.data_folder is None else settings.data_folder / LESSONS_FILE)
     app.register_blueprint(create_lesson_routes(lab, progress))
     app.register_blueprint(create_article_pages())
     app.register_blueprint(create_glossary_page())
@@ -288,7 +288,7 @@ def _add_pages(app: Flask, faults_allowed: bool) -> None:
 
 def _fault_data() -> JsonObject:
     """Return the data for the live page's forms of faults."""
-    from app.live.fault_desk import LIVE_COMMANDS
+    from app.live.fault_service import LIVE_COMMANDS
     from engine.protocol.command.send_message_headers import LONG_NAMES
 
     return {"commands": command_table(LIVE_COMMANDS), "header_letters": {**LONG_NAMES}}

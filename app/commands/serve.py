@@ -29,7 +29,7 @@ from engine.broker.foundation.broker_config import BrokerConfig
 from engine.compiled.form import running_form
 from engine.name_server.name_server_config import NameServerConfig
 from engine.protocol.message.record_layout import BLANK_MIN_SIZE_BYTES
-from engine.replication.ha.ha_config import BrokerRole
+from engine.replication.ha.ha_config import HaRole
 from engine.runtime.live.freed_memory import keep_freed_memory
 from engine.runtime.live.live_tls import ServerTls, TlsMode
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
@@ -229,7 +229,7 @@ def command(
     group = _group(group_peers, group_self, tls_mode, tls_client_ca, has_rules=broker.acl_enable)
     if group is None:
         broker = _with_replication(broker, slave_of)
-    elif slave_of is not None or broker.broker_role is not BrokerRole.ASYNC_MASTER or broker_port == 0:
+    elif slave_of is not None or broker.broker_role is not HaRole.ASYNC_MASTER or broker_port == 0:
         raise click.UsageError("--group-peers needs a --broker-port, and excludes --slave-of and brokerRole")
     _check_file_size(store)
     settings = LiveHostSettings(
@@ -250,10 +250,10 @@ def command(
 def _with_replication(broker: BrokerConfig, slave_of: str | None) -> BrokerConfig:
     """Return the replication settings: a master serves slaves, by default at any free port; a slave gets an id."""
     if slave_of is None:
-        if broker.broker_role is BrokerRole.SLAVE:
+        if broker.broker_role is HaRole.SLAVE:
             raise click.UsageError("brokerRole=SLAVE needs --slave-of HOST:PORT: the master's own address")
         return dataclasses.replace(broker, ha_listen_port=0) if broker.ha_listen_port is None else broker
-    return dataclasses.replace(broker, broker_role=BrokerRole.SLAVE, broker_id=broker.broker_id or 1)
+    return dataclasses.replace(broker, broker_role=HaRole.SLAVE, broker_id=broker.broker_id or 1)
 
 
 def _group(

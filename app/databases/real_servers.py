@@ -34,7 +34,7 @@ class ServerMissing(Exception):
 
 
 class RealServer(ABC):
-    """``with RedisServer() as server:``; raises :class:`ServerMissing`.
+    """``with RealRedisServer() as server:``; raises :class:`ServerMissing`.
 
     :ivar url: for :func:`engine.idempotence.stores.store_address.open_store`.
     """
@@ -163,7 +163,7 @@ class RealServer(ABC):
         return " / ".join(lines[-3:]) or "it printed nothing"
 
 
-class RedisServer(RealServer):
+class RealRedisServer(RealServer):
     """A Redis that stores nothing on disk: a restart loses everything."""
 
     name, package, programs = "Redis", "redis-server", ("redis-server",)
@@ -231,7 +231,7 @@ class MariaDbServer(RealServer):
 
 
 #: All servers.
-REAL_SERVERS: tuple[type[RealServer], ...] = (RedisServer, PostgreSqlServer, MariaDbServer)
+REAL_SERVERS: tuple[type[RealServer], ...] = (RealRedisServer, PostgreSqlServer, MariaDbServer)
 
 
 def find_program(name: str) -> str | None:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from app.lessons.errors import LessonError, UnknownLesson
-from app.lessons.lesson import Lesson, NumberPrediction, Step
+from app.lessons.lesson import Lesson, LessonStep, NumberPrediction
 from app.lessons.lesson_text import LessonText, StepText, read_lesson_text
 from app.lessons.steps_file import StepsFile, read_steps
 from engine.lab.scenario.errors import ScenarioError
@@ -95,7 +95,7 @@ def _check_text(text: LessonText, steps: StepsFile) -> None:
         _check_step(text.steps[step.identity], step, text.file)
 
 
-def _check_step(text: StepText, step: Step, file: str) -> None:
+def _check_step(text: StepText, step: LessonStep, file: str) -> None:
     if (text.question is not None) != (step.prediction is not None):
         has, lacks = ("Predict", "steps.yaml has none") if text.question else ("no Predict", "steps.yaml has one")
         raise LessonError(file, text.line, f"step {step.identity!r} has {has}, but {lacks}")

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from flask import Blueprint, Response, request
 
-from app.foundation.live_source import LiveSource, ResendWish
+from app.foundation.live_source import LiveSource, ResendRequest
 from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, only_known, read_json_object, short_text, shown, whole_number
 from engine.broker.delivery.dead_letter import ResendTo
@@ -49,7 +49,7 @@ def add_dead_letter_routes(api: Blueprint, source: LiveSource) -> None:
 
     @api.post("/live/dead-letters/<group>/resend")
     def resend_dead_letters(group: str) -> Response:
-        report = source.resend_dead_letters(short_text("group", group, _GROUP_MAX), _read_wish())
+        report = source.resend_dead_letters(short_text("group", group, _GROUP_MAX), _read_request())
         return _no_such_group(group) if report is None else json_answer(report)
 
 
@@ -57,7 +57,7 @@ def _no_such_group(group: str) -> Response:
     return json_answer({"error": f"group {shown(group)} has no dead letters here"}, 404)
 
 
-def _read_wish() -> ResendWish:
+def _read_request() -> ResendRequest:
     """Read the current request. Raises :class:`BadParameter`."""
     example = '{"messages": ["..."] or "all", "to": "topic" or "group"}'
     body = read_json_object(("messages", "to", "anyway", "start"), example)
@@ -75,8 +75,8 @@ def _read_wish() -> ResendWish:
     if messages == "all":
         if anyway:
             raise BadParameter("anyway", "all would be sent again and again", "anyway with named messages only")
-        return ResendWish(None, ResendTo(to), start=start)
-    return ResendWish(_names(messages), ResendTo(to), anyway=anyway)
+        return ResendRequest(None, ResendTo(to), start=start)
+    return ResendRequest(_names(messages), ResendTo(to), anyway=anyway)
 
 
 def _names(messages: object) -> tuple[str, ...]:

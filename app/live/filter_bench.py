@@ -20,7 +20,7 @@ from app.web.api import json_answer
 from app.web.api_parameters import BadParameter, read_json_object, short_text, shown
 from engine.filter.compiler import compile_expression
 from engine.filter.errors import FilterSyntaxError
-from engine.filter.evaluation_tree import EvaluatedPart, Outcome, evaluate_parts
+from engine.filter.evaluation_tree import EvaluatedPart, PartOutcome, evaluate_parts
 from engine.protocol.body.subscription_data import build_subscription_data
 from engine.protocol.errors import ProtocolError
 from engine.protocol.java_hash import java_string_hash
@@ -56,7 +56,7 @@ def add_filter_routes(api: Blueprint) -> None:
             tree = evaluate_parts(compile_expression(text), properties)
         except FilterSyntaxError as error:
             return json_answer({"mistake": _mistake_json(error)})
-        return json_answer({"matches": tree.outcome is Outcome.TRUE, "tree": _part_json(tree)})
+        return json_answer({"matches": tree.outcome is PartOutcome.TRUE, "tree": _part_json(tree)})
 
     @api.post("/filter/tags")
     def compare_tags() -> Response:

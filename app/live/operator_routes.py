@@ -21,15 +21,15 @@ from flask import Blueprint, Response
 
 from app.foundation.json_types import JsonObject
 from app.foundation.live_source import LiveSource
-from app.foundation.operator_wishes import (
+from app.foundation.operator_requests import (
     BODY_BYTES_MAX,
     DELAY_LEVEL_MAX,
     QUEUES_MAX,
-    Place,
-    ResetWish,
-    SendWish,
-    TopicWish,
-    WishRefused,
+    OperationRefused,
+    ResetOffsetRequest,
+    ResetTarget,
+    SendMessageRequest,
+    TopicRequest,
 )
 from app.foundation.translator import in_all_languages
 from app.web.api import json_answer
@@ -58,47 +58,47 @@ def add_operator_routes(api: Blueprint, source: LiveSource) -> None:
     @api.post("/live/topics")
     def create_topic() -> Response:
         body = read_json_object(("topic", "queues"), '{"topic": "orders", "queues": 4}')
-        wish = TopicWish(_own_topic(body), _number(body, "queues", 1, QUEUES_MAX, 4))
-        return json_answer(source.operate(wish))
+        request = TopicRequest(_own_topic(body), _number(body, "queues", 1, QUEUES_MAX, 4))
+        return json_answer(source.operate(request))
 
     @api.post("/live/messages")
     def send_message() -> Response:
         body = read_json_object(("topic", "body", "tag", "keys", "delay_level"), '{"topic": "orders", "body": "hello"}')
         delay_level = _number(body, "delay_level", 0, DELAY_LEVEL_MAX, 0)
-        wish = SendWish(_own_topic(body), _body(body), _tag(body), _keys(body), delay_level)
-        return json_answer(source.operate(wish))
+        request = SendMessageRequest(_own_topic(body), _body(body), _tag(body), _keys(body), delay_level)
+        return json_answer(source.operate(request))
 
     @api.post("/live/offsets")
     def reset_offsets() -> Response:
         known = ("group", "topic", "to", "time_ms", "queue_id", "offset", "preview")
         body = read_json_object(known, '{"group": "billing", "topic": "orders", "to": "earliest"}')
-        wish = _reset_wish(body)
+        request = _reset_request(body)
         try:
-            return json_answer(source.operate(wish))
-        except WishRefused as refused:
-            if not wish.preview:
+            return json_answer(source.operate(request))
+        except OperationRefused as refused:
+            if not request.preview:
                 raise
             return json_answer({"refused": dict(refused.text)})
 
-    @api.errorhandler(WishRefused)
-    def refused(error: WishRefused) -> Response:
+    @api.errorhandler(OperationRefused)
+    def refused(error: OperationRefused) -> Response:
         return json_answer({"error": str(error), "text": dict(error.text)}, 409)
 
 
-def _reset_wish(body: JsonObject) -> ResetWish:
+def _reset_request(body: JsonObject) -> ResetOffsetRequest:
     to = body.get("to")
-    if not isinstance(to, str) or to not in list(Place):
+    if not isinstance(to, str) or to not in list(ResetTarget):
         raise BadField("to", f"{shown(str(to))} is not valid")
     preview = body.get("preview", False)
     if not isinstance(preview, bool):
         raise BadParameter("preview", f"{shown(str(preview))} is not valid", "true or false")
-    return ResetWish(
+    return ResetOffsetRequest(
         _group(body),
         _topic(body),
-        Place(to),
-        _number(body, "time_ms", 0, _TIME_MAX, None if to == Place.TIME else 0),
-        _number(body, "queue_id", 0, QUEUES_MAX, None if to == Place.OFFSET else 0),
-        _number(body, "offset", 0, _OFFSET_MAX, None if to == Place.OFFSET else 0),
+        ResetTarget(to),
+        _number(body, "time_ms", 0, _TIME_MAX, None if to == ResetTarget.TIME else 0),
+        _number(body, "queue_id", 0, QUEUES_MAX, None if to == ResetTarget.OFFSET else 0),
+        _number(body, "offset", 0, _OFFSET_MAX, None if to == ResetTarget.OFFSET else 0),
         preview,
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.metrics.exposition import Family
+from app.metrics.exposition import MetricFamily
 
 if TYPE_CHECKING:
     from engine.broker.broker import Broker
@@ -64,7 +64,7 @@ RATES = {
 _WINDOWS_S = (10, 60, 600)
 
 
-def broker_runtime_families(broker: Broker, runtime_info: dict[str, str]) -> list[Family]:
+def broker_runtime_families(broker: Broker, runtime_info: dict[str, str]) -> list[MetricFamily]:
     """Return the families for what ``runtime_info`` has; a key that it lacks has no metric."""
     config = broker.config
     labels = (
@@ -78,7 +78,7 @@ def broker_runtime_families(broker: Broker, runtime_info: dict[str, str]) -> lis
     families = []
 
     def add(name: str, text: str, value: str) -> None:
-        family = Family(f"rocketmq_brokeruntime_{name}", text, LABELS)
+        family = MetricFamily(f"rocketmq_brokeruntime_{name}", text, LABELS)
         family.add(labels, float(value))
         families.append(family)
 

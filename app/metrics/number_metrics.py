@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from app.foundation.json_types import JsonObject
-from app.metrics.exposition import Family
+from app.metrics.exposition import MetricFamily
 
 #: Field of the view -> end of the metric's name, its help text.
 _COUNTS = {
@@ -19,11 +19,11 @@ _COUNTS = {
 }
 
 
-def number_families(view: JsonObject | None) -> list[Family]:
+def number_families(view: JsonObject | None) -> list[MetricFamily]:
     """Return the metrics. ``view`` None: no producer numbers messages."""
     families = []
     for field, (name, text) in _COUNTS.items():
-        family = Family(f"glassmq_numbers_{name}", text, ("topic",))
+        family = MetricFamily(f"glassmq_numbers_{name}", text, ("topic",))
         for topic, counts in (view or {"topics": {}})["topics"].items():
             family.add((topic,), counts[field])
         families.append(family)
@@ -31,7 +31,7 @@ def number_families(view: JsonObject | None) -> list[Family]:
         ("unread", "Messages of these topics that were not looked at yet."),
         ("no_room", "Messages of producers and queues that are too many to be judged."),
     ):
-        family = Family(f"glassmq_numbers_{name}", text)
+        family = MetricFamily(f"glassmq_numbers_{name}", text)
         family.add((), 0 if view is None else view[name])
         families.append(family)
     return families

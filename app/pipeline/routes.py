@@ -19,9 +19,9 @@ from app.foundation.translator import in_all_languages
 from app.pipeline.folders import confine_folders
 from app.pipeline.host import (
     RUNNING_MAX,
-    Keys,
-    PackageMissing,
+    BrokerCredentials,
     PipelineHost,
+    SparkPackageMissing,
     TooManyRuns,
     UnknownRun,
     missing_package,
@@ -125,8 +125,8 @@ def _add_refusals(api: Blueprint) -> None:
     def too_many_runs(_: TooManyRuns) -> Response:
         return _refusal(in_all_languages("pipeline.full", limit=RUNNING_MAX), 503)
 
-    @api.errorhandler(PackageMissing)
-    def package_missing(error: PackageMissing) -> Response:
+    @api.errorhandler(SparkPackageMissing)
+    def package_missing(error: SparkPackageMissing) -> Response:
         return _refusal(in_all_languages("pipeline.missing", package=str(error)), 503)
 
     @api.errorhandler(_SwitchedOff)
@@ -159,7 +159,7 @@ def _read_object(fields: tuple[str, ...]) -> JsonObject:
     return body
 
 
-def _keys(value: object) -> Keys | None:
+def _keys(value: object) -> BrokerCredentials | None:
     if value is None:
         return None
     if not isinstance(value, dict) or set(value) != {"access_key", "secret_key"}:
@@ -168,4 +168,4 @@ def _keys(value: object) -> Keys | None:
         # The key itself is not repeated in the answer.
         if not isinstance(text, str) or not 1 <= len(text) <= _KEY_MAX or not text.isprintable():
             raise BadParameter(name, "it is not a key", f"a text of up to {_KEY_MAX} characters")
-    return Keys(value["access_key"], value["secret_key"])
+    return BrokerCredentials(value["access_key"], value["secret_key"])

@@ -27,13 +27,13 @@ class BadParameter(ValueError):
 
     def as_json(self) -> JsonObject:
         """Return the body of the 400 answer."""
-        told: JsonObject = {
+        reported: JsonObject = {
             "error": str(self),
             "parameter": self.name,
             "problem": self.problem,
             "allowed": self.allowed,
         }
-        return told if self.text is None else {**told, "text": dict(self.text)}
+        return reported if self.text is None else {**reported, "text": dict(self.text)}
 
 
 def whole_number(name: str, text: str, minimum: int, maximum: int = _INT64_MAX) -> int:

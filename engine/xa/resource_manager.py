@@ -18,7 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from engine.bank.bank_deed import Doing
+from engine.bank.bank_action import Doing
 from engine.bank.errors import BankError
 from engine.bank.transfer import AMOUNT_MAX, Transfer
 from engine.protocol.command.remoting_command import RemotingCommand

@@ -25,7 +25,7 @@ const NOTHING = {
 
 /** The last answer; `at`: when it came, as performance.now() reports it. */
 export const faults = signal(NOTHING);
-/** Why the last deed was refused, or "". */
+/** Why the last action was refused, or "". */
 export const refusal = signal("");
 /** The held frame that was gone last although nobody here has decided it, or null. */
 export const lost = signal(null);
@@ -76,7 +76,7 @@ async function change(method, path, body, decided = undefined) {
   return Boolean(answer);
 }
 
-/** A command of LIVE_COMMANDS in app/live/fault_desk.py, or `resume`. */
+/** A command of LIVE_COMMANDS in app/live/fault_service.py, or `resume`. */
 export const command = (kind, target, values = {}) => change("POST", "", { kind, target, ...values });
 export const removeAll = () => change("DELETE", "", undefined, ALL);
 export const removeRule = (id) => change("DELETE", `/${id}`);
@@ -85,10 +85,10 @@ export async function renewLease() {
   const { answer } = await request("POST", "/api/faults/look", {});
   if (answer) take(answer);
 }
-export const passAll = () => change("POST", "/held", { deed: "pass" }, ALL);
+export const passAll = () => change("POST", "/held", { action: "pass" }, ALL);
 /** `changes`: { fields, properties, body }, each may be missing. */
-export const letPass = (id, changes = {}) => change("POST", `/held/${id}`, { deed: "pass", ...changes }, id);
-export const dropHeld = (id) => change("POST", `/held/${id}`, { deed: "drop" }, id);
+export const letPass = (id, changes = {}) => change("POST", `/held/${id}`, { action: "pass", ...changes }, id);
+export const dropHeld = (id) => change("POST", `/held/${id}`, { action: "drop" }, id);
 /** Records the frames of these clients (a pattern; "": all), until it is stopped. */
 export const record = (client, bodies) => change("POST", "/record", { client, bodies });
 export const stopRecording = () => change("DELETE", "/record");

@@ -143,7 +143,7 @@ function freeCode(name, taken) {
   const letters = words.join("").toUpperCase() || "TT";
   const initials = words.length > 1 ? words[0][0] + words[1][0] : "";
   if (sign) return [...letters].map((letter) => sign + letter).find((code) => !taken.has(code)) ?? sign + letters[0];
-  const wishes = [initials.toUpperCase(), ...[...letters.slice(1)].map((letter) => letters[0] + letter)];
+  const candidates = [initials.toUpperCase(), ...[...letters.slice(1)].map((letter) => letters[0] + letter)];
   const numbered = Array.from({ length: 36 }, (_, index) => letters[0] + index.toString(36).toUpperCase());
-  return [...wishes, ...numbered].find((code) => code.length === 2 && !taken.has(code)) ?? letters.slice(0, 2);
+  return [...candidates, ...numbered].find((code) => code.length === 2 && !taken.has(code)) ?? letters.slice(0, 2);
 }

@@ -24,7 +24,7 @@ export function frameName(frame) {
 
 /** "send", "↩ send": what fits next to the link. */
 export function shortName(frame) {
-  if (frame.deed) return frame.deed.toLowerCase();
+  if (frame.action) return frame.action.toLowerCase();
   const name = frame.kind === "response" ? `↩ ${frame.reply_to_name ?? ""}` : frameName(frame);
   return name
     .replace(/_MESSAGE(_V2)?|CONSUMER_|_BY_TOPIC|_INFO/g, "")

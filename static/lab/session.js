@@ -40,7 +40,7 @@ export function replayTo(link, event) {
 /** What an audit of this run by Spark would look at; begins one of the run as it is at `event`: {run, address}. */
 export const auditPlan = () => source.auditPlan();
 export const startAudit = (event) => source.startAudit(event);
-/** The links of this run and of one with one difference: {left, right}; see app/lab/routes/pair_routes.py. */
+/** The links of this run and of one with one difference: {left, right}; see app/lab/routes/comparison_routes.py. */
 export const variantOf = (change) => source.variant(change);
 export const exportAddress = (format) => source.exportAddress(format);
 
@@ -142,20 +142,20 @@ export function setForAll(names, name, value) {
 
 /** Shows the world as it was after event number `event`. While the handle is dragged only the last request counts. */
 export function scrub(event) {
-  const wish = Math.min(Math.max(Math.round(event), 0), view.peek().events_total);
-  const isIdle = scrubWish === null;
-  scrubWish = wish;
+  const request = Math.min(Math.max(Math.round(event), 0), view.peek().events_total);
+  const isIdle = scrubRequest === null;
+  scrubRequest = request;
   if (isIdle) sendScrub();
 }
 
 const SCRUB_EVERY_MS = 60;
-let scrubWish = null;
+let scrubRequest = null;
 
 function sendScrub() {
-  const wish = scrubWish;
-  control("scrub", { event: wish });
+  const request = scrubRequest;
+  control("scrub", { event: request });
   setTimeout(() => {
-    if (scrubWish !== wish) sendScrub();
-    else scrubWish = null;
+    if (scrubRequest !== request) sendScrub();
+    else scrubRequest = null;
   }, SCRUB_EVERY_MS);
 }

@@ -5,7 +5,7 @@
 
 import { batch, computed, signal } from "@preact/signals";
 import { groupMark, topicMark } from "../common/palette.js";
-import { firstNot } from "./journal/halving.js";
+import { firstNot } from "./journal/binary_search.js";
 
 const EMPTY_VIEW = {
   world: {},

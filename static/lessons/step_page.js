@@ -11,7 +11,7 @@ import { pointAt, stopPointing } from "./point.js";
 import { answerText, Prediction } from "./prediction.js";
 import { Prose } from "./prose.js";
 import { replaying, stopReplay } from "./replay.js";
-import { showSide } from "./sides.js";
+import { showSide } from "./phone_tabs.js";
 import { acting, isReachable, readyFor } from "./world.js";
 
 export function StepPage({ step }) {

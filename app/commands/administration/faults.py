@@ -17,7 +17,7 @@ from app.commands.administration.default_group import ListingGroup
 from app.commands.administration.page_access import Page, page_options
 from app.commands.tool import print_table
 from app.foundation.terminal_text import body_text
-from engine.faults.fault_rule import Deed, Direction
+from engine.faults.fault_rule import Direction, FaultAction
 
 _ROUTE = "/api/faults"
 #: Commands in one request at most: see app/live/fault_routes.py.
@@ -96,9 +96,9 @@ def _plain(text: object) -> str:
 
 def _rule_row(rule: dict[str, Any]) -> tuple[object, ...]:
     what = {
-        Deed.DELAY: f"delay {rule['ms']} ms",
-        Deed.ANSWER_LATE: f"answer {rule['ms']} ms late",
-        Deed.REJECT: f"reject {rule['code']}",
+        FaultAction.DELAY: f"delay {rule['ms']} ms",
+        FaultAction.ANSWER_LATE: f"answer {rule['ms']} ms late",
+        FaultAction.REJECT: f"reject {rule['code']}",
     }.get(rule["what"], rule["what"])
     often = [
         f"next {rule['times']}" if rule["times"] else "",
@@ -160,7 +160,7 @@ def _broken_lines(view: dict[str, Any]) -> list[str]:
 
 
 @command.command("add")
-@click.argument("what", type=click.Choice([deed.value for deed in Deed]), required=False)
+@click.argument("what", type=click.Choice([action.value for action in FaultAction]), required=False)
 @click.argument("frame", default="")
 @click.option(
     "--topic", help="Only frames of this topic: an exact name, or prefix*. The next three options take the same form."
@@ -307,9 +307,9 @@ def let_pass(
     if held is None:
         if properties or fields or body is not None:
             raise click.UsageError("name the frame to change by its number: glassmq faults list")
-        return _show(page.ask("POST", f"{_ROUTE}/held", {"deed": "pass"}))
+        return _show(page.ask("POST", f"{_ROUTE}/held", {"action": "pass"}))
     changes = {"fields": _texts(fields), "properties": _texts(properties), "body": body}
-    _show(page.ask("POST", f"{_ROUTE}/held/{held}", {"deed": "pass", **changes}))
+    _show(page.ask("POST", f"{_ROUTE}/held/{held}", {"action": "pass", **changes}))
 
 
 def _texts(given: tuple[str, ...]) -> dict[str, str]:
@@ -330,4 +330,4 @@ def drop(page: Page, held: int) -> None:
     Examples:
       glassmq faults drop 4
     """
-    _show(page.ask("POST", f"{_ROUTE}/held/{held}", {"deed": "drop"}))
+    _show(page.ask("POST", f"{_ROUTE}/held/{held}", {"action": "drop"}))

@@ -6,7 +6,7 @@ import click
 
 from app.commands.administration.default_group import ListingGroup
 from app.commands.tool import name_server_option, print_table, run_tool
-from app.foundation.operator_wishes import QUEUES_MAX
+from app.foundation.operator_requests import QUEUES_MAX
 
 
 @click.group("topics", cls=ListingGroup)

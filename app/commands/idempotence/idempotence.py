@@ -15,7 +15,7 @@ from app.commands.tool import print_table
 from app.foundation.terminal_text import clean, local_time
 
 if TYPE_CHECKING:
-    from engine.idempotence.foundation.record import Record
+    from engine.idempotence.foundation.record import IdempotenceRecord
     from engine.idempotence.stores.store_address import OpenStore
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -147,7 +147,7 @@ async def _list(opened: OpenStore, group: str | None, limit: int) -> None:
     )
 
 
-async def _found(opened: OpenStore, group: str, key: str) -> Record:
+async def _found(opened: OpenStore, group: str, key: str) -> IdempotenceRecord:
     from engine.idempotence.foundation.record import RecordKey
 
     record = await opened.records.find(RecordKey(group, key), _now_ms())
@@ -188,7 +188,7 @@ async def _free(opened: OpenStore, group: str, key: str, yes: bool) -> None:
     click.echo("freed" if freed else "it was already gone")
 
 
-def _expiry(record: Record, remaining_ms: int) -> str:
+def _expiry(record: IdempotenceRecord, remaining_ms: int) -> str:
     from engine.idempotence.foundation.record import RecordState
 
     is_consumed = record.state is RecordState.CONSUMED

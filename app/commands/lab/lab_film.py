@@ -85,13 +85,13 @@ def film(
     from app.pictures.film_camera import KINDS, take_film
     from app.pictures.page_server import ServerFailed, own_page_server
     from app.pictures.stage_camera import NoPicture
-    from engine.lab.run.spread import be_quiet
+    from engine.lab.run.spread import silence_logging
 
     kind = out.suffix.lstrip(".").lower()
     if kind not in KINDS:
         raise click.ClickException(f"{out.name} is not a supported kind of film: .{' .'.join(KINDS)}")
     pixels = _pixels(size)
-    be_quiet()
+    silence_logging()
     recording = _recording(scenario_name, link, to_s)
     end_s = recording.time_us / 1_000_000
     begin_s = max(0.0, end_s - _DEFAULT_LENGTH_S) if from_s is None else from_s
@@ -118,7 +118,7 @@ def film(
                 size=pixels,
                 theme=theme,
                 language=lang,
-                tell=lambda _: bar.update(1),
+                report=lambda _: bar.update(1),
             )
     except (NoBrowser, NoPicture, ServerFailed) as error:
         raise click.ClickException(str(error)) from None

@@ -77,9 +77,11 @@ def command(
       glassmq bank --folder naive --opening 25000 --transfers 3 --way send-then-debit
     """
     from app.live.live_bank import BankSettings
-    from engine.bank.paying_bank import Way
+    from engine.bank.paying_bank import TransferVariant
 
-    run_tool(_run(BankSettings(folder, name_servers, Way(way), opening, amount, debit_ms), transfers, wait_s))
+    run_tool(
+        _run(BankSettings(folder, name_servers, TransferVariant(way), opening, amount, debit_ms), transfers, wait_s)
+    )
 
 
 async def _run(settings: BankSettings, transfers: int, wait_s: int) -> None:

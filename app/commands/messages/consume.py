@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from app.commands.messages.loss import add_ledgers, open_of_ended, read_report, tell
+from app.commands.messages.loss import add_ledgers, open_of_ended, print_report, read_report
 from app.commands.tool import name_server_option, run_tool
 from app.foundation.terminal_text import body_text, clean
 from app.remote.cluster_access import cluster_access
@@ -159,7 +159,7 @@ async def _consume(
         finally:
             await consumer.shutdown()
     if losses is not None:
-        await losses.tell(name_servers, topic)
+        await losses.print_report(name_servers, topic)
 
 
 @contextmanager
@@ -206,7 +206,7 @@ class _Losses:
         """Note that a message was printed."""
         self._detector.consume_message_after(context)
 
-    async def tell(self, name_servers: tuple[str, ...], topic: str) -> None:
+    async def print_report(self, name_servers: tuple[str, ...], topic: str) -> None:
         """Print what was found, and write what was seen to the report file, at the end."""
         from app.remote.cluster_reader import open_cluster_reader
 
@@ -216,7 +216,7 @@ class _Losses:
                 queue = f"{ends.queue.broker_name}:{ends.queue.queue_id}"
                 report.note_queue(topic, queue, ends.min_offset, ends.max_offset)
             await add_ledgers(reader, report)
-        self.found = any(map(_is_certain, tell([report])))
+        self.found = any(map(_is_certain, print_report([report])))
         if self._file is not None:
             beside = self._file.with_name(f"{self._file.name}.tmp")
             try:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from app.foundation.json_types import JsonObject
-from app.lab.views.stored_copies import StoredCopy
+from app.lab.views.stored_copies import StoredCopyView
 
 if TYPE_CHECKING:
     from engine.lab.nodes.history import ConsumeBegan
@@ -20,7 +20,7 @@ _BAD_KINDS = ("refused", "unknown", "dead", "given-up", "resent")
 
 
 @dataclass(slots=True)
-class Delivery:
+class DeliveryView:
     """A delivery of a message to a listener. ``attempt``: the number of the delivery in its group, from 1."""
 
     began: ConsumeBegan
@@ -53,15 +53,15 @@ class MessageLife:
     topic: str
     at_us: int
     sends: list[JsonObject] = field(default_factory=list)
-    copies: list[tuple[StoredCopy, bool]] = field(default_factory=list)
-    deliveries: list[Delivery] = field(default_factory=list)
+    copies: list[tuple[StoredCopyView, bool]] = field(default_factory=list)
+    deliveries: list[DeliveryView] = field(default_factory=list)
     has_changed: bool = True
     is_in_trouble: bool = False
     view: JsonObject | None = None
 
-    def deliver(self, began: ConsumeBegan) -> Delivery:
+    def deliver(self, began: ConsumeBegan) -> DeliveryView:
         """Note a delivery to a listener."""
-        delivery = Delivery(began, self.attempts(began.group) + 1)
+        delivery = DeliveryView(began, self.attempts(began.group) + 1)
         self.deliveries.append(delivery)
         return delivery
 
@@ -76,7 +76,7 @@ class MessageLife:
         """Return how many times the group's listeners received the message."""
         return sum(delivery.began.group == group for delivery in self.deliveries)
 
-    def last_copy_for(self, group: str) -> StoredCopy | None:
+    def last_copy_for(self, group: str) -> StoredCopyView | None:
         """Return the newest copy that is, or will be, for this group."""
         for_group = [
             copy
@@ -121,7 +121,7 @@ class MessageLife:
         ]
         return sorted(marks, key=lambda mark: int(mark["at_us"]))
 
-    def _delivery_mark(self, delivery: Delivery) -> JsonObject:
+    def _delivery_mark(self, delivery: DeliveryView) -> JsonObject:
         began, result = delivery.began, delivery.result
         if result is None and any(
             copy.group == began.group and copy.reconsume_times > began.reconsume_times for copy, _ in self.copies
@@ -145,7 +145,7 @@ class MessageLife:
         }
 
 
-def _copy_mark(copy: StoredCopy, at_us: int, *, is_lost: bool) -> JsonObject:
+def _copy_mark(copy: StoredCopyView, at_us: int, *, is_lost: bool) -> JsonObject:
     mark: JsonObject = {
         "kind": copy.kind,
         "at_us": at_us,

@@ -15,7 +15,7 @@ from functools import cache
 from typing import ClassVar
 
 from engine.protocol.permission import PERM_READ_WRITE
-from engine.replication.ha.ha_config import BrokerRole, ReplicaAcks
+from engine.replication.ha.ha_config import HaRole, ReplicaAcks
 from engine.runtime.connection_limits import UNSENT_ALL_LIMIT_BYTES, UNSENT_SHARE_MAX_BYTES
 from engine.store.files.setting_rules import PORT, SettingRule, SettingsContradict, between, check_rules
 
@@ -76,7 +76,7 @@ class BrokerConfig:
     name_server_addresses: tuple[str, ...] = ()
 
     # --- replication (RocketMQ keeps these in ``MessageStoreConfig``) -----------------------------------------------
-    broker_role: BrokerRole = BrokerRole.ASYNC_MASTER
+    broker_role: HaRole = HaRole.ASYNC_MASTER
     #: The port for slaves; 0 takes any free port. None: no slaves are served, except by a SYNC_MASTER. RocketMQ always
     #: listens, at the broker's port plus one.
     ha_listen_port: int | None = None
@@ -238,7 +238,7 @@ class BrokerConfig:
                 f"group_election_timeout_max_ms {self.group_election_timeout_max_ms}; allowed: at least 10, at "
                 "least three times the first, and at least the second but at most 600,000",
             )
-        is_slave = self.broker_role is BrokerRole.SLAVE
+        is_slave = self.broker_role is HaRole.SLAVE
         if is_slave is (self.broker_id == 0):
             raise SettingsContradict(
                 ("broker_id", "broker_role"),

@@ -37,7 +37,7 @@ class _Reset:
     is_taken_up: bool = False
 
 
-class OffsetResets:
+class BrokerOffsetResets:
     """The queues of groups that were reset within the last :data:`GUARD_MS`."""
 
     def __init__(self, clock: Clock) -> None:

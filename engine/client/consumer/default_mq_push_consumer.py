@@ -99,7 +99,7 @@ class DefaultMQPushConsumer(ServiceContext):
         offset_store = self._make_offset_store(runtime)
         self._impl = DefaultMQPushConsumerImpl(self.instance, group, self.config, offset_store)
         if isinstance(offset_store, LocalFileOffsetStore):
-            self.tell(OFFSETS_FILE_PROPERTY, lambda: offset_store.failure or OFFSETS_WRITTEN)
+            self.report(OFFSETS_FILE_PROPERTY, lambda: offset_store.failure or OFFSETS_WRITTEN)
         self._listener: _AnyListener | None = None
         self._hooks = ConsumeMessageHooks()
         self.trace_dispatcher = self._make_trace_dispatcher(client_config)
@@ -185,9 +185,9 @@ class DefaultMQPushConsumer(ServiceContext):
         """Register ``listener(queue, message)`` for failed broadcast messages, which are not delivered again."""
         self._hooks.add_drop_listener(listener)
 
-    def tell(self, name: str, value: Callable[[], str]) -> None:
+    def report(self, name: str, value: Callable[[], str]) -> None:
         """Report ``value()`` as property ``name`` in the running info (307)."""
-        self._impl.told[name] = value
+        self._impl.reported[name] = value
 
     # --- life cycle ------------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ import asyncio
 from collections.abc import Callable, Iterable, Sequence
 
 from engine.client.foundation.red_black_tree import RedBlackTree
-from engine.client.queues.queue_hold import HOLD_TRANSITIONS, Hold, HoldEvent
+from engine.client.queues.queue_hold import HOLD_TRANSITIONS, HoldEvent, QueueHold
 from engine.protocol.message.message import MessageExt
 from engine.runtime.engine_lock import EngineLock
 
@@ -85,7 +85,7 @@ class ProcessQueue:
         #: that succeeded.
         self.given_back: dict[int, asyncio.Future[bool]] = {}
         #: The owner of the queue and of its lock; changed by :meth:`hold_lock`, :meth:`lose_lock` and :meth:`drop`.
-        self.hold = Hold.UNLOCKED
+        self.hold = QueueHold.UNLOCKED
         #: The queue was released: nothing may be consumed, committed or pulled through this object any more. This and
         #: the next follow from ``hold``; they are read several times per message.
         self.dropped = False

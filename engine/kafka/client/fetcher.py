@@ -224,8 +224,10 @@ class Fetcher:
         if part.error_code == KafkaErrorCode.OFFSET_OUT_OF_RANGE:
             self._offset_is_gone(place)
         elif part.error_code == KafkaErrorCode.CORRUPT_MESSAGE:
-            told = KafkaRefusal(KafkaErrorCode.CORRUPT_MESSAGE, f"{place} is damaged at offset {self.positions[place]}")
-            self.completed_fetches.append(CompletedFetch(place, b"", part.high_watermark, refusal=told))
+            reported = KafkaRefusal(
+                KafkaErrorCode.CORRUPT_MESSAGE, f"{place} is damaged at offset {self.positions[place]}"
+            )
+            self.completed_fetches.append(CompletedFetch(place, b"", part.high_watermark, refusal=reported))
         elif part.error_code:
             if part.error_code in MOVED:
                 self._metadata.moved(place)

@@ -18,7 +18,7 @@ from itertools import chain
 from struct import Struct
 from typing import NamedTuple
 
-from engine.kafka.log.index_file import IndexFile, IndexProbe
+from engine.kafka.log.index_file import IndexProbe, SparseIndexFile
 from engine.kafka.log.partition_log_config import PartitionLogConfig
 from engine.kafka.log.transaction_index import TRANSACTION_INDEX_SUFFIX, TransactionIndex
 from engine.kafka.records.record import damaged
@@ -106,8 +106,8 @@ class LogSegment:
         self._disk = disk
         self._config = config
         self._log = disk.open_append(path + LOG_SUFFIX)
-        self.index = IndexFile(disk, path + INDEX_SUFFIX, INDEX_ENTRY)
-        self.time_index = IndexFile(disk, path + TIME_INDEX_SUFFIX, TIME_INDEX_ENTRY)
+        self.index = SparseIndexFile(disk, path + INDEX_SUFFIX, INDEX_ENTRY)
+        self.time_index = SparseIndexFile(disk, path + TIME_INDEX_SUFFIX, TIME_INDEX_ENTRY)
         self.aborted = TransactionIndex(disk, path + TRANSACTION_INDEX_SUFFIX)
         #: Bytes appended since the last entry of the index.
         self._unindexed_bytes = 0

@@ -21,7 +21,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from engine.kafka.log.leader_epochs import LeaderEpochs
-from engine.kafka.log.log_recovery import LogRecoveryReport, RecoveryPoint, next_offset_of, repair
+from engine.kafka.log.log_recovery import LogRecoveryReport, PartitionRecoveryPoint, next_offset_of, repair
 from engine.kafka.log.log_segment import LOG_SUFFIX, LogSegment, Lookup, base_offset_of, is_index, segment_name
 from engine.kafka.log.partition_log_config import PartitionLogConfig
 from engine.kafka.log.producer_states import SNAPSHOT_SUFFIX, ProducerStates
@@ -107,7 +107,7 @@ class PartitionLog:
 
         Raises ``DiskFull``, ``DiskFault``; :class:`KafkaRefusal` for  messages in an older format, which are kept.
         """
-        point = RecoveryPoint.read(self._disk, self.folder)
+        point = PartitionRecoveryPoint.read(self._disk, self.folder)
         names = self._disk.list_folder(self.folder)
         orphans = [name for name in names if is_index(name) and name.partition(".")[0] + LOG_SUFFIX not in names]
         for name in orphans:  # otherwise a new segment of that name would continue after old entries
@@ -163,7 +163,7 @@ class PartitionLog:
 
     def _write_recovery_point(self, offset: int, *, is_clean: bool) -> None:
         self._recovery_offset = offset
-        RecoveryPoint(offset, is_clean).write(self._disk, self.folder)
+        PartitionRecoveryPoint(offset, is_clean).write(self._disk, self.folder)
 
     # --- stored data -------------------------------------------------------------------------------------------------
 

@@ -39,7 +39,7 @@ class BegunStall(NamedTuple):
     time_us: int
 
 
-class PlannedCommand(NamedTuple):
+class ScheduledCommand(NamedTuple):
     """A command at a virtual time, whatever the schedule."""
 
     time_us: int
@@ -134,7 +134,7 @@ class GatedRun:
         *,
         apply: Callable[[Command], None],
         watch: Watch,
-        plan: Sequence[PlannedCommand] = (),
+        plan: Sequence[ScheduledCommand] = (),
     ) -> None:
         self._loop = loop
         self._nodes = frozenset(nodes)
@@ -261,7 +261,7 @@ class GatedRun:
         self._do(stall.begin(), event)
         end = stall.end()
         if end is not None:
-            self._agenda.append(PlannedCommand(now_us + stall.ms * 1_000, end))
+            self._agenda.append(ScheduledCommand(now_us + stall.ms * 1_000, end))
             self._agenda.sort(key=lambda planned: planned.time_us)
 
     def _do(self, command: Command, event: int) -> None:

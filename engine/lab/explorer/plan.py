@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from engine.faults.frame_subject import REPLY
 from engine.lab.checkers import CHECKERS
 from engine.lab.explorer.exploration import ExplorationPlan
-from engine.lab.explorer.gated_run import PlannedCommand
+from engine.lab.explorer.gated_run import ScheduledCommand
 from engine.lab.explorer.lost_frames import LOST_FRAMES
 from engine.lab.explorer.search import SearchBounds
 from engine.lab.explorer.stage import ORDER_CHECKERS, SERVERS, TRANSFER_CHECKERS, WORK_CHECKERS, StageSetting
@@ -254,11 +254,11 @@ def _within(name: str, value: int, low: int, high: int) -> None:
 # --- actions in every schedule ---------------------------------------------------------------------------------------
 
 
-def _commands(request: ExplorationRequest) -> list[PlannedCommand]:
-    planned = [PlannedCommand(0, _lock_switch(name)) for name in request.without]
+def _commands(request: ExplorationRequest) -> list[ScheduledCommand]:
+    planned = [ScheduledCommand(0, _lock_switch(name)) for name in request.without]
     for time_ms, consumer, queue_id in sorted(request.forced_unlocks):
         command = parse_command({"kind": "forced-unlock", "target": consumer, "queue_id": queue_id})
-        planned.append(PlannedCommand(time_ms * 1_000, command))
+        planned.append(ScheduledCommand(time_ms * 1_000, command))
     return planned
 
 

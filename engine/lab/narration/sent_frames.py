@@ -6,8 +6,8 @@ from collections import deque
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from engine.faults.frame_meaning import Words
-from engine.lab.narration.what_matters import LIGHT_REQUESTS, frame_matters
+from engine.faults.frame_meaning import MeaningWords
+from engine.lab.narration.relevance import LIGHT_REQUESTS, is_frame_relevant
 from engine.lab.scenario.frame_names import FrameReader, FrameReading
 from engine.runtime.lab.lab_link_fault import Parcel, ParcelKind
 
@@ -19,7 +19,7 @@ REMEMBERED = 512
 
 
 #: There is nothing to report.
-NOTHING = Words({})
+NOTHING = MeaningWords({})
 
 
 class SentFrame:
@@ -56,7 +56,7 @@ class SentFrame:
         self.arrives_us = sent_us + min(delays_us, default=0)
         self.request: SentFrame | None = None
         #: Its words; None if they were not requested yet.
-        self.words: Words | None = None
+        self.words: MeaningWords | None = None
         self._reader = reader
         self._reading: FrameReading | None = None
         self._is_read = False
@@ -132,7 +132,7 @@ class SentFrames:
     def matters(self, frame: SentFrame) -> bool:
         """Return whether a viewer wants to see the frame."""
         name = self.name_of(frame)
-        return bool(name) and frame_matters(name)
+        return bool(name) and is_frame_relevant(name)
 
     def is_light(self, frame: SentFrame) -> bool:
         """Return whether the effect of the frame matters more than the frame itself."""

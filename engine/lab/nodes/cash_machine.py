@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 
 from engine.lab.nodes.history import BalanceLookup
-from engine.lab.nodes.node_role import LabNodeRole
+from engine.lab.nodes.scenario_node import ScenarioNode
 from engine.lab.scenario.scenario import CashMachineSpec
 
 #: Owner of the lock during a look-up.
@@ -30,7 +30,7 @@ class CashMachine:
 
     def __init__(
         self,
-        role: LabNodeRole,
+        role: ScenarioNode,
         spec: CashMachineSpec,
         look_up: Callable[[], Awaitable[int | None]],
         holder: Callable[[], str],

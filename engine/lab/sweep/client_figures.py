@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.scenario.listener_spec import ListenerResult
 from engine.lab.scenario.scenario import NodeSpec
 from engine.protocol.command.remoting_command import RemotingCommand, decode_command
@@ -132,7 +132,7 @@ class ConsumerMeter:
         deliveries = Counter(entry.key for entry in began)
         again = sum(deliveries.values()) - len(deliveries)
         role = self._world.nodes[name]
-        assert isinstance(role, ConsumerRole)
+        assert isinstance(role, ConsumerNode)
         willing = [key for key in deliveries if role.spec.listener.result_of(key, 0) is ListenerResult.SUCCESS]
         return ConsumerFigures(
             messages=len(done),

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeVar
 
 from engine.lab.checkers.watch.logged_message import LoggedMessage
-from engine.lab.nodes.consumer_role import ConsumerRole
+from engine.lab.nodes.consumer_node import ConsumerNode
 from engine.lab.nodes.history import (
     CommandApplied,
     NodeChanged,
 )
-from engine.lab.why.evidence import Committed, Evidence, Happened, Held, Stored
+from engine.lab.why.evidence import Evidence, Happened, Held, OffsetCommitted, Stored
 from engine.protocol.body.message_queue import MessageQueue
 from engine.protocol.message.message_copies import CopyKind, first_topic, group_of_copy
 
@@ -86,7 +86,7 @@ class Case:
 
     # --- around a queue ----------------------------------------------------------------------------------------------
 
-    def commits(self, queue: MessageQueue) -> list[Committed]:
+    def commits(self, queue: MessageQueue) -> list[OffsetCommitted]:
         """Return the group's offsets of a queue over time, as the broker knows them."""
         place = queue.broker_name, self.subject.group, queue.topic, queue.queue_id
         return [one for one in self.evidence.commits if one[2:6] == place and one.event <= self.until]
@@ -166,7 +166,7 @@ def subjects(evidence: Evidence, key: str) -> list[Subject]:
     )
 
 
-def _subject(role: ConsumerRole) -> Subject:
+def _subject(role: ConsumerNode) -> Subject:
     return Subject(role.spec.group, role.name if role.spec.model == "broadcasting" else "")
 
 

@@ -10,7 +10,7 @@ from engine.protocol.body.message_queue import MessageQueue
 #: Results of a listener that has finished a message.
 DONE = ("success", "commit")
 #: Topic, broker, queue id and offset.
-Place = tuple[str, str, int, int]
+QueuePlace = tuple[str, str, int, int]
 
 
 class Delivery(NamedTuple):
@@ -21,7 +21,7 @@ class Delivery(NamedTuple):
     died: NodeChanged | None
 
     @property
-    def place(self) -> Place:
+    def place(self) -> QueuePlace:
         """Return the position from which the message was pulled."""
         began = self.began
         return began.topic, began.broker, began.queue_id, began.queue_offset

@@ -54,7 +54,7 @@ class WorkSpec:
     :ivar database: the node whose tables it changes.
     :ivar records: the node with the records of idempotence: the same, or a Redis.
     :ivar steps: in this order; the listener's time is spread between them.
-    :ivar then: topic of the next message, sent in one transaction with the work, see :mod:`engine.lab.nodes.hop`;
+    :ivar then: topic of the next message, sent in one transaction with the work, see :mod:`engine.lab.nodes.relay`;
         empty: no next message.
     """
 

@@ -142,13 +142,13 @@ class LiveFlushedFile:
 
 
 @contextmanager
-def disk_faults(deed: str) -> Iterator[None]:
-    """Convert the system's errors during ``deed`` to the port's."""
+def disk_faults(action: str) -> Iterator[None]:
+    """Convert the system's errors during ``action`` to the port's."""
     try:
         yield
     except OSError as failure:
         kind = DiskFull if failure.errno in _FULL else DiskFault
-        raise kind(f"cannot {deed}: {failure.strerror}") from failure
+        raise kind(f"cannot {action}: {failure.strerror}") from failure
 
 
 def sync_folder(folder: Path) -> None:

@@ -21,7 +21,7 @@ from engine.store.files.consume_queue_entry import CONSUME_QUEUE_ENTRY
 from engine.store.files.store_config import MessageStoreConfig
 from engine.store.log.commit_log import ENVELOPE_MAX_BYTES, CommitLog
 from engine.store.log.commit_log_scanner import CommitLogScanner
-from engine.store.log.record_check import Damage, damage_of
+from engine.store.log.record_check import RecordDamage, damage_of
 from engine.store.queues.consume_queue import ConsumeQueue, Entry, is_valid
 from engine.store.queues.dispatch_request import DispatchRequest
 
@@ -161,7 +161,7 @@ class ConsumeQueueRepair:
             return False
         record = self._commit_log.read_bytes(commit_log_offset, size)
         damage = damage_of(record, 0, size, commit_log_offset, queue, queue_offset)
-        return damage in (None, Damage.BODY)
+        return damage in (None, RecordDamage.BODY)
 
     def _advance(self, queue: ConsumeQueue, search: _Search) -> bool:
         """Read one slice; return whether the search is over."""

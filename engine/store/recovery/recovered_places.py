@@ -42,7 +42,7 @@ _OLD_ENTRIES_MAX_BYTES = 64 * 1024 * 1024
 
 _POSITION_AND_SIZE = struct.Struct(">qi")
 
-QueueKey = tuple[str, int]
+RecoveredQueueKey = tuple[str, int]
 
 
 @dataclass(slots=True)
@@ -70,19 +70,19 @@ class RecoveredPlaces:
 
     parts: StoreParts
     report: RecoveryReport
-    is_begun_at_zero: Callable[[QueueKey], bool]
+    is_begun_at_zero: Callable[[RecoveredQueueKey], bool]
     damaged_bytes: int = 0
-    made_again: dict[QueueKey, None] = field(default_factory=dict)
+    made_again: dict[RecoveredQueueKey, None] = field(default_factory=dict)
     first_change: int | None = None
     stale_from: int | None = None
-    _runs: dict[QueueKey, _Run] = field(default_factory=dict)
+    _runs: dict[RecoveredQueueKey, _Run] = field(default_factory=dict)
     _ready: list[DispatchRequest] = field(default_factory=list)
     _remarks: list[str] = field(default_factory=list)
     #: The last message of the log with a known offset, and those after it without one, each with a remark.
     _last: DispatchRequest | None = None
     _strays: list[tuple[DispatchRequest, str]] = field(default_factory=list)
     #: Pieces of the old queues: (queue, its first offset, entries).
-    _old_entries: list[tuple[QueueKey, int, bytes]] = field(default_factory=list)
+    _old_entries: list[tuple[RecoveredQueueKey, int, bytes]] = field(default_factory=list)
     _old_bytes: int = 0
 
     def remember(self, queue: ConsumeQueue, start: int) -> None:
@@ -168,7 +168,7 @@ class RecoveredPlaces:
 
     # --- checks ------------------------------------------------------------------------------------------------------
 
-    def _run_of(self, key: QueueKey) -> _Run:
+    def _run_of(self, key: RecoveredQueueKey) -> _Run:
         run = self._runs.get(key)
         if run is None:
             queue = self.parts.consume_queues.get(*key)
@@ -195,10 +195,10 @@ class RecoveredPlaces:
         else:
             self._leave_out(run, request)
 
-    def _old_place_of(self, request: DispatchRequest) -> tuple[QueueKey, int] | None:
+    def _old_place_of(self, request: DispatchRequest) -> tuple[RecoveredQueueKey, int] | None:
         """Return the queue and offset whose old entry points to ``request``; None if no entry or more than one does."""
         wanted = _POSITION_AND_SIZE.pack(request.commit_log_offset, request.size_bytes)
-        found: dict[tuple[QueueKey, int], None] = {}
+        found: dict[tuple[RecoveredQueueKey, int], None] = {}
         for key, first, entries in self._old_entries:
             at = entries.find(wanted)
             while at >= 0:
@@ -235,7 +235,7 @@ class RecoveredPlaces:
         if len(self._ready) >= _BATCH_SIZE:
             self._write()
 
-    def _put_at(self, request: DispatchRequest, key: QueueKey, queue_offset: int) -> None:
+    def _put_at(self, request: DispatchRequest, key: RecoveredQueueKey, queue_offset: int) -> None:
         """Put ``request`` at the offset of its old entry."""
         if key[0] != request.topic:
             self._leave_out(self._run_of((request.topic, request.queue_id)), request, f"{key[0]}/{key[1]}")

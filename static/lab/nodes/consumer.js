@@ -7,7 +7,7 @@ import { t } from "../../common/i18n.js";
 import { GroupMark, TopicMark } from "../../live/panels/stage/marks.js";
 import { span } from "../format.js";
 import { memo } from "../memo.js";
-import { acting, offer } from "../deeds/thing.js";
+import { acting, offer } from "../actions/thing.js";
 import { density, isFocus, togglePart } from "../panels/stage/folding.js";
 import { accused, compare, pointing, view } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";

@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { GroupMark } from "../../live/panels/stage/marks.js";
-import { acting } from "../deeds/thing.js";
+import { acting } from "../actions/thing.js";
 import { shortMs } from "../format.js";
 import { memo } from "../memo.js";
 import { isFocus } from "../panels/stage/folding.js";

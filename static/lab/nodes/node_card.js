@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
 import { shortMs } from "../format.js";
 import { stateText } from "../labels.js";
-import { acting } from "../deeds/thing.js";
+import { acting } from "../actions/thing.js";
 import { accused } from "../view.js";
 import { Icon } from "../panels/controls/icons.js";
 import { PageCache } from "./page_cache.js";

@@ -3,7 +3,7 @@
 
 import { html } from "htm/preact";
 import { t } from "../../common/i18n.js";
-import { acting } from "../deeds/thing.js";
+import { acting } from "../actions/thing.js";
 import { shortMs } from "../format.js";
 import { settingFacts, settingOfPart, settingValue } from "../settings.js";
 import { isFocus, togglePart } from "../panels/stage/folding.js";

@@ -5,7 +5,7 @@ import { html } from "htm/preact";
 import { count } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 import { TopicMark } from "../../live/panels/stage/marks.js";
-import { acting } from "../deeds/thing.js";
+import { acting } from "../actions/thing.js";
 import { shortMs, span } from "../format.js";
 import { memo } from "../memo.js";
 import { Icon } from "../panels/controls/icons.js";

@@ -14,7 +14,7 @@ from click.testing import CliRunner
 
 from app.command_line import main
 from app.commands.messages.bank import WAYS
-from engine.bank.paying_bank import Way
+from engine.bank.paying_bank import TransferVariant
 from engine.broker.foundation.broker_config import BrokerConfig
 from tests.support.live.live_server import LiveServer
 
@@ -117,7 +117,7 @@ def test_a_folder_with_another_bank_id_is_refused(server, tmp_path, content):
     assert not (tmp_path / "icbc.db").exists()
 
 
-def test_what_cannot_be_is_told_in_one_line(server, tmp_path):
+def test_what_cannot_be_is_reported_in_one_line(server, tmp_path):
     (tmp_path / "icbc.db").write_text("this is no database" * 100)
     result = run(server, tmp_path)
     assert result.exit_code == 1
@@ -129,4 +129,4 @@ def test_what_cannot_be_is_told_in_one_line(server, tmp_path):
 
 
 def test_the_ways_of_the_command_are_those_of_the_bank():
-    assert list(WAYS) == list(Way)
+    assert list(WAYS) == list(TransferVariant)

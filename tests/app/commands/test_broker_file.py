@@ -11,7 +11,7 @@ from app.commands import serve
 from app.commands.broker_file import read_broker_file
 from app.live.engine_settings import BadSetting
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.replication.ha.ha_config import BrokerRole
+from engine.replication.ha.ha_config import HaRole
 from engine.store.files.store_config import FlushDiskType, MessageStoreConfig
 
 #: As RocketMQ's distribution has it: conf/broker.conf.
@@ -70,9 +70,9 @@ def test_the_files_of_rocketmq_s_distribution_are_taken(served):
     assert served(PLAIN).store.file_reserved_time_hours == 48
     assert served.result.stderr == ""
     settings = served(SYNC_MASTER)
-    assert (settings.broker.broker_name, settings.broker.broker_role) == ("broker-b", BrokerRole.SYNC_MASTER)
+    assert (settings.broker.broker_name, settings.broker.broker_role) == ("broker-b", HaRole.SYNC_MASTER)
     settings = served(SLAVE, "--slave-of", "127.0.0.1:10911")
-    assert (settings.broker.broker_id, settings.broker.broker_role) == (1, BrokerRole.SLAVE)
+    assert (settings.broker.broker_id, settings.broker.broker_role) == (1, HaRole.SLAVE)
     settings = served(GROUP)
     assert (settings.group.name, len(settings.group.addresses), settings.broker.port) == ("n0", 3, 30911)
     assert (str(settings.data_folder), settings.also_register) == ("/tmp/rmqstore/node00", ("127.0.0.1:9876",))

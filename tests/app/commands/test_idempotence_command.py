@@ -106,7 +106,7 @@ def test_free_says_what_it_means_asks_and_lets_the_next_delivery_work(store: str
         ("postgresql://127.0.0.1:9/d?user=me&password=secret", "connection"),
     ],
 )
-def test_what_is_no_store_is_told_in_one_line_and_nothing_is_made(address: str, wrong: str, tmp_path: Path):
+def test_what_is_no_store_is_reported_in_one_line_and_nothing_is_made(address: str, wrong: str, tmp_path: Path):
     (tmp_path / "other.db").touch()
     result = run("list", address.format(tmp_path))
     assert result.exit_code == 1

@@ -58,7 +58,7 @@ def test_a_lesson_that_no_track_names_comes_last():
         ("id: more", "id: more\n    colour: red", "colour: is not allowed here"),
     ],
 )
-def test_a_mistake_is_told_with_its_line_and_with_what_is_allowed(old, new, problem):
+def test_a_mistake_is_reported_with_its_line_and_with_what_is_allowed(old, new, problem):
     assert old in COURSE
     with pytest.raises(LessonError, match=r"course.yaml, line \d+: tracks\[\d\]") as error:
         read_course(COURSE.replace(old, new, 1), NAMES)

@@ -37,7 +37,7 @@ def test_a_small_lesson_can_be_gone_through(tmp_path):
     assert rehearse(read_lesson(write_lesson(tmp_path))).problems() == []
 
 
-def test_each_wrong_answer_is_told_why_it_is_wrong(tmp_path):
+def test_each_wrong_answer_is_reported_why_it_is_wrong(tmp_path):
     place = write_lesson(
         tmp_path,
         (EN, "- no: No.", "- no: No.\n### Wrong\n- no: Sent."),
@@ -171,7 +171,7 @@ MISTAKES = [
 
 
 @pytest.mark.parametrize(("file", "old", "new", "where", "words"), MISTAKES)
-def test_a_mistake_is_told_with_file_line_and_what_is_allowed(tmp_path, file, old, new, where, words):
+def test_a_mistake_is_reported_with_file_line_and_what_is_allowed(tmp_path, file, old, new, where, words):
     place = write_lesson(tmp_path, (file, old, new))
     with pytest.raises(LessonError) as refused:
         read_lesson(place)

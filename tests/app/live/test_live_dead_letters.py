@@ -351,7 +351,7 @@ def test_the_message_command_tells_what_happened_by_id_and_by_key(live):
     bury(live, "story", "tales", "s-1", retries=1)
     (dead,) = page(live, "story")
     for arguments in (("--key", "s-1"), ("--key", "s-1", "--topic", "tales"), (dead["unique_id"],), (dead["id"],)):
-        told = live.tool("message", *arguments).output.partition("What happened")[2]
+        reported = live.tool("message", *arguments).output.partition("What happened")[2]
         steps = (
             "produced at",
             "stored: tales",
@@ -359,9 +359,9 @@ def test_the_message_command_tells_what_happened_by_id_and_by_key(live):
             "due, retry 1",
             "dead letter of",
         )
-        places = [told.index(words) for words in steps]
+        places = [reported.index(words) for words in steps]
         assert places == sorted(places)
-        assert "group story: gave up on it" in told
+        assert "group story: gave up on it" in reported
     nothing = live.tool("message", "--key", "nobody")
     assert (nothing.exit_code, nothing.output.strip()) == (1, "Error: no message has the key 'nobody'")
     assert live.tool("message").exit_code == live.tool("message", "X", "--key", "y").exit_code == 2

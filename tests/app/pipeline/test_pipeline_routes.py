@@ -8,7 +8,7 @@ import pytest
 
 from app.pipeline.folders import confine_folders
 from app.pipeline.host import PipelineSettings
-from app.web.access_rules import AccessRules
+from app.web.access_rules import PageAccessRules
 from app.web_application import WebSettings, create_app
 from engine.pipeline.jobs import registry
 from engine.pipeline.jobs.arguments import ArgumentRefused
@@ -129,7 +129,7 @@ def test_other_web_sites_start_nothing(server):
 
 def test_without_the_token_nothing_is_started(tmp_path):
     settings = WebSettings(
-        access=AccessRules(token="a-long-token"),
+        access=PageAccessRules(token="a-long-token"),
         lab_has_thread=False,
         pipeline=PipelineSettings(tmp_path, "127.0.0.1:1", command=FAKE),
     )

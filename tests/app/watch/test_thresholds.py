@@ -59,6 +59,6 @@ def test_a_file_that_cannot_be_used_does_not_keep_a_broker_from_starting(tmp_pat
 
 
 def test_the_document_names_every_rule_with_its_default():
-    told = DOCUMENT.read_text(encoding="utf-8")
-    written = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([\d,]+) \S+ \|$", told, re.MULTILINE))
+    reported = DOCUMENT.read_text(encoding="utf-8")
+    written = dict(re.findall(r"^\| `(\w+)` \| [^|]+ \| ([\d,]+) \S+ \|$", reported, re.MULTILINE))
     assert written == {rule.name: f"{rule.default:,}" for rule in RULES}

@@ -11,7 +11,7 @@ import click
 from app.commands.lab.studies.study import Findings, Study, Table, run_each
 
 if TYPE_CHECKING:
-    from engine.lab.sweep.acknowledgement import Damage, PolicyFigures
+    from engine.lab.sweep.acknowledgement import FailureDamage, PolicyFigures
 
 #: A broker that acknowledges forty orders, four a second, and flushes every 5 s or after each.
 SCENARIO = "broker-crash-async-flush"
@@ -39,7 +39,7 @@ def acknowledgement() -> Findings:
 
 def table_of(figures: Iterable[PolicyFigures]) -> Table:
     """Return a row for each policy."""
-    from engine.lab.sweep.acknowledgement import POLICIES, Blow
+    from engine.lab.sweep.acknowledgement import POLICIES, FailureKind
 
     losses = "a killed process loses", "a power cut", "cut while it writes", "machine gone"
     rows: list[dict[str, object]] = []
@@ -47,12 +47,12 @@ def table_of(figures: Iterable[PolicyFigures]) -> Table:
         policy = POLICIES[row.acknowledged]
         copies = f", {policy.slaves + 1} copies" if policy.slaves else ""
         name = f"{row.acknowledged} ({policy.flush} flush{copies})"
-        lost = {loss: _loss(row.damages[blow]) for loss, blow in zip(losses, Blow, strict=True)}
+        lost = {loss: _loss(row.damages[failure]) for loss, failure in zip(losses, FailureKind, strict=True)}
         rows.append({"acknowledged": name, **lost, "a send takes": f"{row.send_us / 1_000:.1f} ms"})
     return Table(rows)
 
 
-def _loss(damage: Damage) -> str:
+def _loss(damage: FailureDamage) -> str:
     if not damage.runs_with_loss:
         return f"nothing, in {damage.runs} runs"
     return (

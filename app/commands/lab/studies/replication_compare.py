@@ -12,7 +12,7 @@ import click
 from app.commands.lab.studies.study import Findings, Study, Table, run_each
 
 if TYPE_CHECKING:
-    from engine.lab.sweep.replication_compare import Cell
+    from engine.lab.sweep.replication_compare import ComparisonCell
     from engine.lab.sweep.shortest_loss import SearchedPolicy
 
 
@@ -45,7 +45,7 @@ def replication_compare(search: bool) -> Findings:
     return findings_of(cells, run_each("search", [*POLICIES.values()] if search else [], search_loss))
 
 
-def findings_of(cells: Sequence[Cell], searches: Sequence[SearchedPolicy]) -> Findings:
+def findings_of(cells: Sequence[ComparisonCell], searches: Sequence[SearchedPolicy]) -> Findings:
     """Return a table per fault with a row per policy, then what the search found."""
     from engine.lab.sweep.replication_policy import POLICIES, Fault
     from engine.texts import Text
@@ -67,7 +67,7 @@ def findings_of(cells: Sequence[Cell], searches: Sequence[SearchedPolicy]) -> Fi
     return Findings(tables, report, partial(_draw, cells))
 
 
-def _row(cell: Cell) -> dict[str, object]:
+def _row(cell: ComparisonCell) -> dict[str, object]:
     return {
         "acknowledged": cell.acknowledged,
         "lost": cell.lost,
@@ -78,7 +78,7 @@ def _row(cell: Cell) -> dict[str, object]:
     }
 
 
-def _unavailable(cell: Cell) -> str:
+def _unavailable(cell: ComparisonCell) -> str:
     """Return for how long no client could send."""
     return f"{cell.unavailable_ms / 1_000:.2f} s" if cell.is_back else "to the end"
 
@@ -94,7 +94,7 @@ def _search_row(one: SearchedPolicy) -> dict[str, object]:
     return {"shortest loss": loss, "events until then": events, "schedules": one.schedules}
 
 
-def _draw(cells: Sequence[Cell]) -> str:
+def _draw(cells: Sequence[ComparisonCell]) -> str:
     """Draw a group of bars for each fault; the label at a bar's end names losses and duplicates, too."""
     from app.storage.plots import Bar, bars_svg
     from engine.texts import Text

@@ -70,7 +70,7 @@ class Study(click.Command):
         """Run the function, with what was asked for checked before and written after it."""
         from app.commands.document_table import read_with_place, write_table
         from app.commands.tool import print_table
-        from engine.lab.run.spread import be_quiet
+        from engine.lab.run.spread import silence_logging
         from engine.lab.scenario.errors import LabError
 
         document, json_path, svg_path = (ctx.params.pop(name, None) for name in ("write", "json", "svg"))
@@ -80,7 +80,7 @@ class Study(click.Command):
         for path in filter(None, (json_path, svg_path)):
             if not path.parent.is_dir():
                 raise click.UsageError(f"{path} cannot be written: there is no folder {path.parent}")
-        be_quiet()
+        silence_logging()
         try:
             found: Findings = super().invoke(ctx)
         except LabError as error:

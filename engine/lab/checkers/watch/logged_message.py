@@ -21,7 +21,7 @@ from engine.store.queues.dispatch_request import belongs_in_consume_queue
 _RECONSUME_TIMES = fields_at("reconsume_times")
 
 #: (topic, queue id, queue offset): where consumers find a message.
-Place = tuple[str, int, int]
+LogPlace = tuple[str, int, int]
 
 
 class LoggedMessage(NamedTuple):
@@ -66,7 +66,7 @@ class LoggedMessage(NamedTuple):
         return self.key.partition(" ")[0]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> LogPlace:
         """Return the topic, queue and offset at which consumers find the message."""
         return self.topic, self.queue_id, self.queue_offset
 

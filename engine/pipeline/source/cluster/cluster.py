@@ -21,7 +21,7 @@ from engine.pipeline.source.cluster.node_client import PULL_BYTES, UNREACHABLE, 
 from engine.pipeline.source.cluster.option_values import OptionValues
 from engine.pipeline.source.cluster.queue_offsets import QueueKey
 from engine.protocol.body import question
-from engine.protocol.body.question import Question
+from engine.protocol.body.question import AdminQuestion
 from engine.protocol.body.topic_route_data import BrokerData, TopicRouteData
 from engine.protocol.command.remoting_command import RemotingCommand
 from engine.protocol.errors import ProtocolError
@@ -219,7 +219,7 @@ class Cluster:
     def ask_queues(
         self,
         queues: Iterable[QueueKey],
-        ask: Callable[[QueueKey], Question[_T]],
+        ask: Callable[[QueueKey], AdminQuestion[_T]],
         *,
         group: str | None = None,
         without: Collection[int] | None = (),
@@ -232,11 +232,11 @@ class Cluster:
         by_broker: dict[str, list[QueueKey]] = {}
         for queue in queues:
             by_broker.setdefault(queue.broker_name, []).append(queue)
-        answers: list[tuple[QueueKey, Question[_T], RemotingCommand]] = []
+        answers: list[tuple[QueueKey, AdminQuestion[_T], RemotingCommand]] = []
         for broker_name, of_broker in by_broker.items():
             asked = [ask(queue) for queue in of_broker]
-            told = self.ask_broker(broker_name, of_broker[0].topic, [one.request() for one in asked])
-            answers += zip(of_broker, asked, told, strict=True)
+            reported = self.ask_broker(broker_name, of_broker[0].topic, [one.request() for one in asked])
+            answers += zip(of_broker, asked, reported, strict=True)
         found: dict[QueueKey, _T] = {}
         for queue, one, answer in answers:
             if answer.code == ResponseCode.SUCCESS:
@@ -315,7 +315,7 @@ class Cluster:
                 raise refusal(topic, self._name_servers_text, answer)
         return routes
 
-    def _ask_name_server(self, asked: Question[_T]) -> _T:
+    def _ask_name_server(self, asked: AdminQuestion[_T]) -> _T:
         (answer,) = self._exchange_with_name_server([asked.request()])
         if answer.code != ResponseCode.SUCCESS:
             raise refusal("", self._name_servers_text, answer)

@@ -59,7 +59,7 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         #: Queues of brokers that did not answer then, and the reason; only if loss is allowed.
         self._away: dict[QueueKey, str] = {}
         #: The missing queues in the last log message.
-        self._told_missing: list[QueueKey] = []
+        self._reported_missing: list[QueueKey] = []
 
     def __reduce__(self) -> tuple[type[RocketMQStreamReader], tuple[ReadOptions, Any]]:
         """Send a new reader to the tasks, without connections and without the planner's state."""
@@ -184,9 +184,9 @@ class RocketMQStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if unlisted and self._options.fail_on_data_loss:
             raise _gone(_unlisted_text(unlisted))
         # A stream checks several times per second.
-        if missing == self._told_missing:
+        if missing == self._reported_missing:
             return
-        self._told_missing = missing
+        self._reported_missing = missing
         if unlisted:
             _log.warning("%s; the stream continues without", _unlisted_text(unlisted))
         silent = sorted((queue for queue in missing if queue in self._away), key=_broker_of)

@@ -4,7 +4,7 @@
 import { html } from "htm/preact";
 import { count } from "../../../common/format.js";
 import { t } from "../../../common/i18n.js";
-import { acting } from "../../deeds/thing.js";
+import { acting } from "../../actions/thing.js";
 import { memo } from "../../memo.js";
 import { accused, pointing } from "../../view.js";
 import { Part, Rule } from "../part.js";

@@ -2,7 +2,7 @@
 
 import { html } from "htm/preact";
 import { t } from "../../../common/i18n.js";
-import { acting } from "../../deeds/thing.js";
+import { acting } from "../../actions/thing.js";
 import { span } from "../../format.js";
 import { accused, pointing, view } from "../../view.js";
 import { Bar } from "../node_card.js";

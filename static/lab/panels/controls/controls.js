@@ -27,7 +27,7 @@ export function Controls() {
   </section>`;
 }
 
-const DEEDS = { restart, back: stepBack, play: togglePlay, step };
+const ACTIONS = { restart, back: stepBack, play: togglePlay, step };
 
 function Buttons() {
   const playing = useComputed(() => view.value.playing);
@@ -38,7 +38,7 @@ function Buttons() {
   const stands = { playing: playing.value, atStart: atStart.value, isOver: isOver.value, off };
   const stepNext = { name: "actor", key: "a", isOff: off || next.value === null, act: () => stepActor(next.peek()) };
   return html`
-    <${TimeButtons} of="controls" deeds=${DEEDS} ...${stands} />
+    <${TimeButtons} of="controls" actions=${ACTIONS} ...${stands} />
     ${!isRecording() && html`<${TimeButton} of="controls" ...${stepNext} />`}
   `;
 }

@@ -6,7 +6,7 @@ import { t } from "../../../common/i18n.js";
 import { COMMANDS, commandName, commandText, kindsOfTarget } from "../../commands.js";
 import { bilingual } from "../../format.js";
 import { command, isRecording } from "../../session.js";
-import { acting } from "../../deeds/thing.js";
+import { acting } from "../../actions/thing.js";
 import { nodeNames, view } from "../../view.js";
 import { CommandForm } from "./command_form.js";
 import { Icon } from "./icons.js";

@@ -13,7 +13,7 @@ import { labelText } from "../../labels.js";
 import { scrub } from "../../session.js";
 import { Matters } from "../stage/sequence.js";
 import { calmView, chosenEvent, journalVersion, nodeNames } from "../../view.js";
-import { onlyWhatMatters } from "../../what_matters.js";
+import { onlyRelevant } from "../../relevance.js";
 
 const ROW_REM = 1.6;
 const AROUND = 6;
@@ -28,7 +28,7 @@ export function Log() {
     const timer = setTimeout(() => (text.value = typed.value.trim()), TYPED_MS);
     return () => clearTimeout(timer);
   }, [typed.value]);
-  const matters = onlyWhatMatters.value;
+  const matters = onlyRelevant.value;
   const search = useSearch(text.value !== "" || node.value !== "" || matters, text.value, node.value, matters);
   const rows = search ? foundRows(search) : allRows();
   return html`<div class="event-log">

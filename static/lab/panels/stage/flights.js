@@ -8,7 +8,7 @@ import { t } from "../../../common/i18n.js";
 import { motion } from "../../../live/view.js";
 import { remPx } from "../../../live/lane_axis.js";
 import { onPaint, repaint } from "../../clock.js";
-import { acting } from "../../deeds/thing.js";
+import { acting } from "../../actions/thing.js";
 import { span } from "../../format.js";
 import { frameName, frameShape, shortName } from "../../frame_words.js";
 import { Roving } from "../../roving.js";

@@ -3,7 +3,7 @@
 
 import { html } from "htm/preact";
 import { t } from "../../../common/i18n.js";
-import { acting, offer } from "../../deeds/thing.js";
+import { acting, offer } from "../../actions/thing.js";
 import { bilingual } from "../../format.js";
 import { Roving } from "../../roving.js";
 import { steadyList, view } from "../../view.js";
@@ -22,7 +22,7 @@ export function Links({ lines }) {
     return { pair, ends, state, text: found.map((fault) => bilingual(fault.text)).join(" · ") };
   };
   const links = [...lines.value].map(([pair, line]) => ({ ...of(pair), line, at: pointOn(line, 0.5) }));
-  const label = ({ ends: [a, b], text }) => t("lab.links.label", { a, b, state: text || t("lab.deeds.link_good") });
+  const label = ({ ends: [a, b], text }) => t("lab.links.label", { a, b, state: text || t("lab.actions.link_good") });
   return html`
     <svg class="links" aria-hidden="true">
       ${links.map(({ pair, state, line }) => html`<path key=${pair} class=${`link is-${state}`} d=${pathOf(line)} />`)}

@@ -14,7 +14,7 @@ import { knownEntry, pagesVersion, wantEntries } from "../../journal/pages.js";
 import { labelText } from "../../labels.js";
 import { scrub } from "../../session.js";
 import { chosenEvent, journalVersion, nodeNames, nodes, openFrame, view, violations } from "../../view.js";
-import { entryMatters, onlyWhatMatters } from "../../what_matters.js";
+import { isEntryRelevant, onlyRelevant } from "../../relevance.js";
 import { windowVersion } from "../../journal/window_store.js";
 import { frameName } from "./flights.js";
 import { LANE_LEAST, paintSequence } from "./sequence_paint.js";
@@ -43,7 +43,7 @@ export function Sequence() {
     };
     const stops = [
       onPaint(paint),
-      ...[chosenEvent, journalVersion, pagesVersion, windowVersion, view, endsAt, onlyWhatMatters].map((shown) =>
+      ...[chosenEvent, journalVersion, pagesVersion, windowVersion, view, endsAt, onlyRelevant].map((shown) =>
         shown.subscribe(repaint),
       ),
       view.subscribe(({ playing, pace, event }) => {
@@ -145,8 +145,8 @@ export function Matters() {
   return html`<label class="matters" title=${t("lab.relevance.hint")}>
     <input
       type="checkbox"
-      checked=${onlyWhatMatters.value}
-      onChange=${(event) => (onlyWhatMatters.value = event.currentTarget.checked)}
+      checked=${onlyRelevant.value}
+      onChange=${(event) => (onlyRelevant.value = event.currentTarget.checked)}
     />
     ${t("lab.relevance.title")}
   </label>`;
@@ -192,7 +192,7 @@ function choose(by) {
   for (let passed = 0; passed < PASSED_MOST; passed += 1) {
     next += passed === 0 ? by : Math.sign(by);
     const entry = knownEntry(next);
-    if (!entry || !onlyWhatMatters.peek() || entryMatters(entry)) break;
+    if (!entry || !onlyRelevant.peek() || isEntryRelevant(entry)) break;
   }
   chosenEvent.value = Math.min(last, Math.max(1, next));
 }
@@ -209,7 +209,7 @@ function sceneAt(time) {
     unit: remPx.peek() / 14,
     lanes: nodeNames.peek(),
     parts: partsOf(nodes.peek()),
-    journal: onlyWhatMatters.peek() ? entries.filter(entryMatters) : entries,
+    journal: onlyRelevant.peek() ? entries.filter(isEntryRelevant) : entries,
     calls: calls.map((call) => ({ ...call, isBroken: isBroken(call) })),
     lastEvent: view.peek().event,
     commands,

@@ -2,7 +2,7 @@
 
 import { t } from "../../../common/i18n.js";
 import { span, virtualTime } from "../../format.js";
-import { firstAtOrAfter } from "../../journal/halving.js";
+import { firstAtOrAfter } from "../../journal/binary_search.js";
 import { placeOf } from "./sequence_axis.js";
 
 const LABEL_WIDTH = 62;

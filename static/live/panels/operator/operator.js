@@ -4,7 +4,7 @@ import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { t } from "../../../common/i18n.js";
-import { DeedDialog } from "../messages/deed.js";
+import { ActionDialog } from "../messages/action.js";
 import { askedForm, told } from "./asked.js";
 import { ResetForm } from "./reset_form.js";
 import { SendForm } from "./send_form.js";
@@ -28,9 +28,9 @@ export function Operator() {
   const keep = { onPointerEnter: true, onFocusIn: true, onPointerLeave: false, onFocusOut: false };
   const keeping = Object.entries(keep).map(([name, value]) => [name, () => (isKept.value = value)]);
   return html`
-    <${DeedDialog} id="operator-dialog" question=${question} onClose=${close}>
+    <${ActionDialog} id="operator-dialog" question=${question} onClose=${close}>
       ${question && html`<${FORMS[question.form]} ...${question} onClose=${close} onDone=${tell} />`}
-    </${DeedDialog}>
+    </${ActionDialog}>
     <div class="told" role="status" ...${Object.fromEntries(keeping)}>
       ${
         told.value &&

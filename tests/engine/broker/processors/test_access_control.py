@@ -11,9 +11,9 @@ from engine.acl.guess_limit import WRONG_AT_ONCE
 from engine.broker.broker import ACL_WATCH_INTERVAL_MS, Broker
 from engine.broker.delivery.dead_letter import ResendTo
 from engine.broker.foundation.broker_config import BrokerConfig
-from engine.broker.foundation.errors import ConfigRefused
+from engine.broker.foundation.errors import BrokerConfigRefused
 from engine.broker.processors import access_guard
-from engine.broker.transactions.half_message_lookup import Deed
+from engine.broker.transactions.half_message_lookup import HalfMessageAction
 from engine.client.callbacks.acl_client_rpc_hook import AclClientRPCHook, SessionCredentials
 from engine.protocol.command.acl_headers import (
     CreateAccessConfigRequestHeader,
@@ -312,11 +312,11 @@ def test_without_acl_nothing_is_checked_and_the_rules_requests_say_so(code: int)
         assert reply.code != ResponseCode.SUCCESS and "aclEnable is off" in (reply.remark or "")
 
 
-def test_a_broker_does_not_start_without_the_rules_it_is_told_to_follow() -> None:
+def test_a_broker_does_not_start_without_the_rules_it_is_reported_to_follow() -> None:
     world = LabMachines(seed=1)
     broker = Broker(world.node("broker-a"), BrokerConfig(acl_enable=True))
     try:
-        with pytest.raises(ConfigRefused, match=r"aclEnable is on, but there are no rules: .*plain_acl.yml"):
+        with pytest.raises(BrokerConfigRefused, match=r"aclEnable is on, but there are no rules: .*plain_acl.yml"):
             world.run(broker.start(), node="broker-a")
     finally:
         world.close()
@@ -341,7 +341,7 @@ def test_whoever_runs_the_broker_decides_half_messages_without_an_account() -> N
         admin.create_topic("T")
         properties = {"UNIQ_KEY": "U", "TRAN_MSG": "true", "PGROUP": "p"}
         assert admin.send("T", sys_flag=TRANSACTION_PREPARED_TYPE, properties=properties).code == ResponseCode.SUCCESS
-        lab.world.run(lab.broker.half_message_administrator.act(Deed.COMMIT, "U"), node="broker-a")
+        lab.world.run(lab.broker.half_message_administrator.act(HalfMessageAction.COMMIT, "U"), node="broker-a")
         lab.run_for(1)
         assert [message.unique_id for message in admin.messages()] == ["U"]
 

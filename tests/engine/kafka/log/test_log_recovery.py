@@ -88,15 +88,15 @@ def test_what_was_flushed_survives_a_power_cut_and_what_is_torn_is_cut_off(world
 
 
 @given(st.lists(st.tuples(st.sampled_from("aaafc"), st.integers(1, 6)), max_size=25), st.integers(0, 1_000))
-def test_after_a_power_cut_there_is_a_beginning_of_what_was_appended_and_all_that_was_flushed(deeds, seed):
+def test_after_a_power_cut_there_is_a_beginning_of_what_was_appended_and_all_that_was_flushed(actions, seed):
     with LabMachines(seed=seed) as world:
         runtime = world.node("broker")
         log = opened_log(runtime.disk, **SMALL)
         flushed = 0
-        for deed, size in deeds:
-            if deed == "a":
+        for action, size in actions:
+            if action == "a":
                 log.append(batch_of(size, log.log_end_offset))
-            elif deed == "f":
+            elif action == "f":
                 runtime.run(log.flush())
                 flushed = log.log_end_offset
             else:

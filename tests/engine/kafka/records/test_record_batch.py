@@ -36,9 +36,9 @@ RECORDS = st.lists(
 ORDERS = [Record(0, 1_700_000_000_000 + number, b"order-%d" % number, b"paid " * 30) for number in range(50)]
 
 
-def code_of(deed, *arguments) -> KafkaErrorCode:
+def code_of(action, *arguments) -> KafkaErrorCode:
     with pytest.raises(KafkaRefusal) as refused:
-        deed(*arguments)
+        action(*arguments)
     return refused.value.code
 
 

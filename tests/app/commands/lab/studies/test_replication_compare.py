@@ -10,7 +10,7 @@ from click.testing import CliRunner
 
 from app.command_line import main
 from app.commands.lab.studies.replication_compare import findings_of
-from engine.lab.sweep.replication_compare import Cell
+from engine.lab.sweep.replication_compare import ComparisonCell
 from engine.lab.sweep.shortest_loss import SearchedPolicy
 
 ROOT = Path(__file__).parents[5]
@@ -26,7 +26,7 @@ REFRESH = (
 def cell(policy="async-master", **figures):
     usual = {"acknowledged": 1_201, "in_doubt": 0, "lost": 1, "unavailable_ms": 223, "is_back": True, "duplicates": 2}
     others = {"on_one_machine": 0, "violations": 0, "events": 9, "link": "x"}
-    return Cell(policy, "leader-dies", **{**usual, **others, **figures})
+    return ComparisonCell(policy, "leader-dies", **{**usual, **others, **figures})
 
 
 def picture_of(findings):
@@ -56,7 +56,9 @@ def test_the_picture_says_what_is_lost_and_doubled():
 
 def test_page_document_and_picture_show_the_same_figures():
     report = json.loads(TABLE.read_text(encoding="utf-8"))
-    found = findings_of([Cell(**one) for one in report["cells"]], [SearchedPolicy(**one) for one in report["searches"]])
+    found = findings_of(
+        [ComparisonCell(**one) for one in report["cells"]], [SearchedPolicy(**one) for one in report["searches"]]
+    )
     assert picture_of(found) == PICTURE.read_text(encoding="utf-8"), REFRESH
     assert found.json() == TABLE.read_text(encoding="utf-8"), REFRESH
     assert found.markdown() in DOCUMENT.read_text(encoding="utf-8"), REFRESH

@@ -215,9 +215,9 @@ def test_what_no_producer_would_send_is_sent_and_what_no_broker_takes_stays(back
     assert set(kept) == {too_long, b"narrow"}
     assert dict(kept[b"narrow"]["properties"])["wide"] == "x" * 32_550
     assert "allowed: at most 1024 (option maxMessageBytes" in kept[too_long]["refusal"]
-    told = {row[0]: row[1:] for row in backlog.report.tables["not_sent"]}
-    assert told[kept[too_long]["moved_from"]] == ["body too long", limit + 100]
-    assert told[kept[b"narrow"]["moved_from"]][0] == "properties too long"
+    reported = {row[0]: row[1:] for row in backlog.report.tables["not_sent"]}
+    assert reported[kept[too_long]["moved_from"]] == ["body too long", limit + 100]
+    assert reported[kept[b"narrow"]["moved_from"]][0] == "properties too long"
     assert backlog.report.notes[-1]["en"].startswith("2 messages exceed the brokers' size limit and are not resent")
     assert backlog.report.progresses[-1] == (len(sent), len(sent), "messages") and not backlog.report.tables["sent"]
 

@@ -14,7 +14,7 @@ from engine.pipeline.jobs.transaction_reconciliation.words import Agreement
 from tests.support.live.bank_files import make_bank, post
 
 
-def told(ledgers, expected=None):
+def reported(ledgers, expected=None):
     """The row of the table, by the names of its columns."""
     table = next(table for table in DESCRIPTION.tables if table.name == "money")
     return dict(zip((column.name for column in table.columns), money_row(ledgers.money(), expected), strict=True))
@@ -60,9 +60,9 @@ def test_another_opening_sum_than_the_ledgers_say_is_a_problem_and_the_sums_stil
     with Ledgers(folder) as ledgers:
         ledgers.compare()
         for expected in (None, 100):
-            row = told(ledgers, expected)
+            row = reported(ledgers, expected)
             assert (row["before"], row["expected"], row["conserved"], row["problems"]) == (100, expected, True, 0)
-        row = told(ledgers, 120)
+        row = reported(ledgers, 120)
         assert (row["before"], row["expected"], row["conserved"], row["problems"]) == (100, 120, False, 1)
         assert row["before"] + row["from_nowhere"] == row["after"] + row["in_flight"] + row["lost"]
 
