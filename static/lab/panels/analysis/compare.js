@@ -4,6 +4,7 @@
 import { html } from "htm/preact";
 import { useEffect } from "preact/hooks";
 import { computed, signal } from "@preact/signals";
+import { sendRequest } from "../../../common/transport.js";
 import { language, t } from "../../../common/i18n.js";
 import { isRecording, openLink } from "../../session.js";
 import { calmView } from "../../view.js";
@@ -37,7 +38,7 @@ async function load(file) {
   if (tables.peek()[file]) return;
   const keep = (table) => (tables.value = { ...tables.peek(), [file]: table });
   try {
-    const response = await fetch(file);
+    const response = await sendRequest(file);
     keep(response.ok ? await response.json() : "missing");
   } catch {
     keep("missing");

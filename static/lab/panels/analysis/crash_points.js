@@ -3,6 +3,7 @@
 
 import { html } from "htm/preact";
 import { signal } from "@preact/signals";
+import { sendRequest } from "../../../common/transport.js";
 import { t } from "../../../common/i18n.js";
 import { bilingual, span } from "../../format.js";
 import { outcomeName } from "../../labels.js";
@@ -18,7 +19,7 @@ async function load(scenario) {
   if (tables.peek()[scenario]) return;
   const keep = (table) => (tables.value = { ...tables.peek(), [scenario]: table });
   try {
-    const response = await fetch(`/static/lab/crash_points/${scenario}.json`);
+    const response = await sendRequest(`/static/lab/crash_points/${scenario}.json`);
     keep(response.ok ? await response.json() : "missing");
   } catch {
     keep("missing");
