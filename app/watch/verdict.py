@@ -156,7 +156,7 @@ def _place(clause: Clause) -> tuple[int, int, float]:
 
 
 def _joined(clauses: list[Clause], omitted: int) -> dict[str, str]:
-    texts = [clause.text() for clause in clauses] + ([_counted("verdict.more", omitted)] if omitted > 0 else [])
+    texts = [clause.text() for clause in clauses] + ([_counted("word.more", omitted)] if omitted > 0 else [])
     separators = in_all_languages("verdict.separator")
     return {language: separator.join(text[language] for text in texts) for language, separator in separators.items()}
 

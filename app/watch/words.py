@@ -17,21 +17,21 @@ def amount(number: int) -> str:
 
 def listed(names: list[str]) -> Mapping[str, str]:
     """Return a list such as "0, 1, 2", in each language with its own comma."""
-    return {language: separator.join(names) for language, separator in in_all_languages("verdict.comma").items()}
+    return {language: separator.join(names) for language, separator in in_all_languages("text.list_separator").items()}
 
 
 def span(milliseconds: float) -> Mapping[str, str]:
     """Return a coarse duration: "40 s", "3 min", "2 h 5 min", "3 d"."""
     seconds = max(0, round(milliseconds / 1_000))
     if seconds < 100:
-        return in_all_languages("verdict.span.seconds", n=seconds)
+        return in_all_languages("span.seconds", n=seconds)
     minutes = round(seconds / 60)
     if minutes < 100:
-        return in_all_languages("verdict.span.minutes", n=minutes)
+        return in_all_languages("span.minutes", n=minutes)
     hours = minutes // 60
     if hours < 48:
-        return in_all_languages("verdict.span.hours", hours=hours, minutes=minutes % 60)
-    return in_all_languages("verdict.span.days", n=amount(round(hours / 24)))
+        return in_all_languages("span.hours", hours=hours, minutes=minutes % 60)
+    return in_all_languages("span.days", n=amount(round(hours / 24)))
 
 
 def milliseconds(value: float) -> str:

@@ -27,7 +27,7 @@ function Banner() {
       html`
         <p class="fault-words" role="status" title=${words}>${words}</p>
         <${Revive} />
-        <a class="button" href="/live#faults">${t("faults.show")}</a>
+        <a class="button" href="/live#faults">${t("word.show")}</a>
         <button type="button" class="button" data-remove-all onClick=${removeAll}>${t("faults.remove_all")}</button>
       `
     }

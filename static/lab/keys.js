@@ -18,30 +18,30 @@ function changeSpeed(by) {
   setSpeed(next ?? SPEEDS.at(by > 0 ? -1 : 0));
 }
 
-/** Key -> [its text, without "lab.", or the panel that it goes to; what it does]. */
+/** Key -> [its text, or the name of the panel that it goes to; what it does]. */
 export const SHORTCUTS = new Map([
-  [" ", ["keys.play", togglePlay]],
-  [".", ["controls.step", step]],
-  [",", ["controls.back", stepBack]],
-  ["a", ["keys.step_actor", () => view.peek().next && stepActor(view.peek().next.actor)]],
-  ["u", ["keys.run_until", () => document.getElementById("run-until")?.click()]],
-  ["]", ["keys.faster", () => changeSpeed(1)]],
-  ["[", ["keys.slower", () => changeSpeed(-1)]],
-  ["Home", ["keys.first", () => scrub(0)]],
-  ["End", ["keys.last", () => scrub(view.peek().events_total)]],
-  ["f", ["past.fork", fork]],
-  ["r", ["again.begin", restart]],
-  ["c", ["share.heading", () => document.getElementById("share")?.click()]],
-  ["n", ["keys.nodes", () => document.querySelector(".node")?.focus()]],
-  ["e", ["panel.frames", () => focusPanel("frames")]],
-  ["d", ["panel.sequence", () => focusPanel("sequence")]],
-  ["l", ["keys.log", () => focusPanel("log", "#log-filter")]],
-  ["s", ["panel.source", () => focusPanel("source")]],
-  ["i", ["panel.invariants", () => focusPanel("invariants")]],
-  ["t", ["panel.timers", () => focusPanel("timers")]],
-  ["x", ["panel.faults", () => focusPanel("faults")]],
-  ["g", ["panel.settings", () => focusPanel("settings")]],
-  ["w", ["keys.why", () => (pointedKey.peek() ? openWhy(pointedKey.peek()) : focusPanel("story", "#why-key"))]],
+  [" ", ["lab.keys.play", togglePlay]],
+  [".", ["lab.controls.step", step]],
+  [",", ["lab.controls.back", stepBack]],
+  ["a", ["lab.controls.actor", () => view.peek().next && stepActor(view.peek().next.actor)]],
+  ["u", ["lab.keys.run_until", () => document.getElementById("run-until")?.click()]],
+  ["]", ["lab.keys.faster", () => changeSpeed(1)]],
+  ["[", ["lab.keys.slower", () => changeSpeed(-1)]],
+  ["Home", ["lab.keys.first", () => scrub(0)]],
+  ["End", ["lab.keys.last", () => scrub(view.peek().events_total)]],
+  ["f", ["lab.past.fork", fork]],
+  ["r", ["word.restart", restart]],
+  ["c", ["lab.share.heading", () => document.getElementById("share")?.click()]],
+  ["n", ["lab.keys.nodes", () => document.querySelector(".node")?.focus()]],
+  ["e", ["lab.panel.frames", () => focusPanel("frames")]],
+  ["d", ["lab.panel.sequence", () => focusPanel("sequence")]],
+  ["l", ["lab.keys.log", () => focusPanel("log", "#log-filter")]],
+  ["s", ["lab.panel.source", () => focusPanel("source")]],
+  ["i", ["lab.panel.invariants", () => focusPanel("invariants")]],
+  ["t", ["lab.panel.timers", () => focusPanel("timers")]],
+  ["x", ["lab.panel.faults", () => focusPanel("faults")]],
+  ["g", ["lab.panel.settings", () => focusPanel("settings")]],
+  ["w", ["lab.keys.why", () => (pointedKey.peek() ? openWhy(pointedKey.peek()) : focusPanel("story", "#why-key"))]],
 ]);
 
 export function listenToKeys() {

@@ -1,16 +1,16 @@
-// The engine names events, tasks and states of nodes in English; here they are in the page's language.
+// The engine's journal names events, tasks and states of nodes; here they are in the page's language.
 
 import { language, t } from "../common/i18n.js";
 import { labData } from "./commands.js";
 
 /** What happened or what a task is called, for people; unknown names stay as they are. */
 export function labelText(label) {
-  if (language !== "zh" || !label) return label;
-  const table = labData.labels ?? {};
+  if (!label) return label;
+  const table = labData.labels?.[language] ?? {};
   if (table[label] !== undefined) return table[label];
   const [first] = label.split(" ", 1);
   const command = labData.commands?.[first];
-  if (command) return `${command.name.zh}${label.slice(first.length)}`;
+  if (command && language === "zh") return `${command.name.zh}${label.slice(first.length)}`;
   const begin = Object.keys(table).find((name) => name.endsWith(" ") && label.startsWith(name));
   return begin === undefined ? label : `${table[begin]}${label.slice(begin.length)}`;
 }
@@ -24,7 +24,7 @@ export const switchName = (name) =>
 
 /** How far a transaction, a branch or a transfer has come. To be prepared means something else for each `kind`. */
 export const outcomeName = (state, kind = "") =>
-  t(state === "prepared" ? `lab.${kind}_prepared` : `lab.outcome.${state.replaceAll("-", "_")}`);
+  t(state === "prepared" ? `lab.prepared.${kind}` : `lab.outcome.${state.replaceAll("-", "_")}`);
 
 /** In a sentence why a node does not run; nothing while it does. */
 export function stateText({ role, status, has_run: hasRun, is_starting: isStarting }) {

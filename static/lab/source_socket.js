@@ -66,7 +66,7 @@ export function openSocket(request, onRefused = () => {}) {
   const fetched = async (path, options) => {
     const response = await sendRequest(path, options);
     const answer = await response.json();
-    if (!response.ok) throw new Error(bilingual(answer.text ?? answer.error) || t("lab.no_answer"));
+    if (!response.ok) throw new Error(bilingual(answer.text ?? answer.error) || t("error.no_answer"));
     return answer;
   };
   const posted = (path, body) =>

@@ -174,7 +174,7 @@ function Controls({ film, player }) {
     <button type="button" class="button play-button" id="film-play" onClick=${() => player.toggle()}>
       <${Icon} name=${player.playing.value ? "pause" : player.isOver ? "restart" : "play"} />
       <span>
-        ${t(player.playing.value ? "controls.pause" : player.isOver ? "landing.demo.replay" : "landing.demo.play")}
+        ${t(player.playing.value ? "controls.pause" : player.isOver ? "landing.demo.replay" : "lab.controls.play")}
       </span>
     </button>
     ${button("film-next", "step", () => go(number + 1), t("landing.demo.next"), number === last)}

@@ -62,7 +62,7 @@ function Clients() {
         <span class="ellipsis">${client.producer_groups?.[0] ?? ""}</span>
       </p>`,
     )}
-    ${rest > 0 && html`<p class="quiet">${t("live.clients.more", { n: rest })}</p>`}
+    ${rest > 0 && html`<p class="quiet">${t("word.more", { n: rest })}</p>`}
     ${loaded.value && clients.value.length === 0 && html`<p class="quiet">${t("live.producers.gone")}</p>`}
   </div>`;
 }
@@ -70,7 +70,7 @@ function Clients() {
 function MiniBroker() {
   const records = state.value.commit_log.tail.slice(-MOST_RECORDS);
   return html`<a class="mini-broker" href="/live" aria-label=${t("landing.to_live")}>
-    <span class="mini-label">${t("live.commit_log.title")}</span>
+    <span class="mini-label">${t("commit_log.title")}</span>
     <span class="mini-strip">
       ${records.map(
         (record) =>
@@ -80,11 +80,11 @@ function MiniBroker() {
       )}
       ${loaded.value && records.length === 0 && html`<span class="quiet">${t("landing.no_messages")}</span>`}
     </span>
-    <span class="mini-label">${t("live.topics.title")}</span>
+    <span class="mini-label">${t("word.topics_and_queues")}</span>
     ${userTopics.value.slice(0, MOST_TOPICS).map((topic) => html`<${MiniTopic} key=${topic} topic=${topic} />`)}
     ${
       userTopics.value.length > MOST_TOPICS &&
-      html`<span class="quiet">${t("live.clients.more", { n: userTopics.value.length - MOST_TOPICS })}</span>`
+      html`<span class="quiet">${t("word.more", { n: userTopics.value.length - MOST_TOPICS })}</span>`
     }
   </a>`;
 }
@@ -113,7 +113,7 @@ function MiniTopic({ topic }) {
 function MiniGroups() {
   const rest = groupNames.value.length - MOST_CLIENTS;
   return html`<div class="mini-side">
-    <h2>${t("live.consumers.title")}</h2>
+    <h2>${t("word.consumer_groups")}</h2>
     ${groupNames.value.slice(0, MOST_CLIENTS).map(
       (group) => html`<p key=${group} class="mini-client">
         <${GroupMark} group=${group} />
@@ -123,7 +123,7 @@ function MiniGroups() {
         </span>
       </p>`,
     )}
-    ${rest > 0 && html`<p class="quiet">${t("live.clients.more", { n: rest })}</p>`}
+    ${rest > 0 && html`<p class="quiet">${t("word.more", { n: rest })}</p>`}
     ${loaded.value && groupNames.value.length === 0 && html`<p class="quiet">${t("live.consumers.none")}</p>`}
   </div>`;
 }

@@ -35,7 +35,7 @@ export function LessonPanel() {
   return html`<section
     class="lesson-panel panel"
     id="lesson"
-    aria-label=${t("lesson.panel")}
+    aria-label=${t("word.lesson")}
     onKeyDown=${keepScrollKeys}
   >
     <${Dots} />
@@ -205,15 +205,15 @@ function BeginAnew() {
   if (!asks.value)
     return html`<p>
       <button type="button" class="link-button" id="begin-anew" onClick=${() => (asks.value = true)}>
-        ${t("lesson.anew")}
+        ${t("lesson.restart")}
       </button>
     </p>`;
   return html`<p class="problem" role="alert">
-    ${t("lesson.anew_text")}${" "}
+    ${t("lesson.restart_text")}${" "}
     <button type="button" class="button" id="begin-anew-yes" onClick=${() => (beginAnew(), (asks.value = false))}>
-      ${t("lesson.control.restart")}
+      ${t("word.restart")}
     </button>
-    <button type="button" class="button" onClick=${() => (asks.value = false)}>${t("lab.cancel")}</button>
+    <button type="button" class="button" onClick=${() => (asks.value = false)}>${t("word.cancel")}</button>
   </p>`;
 }
 

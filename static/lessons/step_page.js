@@ -45,7 +45,7 @@ function Action({ step }) {
   if (verdict && !busy) return null;
   if (step.action.length === 0) return null;
   const isReady = readyFor.value === place.value - 1;
-  return html`<section class="lesson-card action-card" aria-label=${t("lesson.action.title")}>
+  return html`<section class="lesson-card action-card" aria-label=${t("word.action")}>
     <div class="card-buttons">
       <button
         type="button"
@@ -141,7 +141,7 @@ function Result({ step }) {
         id="result"
         tabindex="-1"
         ref=${box}
-        aria-label=${t("lesson.result.title")}
+        aria-label=${t("field.result")}
       >
         ${step.action.length > 0 && html`<${Judgement} step=${step} judged=${verdict.prediction} />`}
         ${verdict.after_html && html`<${Prose} class="lesson-text" text=${verdict.after_html} />`}

@@ -124,7 +124,7 @@ export function targetName(target) {
   const { kind, words } = parseTarget(target);
   const [first = "", second = "", third = "", fourth = ""] = words;
   if (kind === "panel") return t("lesson.target.panel", { name: t(`lab.panel.${first}`) });
-  if (kind === "control") return t(`lesson.control.${first.replaceAll("-", "_")}`);
+  if (kind === "control") return t(`lab.controls.${first.replaceAll("-", "_")}`);
   if (kind === "node") return t("lesson.target.node", { first, role: t(`lab.role.${roleOf(first)}`) });
   return t(`lesson.target.${kind.replaceAll("-", "_")}`, { first, second, third, fourth });
 }

@@ -137,7 +137,7 @@ function keysOrNone() {
 
 function Keys() {
   const field = (name, type) => html`<div class="job-field">
-    <label class="field-name" for=${`field-${name}`}>${t(`pipeline.${name}`)}</label>
+    <label class="field-name" for=${`field-${name}`}>${t(`pipeline.credential.${name}`)}</label>
     <input
       id=${`field-${name}`}
       type=${type}

@@ -77,8 +77,8 @@ function Done({ run, now }) {
 function speed(run, done, total, now) {
   const took = now - run.running_ms;
   if (!run.running_ms || took < LEAST_MS || done === 0) return null;
-  const rate = t("pipeline.per_second", { n: compact(Math.round((1000 * done) / took)) });
-  const left = total && !isOver(run) ? t("pipeline.left", { span: span(((total - done) * took) / done) }) : null;
+  const rate = t("unit.rate", { n: compact(Math.round((1000 * done) / took)) });
+  const left = total && !isOver(run) ? t("word.time_left", { time: span(((total - done) * took) / done) }) : null;
   return [rate, left]
     .filter(Boolean)
     .map((part) => ` · ${part}`)

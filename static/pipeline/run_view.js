@@ -114,7 +114,7 @@ function Figures({ run }) {
   const busy = run.batches.findLast((batch) => batch.rows > 0) ?? last;
   const figure = (key, value) =>
     html`<div class="figure"><dt>${t(`pipeline.figure.${key}`)}</dt><dd class="number">${value}</dd></div>`;
-  const rate = (value) => (value === null ? "–" : t("pipeline.per_second", { n: compact(Math.round(value)) }));
+  const rate = (value) => (value === null ? "–" : t("unit.rate", { n: compact(Math.round(value)) }));
   return html`<dl class="figures">
     ${figure("batches", count(run.batch_count))}${figure("rows", compact(run.row_count))}
     ${figure("input", rate(busy.input_rows_per_s))}${figure("processed", rate(busy.processed_rows_per_s))}

@@ -112,10 +112,10 @@ function Contents({ records, total }) {
       <table>
         <thead>
           <tr>
-            <th scope="col" class="number">${t("storage.column.offset")}</th>
-            <th scope="col">${t("storage.column.time")}</th>
-            <th scope="col">${t("storage.column.key")}</th>
-            <th scope="col">${t("storage.column.value")}</th>
+            <th scope="col" class="number">${t("word.offset")}</th>
+            <th scope="col">${t("word.time")}</th>
+            <th scope="col">${t("word.key")}</th>
+            <th scope="col">${t("word.value")}</th>
           </tr>
         </thead>
         <tbody>

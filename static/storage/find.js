@@ -72,7 +72,7 @@ function QuestionFields() {
       )}
     </fieldset>
     <label class="traffic-field">
-      <span>${t("word.topic")}</span>
+      <span>${t("field.topic")}</span>
       <select name="topic" onChange=${(event) => change({ topic: event.target.value })}>
         ${topics.map((name) => option(name, topic ?? topics[0]))}
       </select>

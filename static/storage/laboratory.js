@@ -5,7 +5,15 @@ import { computed, signal } from "@preact/signals";
 import { request } from "../common/request.js";
 
 export const STORES = ["rocketmq", "kafka"];
-export const VIEWS = ["files", "find", "grow", "disk", "cache"];
+/** The views of the page, and what they are called. */
+export const VIEW_NAMES = {
+  files: "word.files",
+  find: "word.find_message",
+  grow: "storage.view.grow",
+  disk: "storage.view.disk",
+  cache: "word.page_cache",
+};
+export const VIEWS = Object.keys(VIEW_NAMES);
 
 /** Names of the fields of a traffic, in the order of the form. */
 export const TRAFFIC = ["topics", "queues", "messages", "body_bytes", "distinct_keys", "batch_records", "codec"];

@@ -6,7 +6,7 @@ import "../common/chrome.js";
 import { t } from "../common/i18n.js";
 import { Files } from "./files.js";
 import { Find } from "./find.js";
-import { isBusy, loadFirst, refusal, stores, view, VIEWS } from "./laboratory.js";
+import { isBusy, loadFirst, refusal, stores, view, VIEW_NAMES, VIEWS } from "./laboratory.js";
 import { PageCache } from "./page_cache.js";
 import { Run } from "./run.js";
 import { Summary } from "./summary.js";
@@ -29,7 +29,7 @@ function Page() {
     <nav class="storage-views" aria-label="${t("storage.views")}">
       ${VIEWS.map(
         (name) => html`<a key=${name} href="#${name}" aria-current=${view.value === name ? "true" : null}>
-          ${t(`storage.view.${name}`)}
+          ${t(VIEW_NAMES[name])}
         </a>`,
       )}
     </nav>

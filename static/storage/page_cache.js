@@ -6,7 +6,7 @@ import { useSignal } from "@preact/signals";
 import { bytes } from "../common/format.js";
 import { language, t } from "../common/i18n.js";
 import { request } from "../common/request.js";
-import { stores } from "./laboratory.js";
+import { stores, VIEW_NAMES } from "./laboratory.js";
 import { figuresOf } from "./summary.js";
 
 const ARTICLE = "/tutorials/articles/mq-overview";
@@ -97,8 +97,7 @@ function Claims() {
   </div>`;
 }
 
-const placeName = (place) =>
-  place.startsWith("#") ? t(`storage.view.${place.slice(1)}`) : t("article.where.scenario");
+const placeName = (place) => (place.startsWith("#") ? t(VIEW_NAMES[place.slice(1)]) : t("article.where.scenario"));
 
 /** Figures of the traffic that is loaded. */
 function claimValues() {

@@ -62,7 +62,7 @@ function arithmetic({ values, position }) {
 }
 
 function Found({ told }) {
-  if (told.found_count === 0) return html`<p class="step-found">${t("storage.find.nothing")}</p>`;
+  if (told.found_count === 0) return html`<p class="step-found">${t("word.nothing_found")}</p>`;
   return html`<p class="step-found">
     ${t("storage.find.found", { n: told.found_count })}${" "}
     ${told.found.map(

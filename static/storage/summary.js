@@ -24,7 +24,7 @@ export function Summary() {
       <thead>
         <tr>
           <th scope="col">${t("storage.store")}</th>
-          <th scope="col" class="number">${t("storage.files")}</th>
+          <th scope="col" class="number">${t("word.files")}</th>
           <th scope="col" class="number">${t("storage.messages_bytes")}</th>
           <th scope="col" class="number">${t("storage.index_bytes")}</th>
           <th scope="col" class="number">${t("storage.disk_bytes")}</th>

@@ -17,7 +17,7 @@ export function Verdict({ result, prediction, by }) {
         <thead>
           <tr>
             <th scope="col">${t("storage.store")}</th>
-            <th scope="col">${t("storage.verdict.what")}</th>
+            <th scope="col">${t("word.metric")}</th>
             <th scope="col" class="number">${t("lesson.result.you")}</th>
             <th scope="col" class="number">${t("storage.verdict.counted")}</th>
             <th scope="col">${t("storage.verdict.judgement")}</th>

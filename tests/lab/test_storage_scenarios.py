@@ -177,7 +177,7 @@ def test_the_caption_of_the_moment_says_who_waits_for_the_disk():
         while run.now_us < 12_500_000 and run.step():
             if narrator.caption is not None:
                 told.add(narrator.caption.text["en"])
-        waits = f"B1 reads {LOG} from its disk (pages: 2) and stands still meanwhile."
+        waits = f"B1 reads {LOG} from its disk (pages: 2) and is blocked meanwhile."
         assert waits in told
 
 

@@ -42,7 +42,7 @@ from engine.lab.scenario.scenario_files import scenario_names
 from engine.lab.scenario.switches import SWITCHES
 from engine.lab.work.store_frames import StoreRefusalCode
 from engine.protocol.json_form import json_library
-from engine.texts import catalogue
+from engine.texts import LANGUAGES, catalogue
 
 _STATUS = {
     "no_world": 404,
@@ -156,13 +156,18 @@ def page_tables() -> JsonObject:
     }
 
 
-def label_table() -> dict[str, str]:
-    """Return English name of an event or a task -> its Chinese name. A journal keeps the engine's labels, which are
-    English.
+def label_table() -> dict[str, dict[str, str]]:
+    """Return language -> name of an event or a task in the journal -> its name for people, where that differs.
 
     A name that ends with a space is followed by what the task is about.
     """
-    return {key.removeprefix("label."): text for key, text in catalogue("zh").items() if key.startswith("label.")}
+    names = {
+        language: {
+            key.removeprefix("label."): text for key, text in catalogue(language).items() if key.startswith("label.")
+        }
+        for language in LANGUAGES
+    }
+    return {language: {name: text for name, text in table.items() if name != text} for language, table in names.items()}
 
 
 def command_table(commands: Mapping[str, CommandKind] = COMMANDS) -> JsonObject:

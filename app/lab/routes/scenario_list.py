@@ -93,11 +93,11 @@ def _row(scenario: Scenario, shelf: str, static_folder: Path) -> JsonObject:
 
 
 def _length(duration_ms: int) -> tuple[str, int]:
-    """Return the unit, ``lab.list.length_`` in the texts, and the rounded number of these units."""
+    """Return the unit, ``span.`` in the texts, and the rounded number of these units."""
     seconds = round(duration_ms / 1_000)
     if seconds < 100:
-        return "s", seconds
-    return ("min", round(seconds / 60)) if seconds < 6_000 else ("h", round(seconds / 3_600))
+        return "seconds", seconds
+    return ("minutes", round(seconds / 60)) if seconds < 6_000 else ("whole_hours", round(seconds / 3_600))
 
 
 def _words(scenario: Scenario, shelf: str) -> str:

@@ -10,7 +10,7 @@ const isOpen = (field) => field.kind === "pattern";
 
 /** `start`: what it begins with; `options`: [value, text] pairs, where it is one of what is there. */
 export function CommandField({ field, start = field.default ?? STARTS[field.name] ?? "", options }) {
-  const label = t(`lab.field.${field.name}`);
+  const label = t(`field.${field.name}`);
   if (field.kind === "switch")
     return html`<label class="form-row form-switch">
       <input type="checkbox" name=${field.name} defaultChecked=${start === true} /><span>${label}</span>
@@ -31,8 +31,8 @@ function inputOf(field, start, options) {
     step=${field.kind === "number" ? "any" : 1}
     min=${field.low}
     max=${field.high}
-    title=${isOpen(field) ? t("lab.field.pattern") : undefined}
-    placeholder=${isOpen(field) ? t("lab.field.any") : undefined}
+    title=${isOpen(field) ? t("field.pattern") : undefined}
+    placeholder=${isOpen(field) ? t("field.any") : undefined}
     required=${!isOpen(field)}
     defaultValue=${start}
   />`;
@@ -70,7 +70,7 @@ function Choice({ field, start }) {
   const option = (value, text = textOf(value)) =>
     html`<option key=${value} value=${value} selected=${value === chosen}>${text}</option>`;
   return html`<select name=${field.name}>
-    ${field.allowed.includes("") && option("", t(`lab.field.any_${field.name}`))}
+    ${field.allowed.includes("") && option("", t(`field.any_${field.name}`))}
     ${first.map((name) => option(name))}
     ${
       isFrame

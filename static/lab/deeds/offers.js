@@ -138,7 +138,7 @@ function frameDeeds({ frame: known }) {
     deeds: [
       look("open", t("lab.deeds.open_frame"), () => (openFrame.value = now.id)),
       why(now.key),
-      isFlying && name && deed("drop-frame", way, placeOf(now), t("lab.deeds.drop_it")),
+      isFlying && name && deed("drop-frame", way, placeOf(now), t("lab.frame.drop")),
       ...(name
         ? [next("drop-next", "drop"), next("delay-next", "delay", { ms: DELAY_MS }), next("duplicate-next", "double")]
         : []),

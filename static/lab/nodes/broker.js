@@ -51,12 +51,12 @@ function summaryOf(topics) {
 const CommitLog = memo(({ broker, log }) => {
   const { records = [], flushed = 0, dispatched = 0, max = 0 } = log;
   const figure = (key, value, kind = "") =>
-    html`<span class=${`figure ${kind}`} title=${t(`lab.log.${key}_hint`)}>
-      <span class="quiet">${t(`lab.log.${key}`)}</span> <span class="number">${value}</span>
+    html`<span class=${`figure ${kind}`} title=${t(`commit_log.${key}_hint`)}>
+      <span class="quiet">${t(`commit_log.${key}`)}</span> <span class="number">${value}</span>
     </span>`;
   return html`<${Part}
     part="commit_log"
-    name=${t("lab.log.title")}
+    name=${t("commit_log.title")}
     summary=${html`
       ${figure("end", count(max))} ${figure("unflushed", bytes(max - flushed), max > flushed ? "has-lag" : "")}
       ${isFocus("commit_log") && max > dispatched && figure("undispatched", bytes(max - dispatched))}
@@ -64,8 +64,8 @@ const CommitLog = memo(({ broker, log }) => {
     tools=${html`<${Rule} node=${broker} part="commit_log" label=${t("lab.log.flush_every")} />`}
     class="commit-log"
   >
-    <${Roving} class="log-blocks" role="group" aria-label=${t("lab.log.strip", { n: records.length })}>
-      ${records.length === 0 && html`<span class="strip-empty">${t("lab.log.none")}</span>`}
+    <${Roving} class="log-blocks" role="group" aria-label=${t("commit_log.strip", { n: records.length })}>
+      ${records.length === 0 && html`<span class="strip-empty">${t("commit_log.none")}</span>`}
       ${records.map(
         (record) =>
           html`<${RecordBlock}
@@ -96,7 +96,7 @@ const RecordBlock = memo(({ broker, record, unflushed }) => {
     data-roving
     data-record=${record.offset}
     aria-label=${label}
-    title=${`${label}${unflushed ? ` · ${t("lab.log.not_flushed")}` : ""}`}
+    title=${`${label}${unflushed ? ` · ${t("commit_log.not_flushed")}` : ""}`}
     onClick=${() => (openRecord.value = { broker, record })}
     onPointerEnter=${() => (pointedKey.value = key || null)}
     onPointerLeave=${() => (pointedKey.value = null)}

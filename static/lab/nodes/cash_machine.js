@@ -15,8 +15,8 @@ export function CashMachine({ part }) {
     : !last
       ? t("lab.none_yet")
       : last.balance === null
-        ? t("lab.xa.col_in_vain")
-        : t("lab.cash.told", { balance: count(last.balance) });
+        ? t("word.timed_out")
+        : t("lab.cash.balance", { balance: count(last.balance) });
   return html`<p
     class=${`node-line cash-machine ${isWaiting || last?.balance === null ? "is-waiting" : ""}`}
     data-part="cash-machine"

@@ -64,8 +64,8 @@ export const Consumer = memo(({ name, node }) => {
     ${node.given_up && html`<${GivenUp} part=${node.given_up} />`}
     ${
       node.moved_aside &&
-      html`<p class="node-line" data-moved-aside title=${t("lab.consumer.aside_hint", node.moved_aside)}>
-        <span class="quiet">${t("lab.consumer.aside")}</span>${" "}
+      html`<p class="node-line" data-moved-aside title=${t("lab.consumer.diverted_hint", node.moved_aside)}>
+        <span class="quiet">${t("lab.consumer.diverted")}</span>${" "}
         <span class="number">
           ${count(node.moved_aside.count)}
         </span>${" "}

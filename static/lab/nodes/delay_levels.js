@@ -16,7 +16,7 @@ export const DelayLevels = memo(({ broker, part }) => {
   const waiting = part.levels.reduce((sum, level) => sum + level.waiting, 0);
   return html`<${Part}
     part="delay"
-    name=${t("lab.delay.title")}
+    name=${t("section.delay_levels")}
     summary=${html`<span class="quiet">${t("lab.waiting", { n: waiting })}</span>`}
     tools=${html`<${Rule} node=${broker} part="delay_levels" />`}
     class="delay-levels"

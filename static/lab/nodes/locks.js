@@ -73,14 +73,14 @@ const LockRow = memo(({ broker, lock, isOff }) => {
   const thing = { name: "broker-lock", node: broker, holder: owner.node, queueId: lock.queue_id };
   return html`<li class=${`lock-row ${isOff ? "is-unasked" : ""}`} data-lock=${`${lock.group} ${queueOf(lock)}`}>
     <${GroupMark} group=${lock.group} size=${1.35} />
-    <button class="lock-queue" ...${acting("lock", thing)} title=${t("lab.locks.owner", { id: lock.client_id })}>
+    <button class="lock-queue" ...${acting("lock", thing)} title=${t("word.held_by", { id: lock.client_id })}>
       <span class="ellipsis">${lock.topic}</span> Q${lock.queue_id} <span aria-hidden="true">→</span>
       <strong class="lock-owner">${owner.text}</strong>
     </button>
     ${
       isOff
-        ? html`<span class="lock-unasked" title=${t("lab.locks.unasked_hint", { time: left })}>
-            ${t("lab.locks.unasked")}
+        ? html`<span class="lock-unasked" title=${t("lab.locks.unchecked_hint", { time: left })}>
+            ${t("lab.locks.unchecked")}
           </span>`
         : html`<${Bar}
               left=${lock.lease_ms - lock.age_ms}
@@ -135,7 +135,7 @@ function BrokerLock({ queue, left }) {
     : !queue.locked
       ? ["free", t("lab.order.not_locked")]
       : isOld
-        ? ["expired", t("lab.order.expired")]
+        ? ["expired", t("word.expired")]
         : ["held", shortMs(left)];
   const meaning = state === "held" ? t("lab.order.left", { time: word }) : word;
   return html`<li class=${`order-lock is-${state}`}>

@@ -7,7 +7,7 @@ import { memo } from "../memo.js";
 const STAGES = ["delivered", "done"];
 
 export const Loss = memo(
-  ({ part }) => html`<dl class="loss-lines" data-loss title=${t("lab.loss.hint")} aria-label=${t("lab.loss.title")}>
+  ({ part }) => html`<dl class="loss-lines" data-loss title=${t("lab.loss.hint")} aria-label=${t("section.numbers")}>
     ${STAGES.map(
       (stage) => html`<div key=${stage} class="node-line" data-loss-stage=${stage}>
         <dt class="quiet">${t(`lab.loss.${stage}`)}</dt>

@@ -18,7 +18,7 @@ export const PageCache = memo(({ node, cache }) => {
   const { pages, limit, figures, waits_until_us: waitsUntil } = cache;
   return html`<${Part}
     part="page_cache"
-    name=${t("lab.page_cache.title")}
+    name=${t("word.page_cache")}
     summary=${html`
       <span class="quiet">
         ${t("lab.page_cache.summary", { pages, limit, misses: count(figures.misses) })}

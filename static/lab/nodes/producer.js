@@ -36,7 +36,7 @@ export const Producer = memo(({ name, node }) => {
     name=${name}
     node=${node}
     summary=${summary}
-    titleExtra=${html`<span class="node-group ellipsis quiet" title=${t("lab.producer.group")}>${node.group}</span>`}
+    titleExtra=${html`<span class="node-group ellipsis quiet" title=${t("word.producer_group")}>${node.group}</span>`}
     lasting=${node.bank && html`<${Bank} part=${node.bank} node=${name} />`}
   >
     <${Figures} node=${node} />

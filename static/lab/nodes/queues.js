@@ -32,7 +32,7 @@ export const Queues = memo(({ broker, topics, records }) => {
   const shown = Object.keys(topics)
     .filter((name) => isPlain(topics[name]) || lengthOf(topics[name]) > 0)
     .sort((a, b) => KIND_ORDER.indexOf(topics[a].kind) - KIND_ORDER.indexOf(topics[b].kind) || compare(a, b));
-  return html`<section class="queues" aria-label=${t("lab.queues.title")}>
+  return html`<section class="queues" aria-label=${t("word.topics_and_queues")}>
     ${shown.length === 0 && html`<p class="node-line quiet">${t("lab.none_yet")}</p>`}
     ${shown.map(
       (name) => html`<${Topic} key=${name} broker=${broker} name=${name} topic=${topics[name]} records=${records} />`,
@@ -67,7 +67,7 @@ const Topic = memo(({ broker, name, topic, records }) => {
       ${
         part !== null &&
         isOpen &&
-        html`<span class=${`kind kind-${topic.kind}`}>${t(`lab.queues.kind_${topic.kind}`)}</span>`
+        html`<span class=${`kind kind-${topic.kind}`}>${t(`topic.kind_${topic.kind}`)}</span>`
       }
       ${!isOpen && html`<span class="part-summary quiet">${t("lab.queues.messages", { n: lengthOf(topic) })}</span>`}
       ${

@@ -14,7 +14,7 @@ export const Replication = memo(({ part, end }) => {
   const behind = Math.max(0, ...part.slaves.map((slave) => slave.behind_bytes));
   return html`<${Part}
     part="replication"
-    name=${t("lab.replication.title")}
+    name=${t("section.replication")}
     data-part="replication"
     keepsOpen=${Boolean(part.problem)}
     summary=${html`<span class="quiet">${isSlave ? t(`lab.replication.slave_${word(part)}`) : roleOf(part)}</span>
@@ -32,7 +32,7 @@ export const Replication = memo(({ part, end }) => {
   </${Part}>`;
 });
 
-const behindBy = (n) => t("lab.replication.behind", { bytes: bytes(n) });
+const behindBy = (n) => t("lab.replication.lag", { bytes: bytes(n) });
 const STATES = { follows: "follows", "not connected": "apart" };
 const word = (part) => STATES[part.waits_for] ?? "refused";
 

@@ -30,7 +30,7 @@ export const Transactions = memo(({ broker, part }) => {
   const rows = part.messages.slice(0, MOST_ROWS);
   return html`<${Part}
     part="half_messages"
-    name=${t("lab.half.title")}
+    name=${t("word.half_messages")}
     summary=${html`<span class=${waiting > 0 ? "" : "quiet"}>${t("lab.half.undecided", { n: waiting })}</span>`}
     class="half-messages"
     data-part="half-messages"
@@ -55,7 +55,7 @@ export const Transactions = memo(({ broker, part }) => {
     }
     ${
       part.messages.length > rows.length &&
-      html`<p class="quiet">${t("lab.more", { n: part.messages.length - rows.length })}</p>`
+      html`<p class="quiet">${t("word.more", { n: part.messages.length - rows.length })}</p>`
     }
     ${part.given_up.length > 0 && html`<${GivenUp} broker=${broker} part=${part} />`}
   </${Part}>`;
@@ -92,7 +92,7 @@ function GivenUp({ broker, part }) {
     </ul>
     ${
       part.given_up_end > rows.length &&
-      html`<p class="quiet">${t("lab.more", { n: part.given_up_end - rows.length })}</p>`
+      html`<p class="quiet">${t("word.more", { n: part.given_up_end - rows.length })}</p>`
     }
   `;
 }
@@ -111,7 +111,7 @@ const GivenUpRow = memo(({ broker, message, max }) => {
       ${t("lab.half.checks", { n: checks, max })}
     </span>
     <span class="half-state half-end">
-      ${again === null ? t("lab.half.nobody_knew") : t("lab.half.checked_again", { offset: again })}
+      ${again === null ? t("lab.half.no_result") : t("lab.half.checked_again", { offset: again })}
     </span>
     ${again === null && html`<${Decide} broker=${broker} message=${message} />`}
   </li>`;

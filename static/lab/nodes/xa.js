@@ -25,7 +25,7 @@ export const TransactionCoordinator = memo(({ name, node }) => {
       part &&
       html`
         <p class="node-line" title=${t("lab.xa.log_hint")}>
-          <span class="quiet">${t("lab.xa.log")}</span> <span class="number">${count(part.log.end)} B</span>
+          <span class="quiet">${t("section.log")}</span> <span class="number">${count(part.log.end)} B</span>
           ${
             part.log.flushed < part.log.end &&
             html`<span class="badge badge-warning number">
@@ -39,7 +39,7 @@ export const TransactionCoordinator = memo(({ name, node }) => {
           ${part.transactions.map(
             (one) => html`<li key=${one.xid} class="xa-row" ...${pointing(one.key)} title=${one.reason || one.key}>
               <span class="mono">${one.xid}</span>
-              <span class=${`xa-state xa-${one.state}`}>${outcomeName(one.state, "xa.global")}</span>
+              <span class=${`xa-state xa-${one.state}`}>${outcomeName(one.state, "global")}</span>
               <span class="xa-votes">
                 ${one.branches.map(
                   ({ resource, vote }) =>
@@ -134,7 +134,7 @@ export const ResourceManager = memo(({ name, node }) => {
             >
               <span class="mono">${branch.xid}</span>
               <span class="quiet">${t(`lab.xa.doing_${branch.doing}`)}</span>
-              <span class=${`xa-state xa-${branch.state}`}>${outcomeName(branch.state, "xa.branch")}</span>
+              <span class=${`xa-state xa-${branch.state}`}>${outcomeName(branch.state, "branch")}</span>
             </li>`,
           )}
         </ul>

@@ -12,7 +12,7 @@ import { DEEDS, duration, goTo, isOver, pace, playing, speed, time, toNextViolat
 export function PairControls() {
   const off = useComputed(() => time.value === null).value;
   const stands = { playing: playing.value, atStart: time.value === 0, isOver: isOver.value, off };
-  return html`<footer class="pair-controls" aria-label=${t("lab.controls.title")}>
+  return html`<footer class="pair-controls" aria-label=${t("word.time")}>
     <div class="pair-buttons">
       <${TimeButtons} of="pair" deeds=${DEEDS} ...${stands} />
       <button
@@ -58,7 +58,7 @@ export function PairControls() {
 function Now() {
   const isUntouched = time.value === 0;
   const nodes = Object.entries(apart.value);
-  const text = nodes.map(([name, { parts }]) => `${name} (${parts.map(partName).join(t("verdict.comma"))})`);
+  const text = nodes.map(([name, { parts }]) => `${name} (${parts.map(partName).join(t("text.list_separator"))})`);
   const said =
     nodes.length > 0
       ? html`<span class="pair-sign" aria-hidden="true">≠</span>${" "}
@@ -69,20 +69,20 @@ function Now() {
 
 const PARTS = {
   bank: "lab.bank.account",
-  commit_log: "lab.log.title",
-  delay_levels: "lab.delay.title",
-  groups: "lab.pair.part_groups",
+  commit_log: "commit_log.title",
+  delay_levels: "section.delay_levels",
+  groups: "word.consumer_groups",
   held_pulls: "lab.held.title",
   in_flight: "lab.pair.part_in_flight",
   listener_calls: "lab.consumer.calls",
   local_locks: "lab.pair.part_local_locks",
   locks: "lab.pair.part_locks",
   node: "lab.pair.part_node",
-  page_cache: "lab.page_cache.title",
+  page_cache: "word.page_cache",
   permits: "lab.pair.part_permits",
   process_queues: "lab.pair.part_process_queues",
-  status: "lab.dead.col_state",
-  topics: "lab.queues.title",
-  transactions: "lab.half.title",
+  status: "word.state",
+  topics: "word.topics_and_queues",
+  transactions: "word.half_messages",
 };
 const partName = (part) => (part in PARTS ? t(PARTS[part]) : part.replaceAll("_", " "));

@@ -71,6 +71,6 @@ function Patience({ frame, since }) {
   const left = timeout - waiting - since;
   return html`<span class=${`held-patience ${left > 0 ? "" : "is-late"}`} title=${t("faults.timeout_hint")}>
     <${CountdownBar} share=${left / timeout} />
-    <span class="number">${left > 0 ? t("faults.waits", { time: span(left) }) : t("faults.given_up")}</span>
+    <span class="number">${left > 0 ? t("faults.waits", { time: span(left) }) : t("word.timed_out")}</span>
   </span>`;
 }

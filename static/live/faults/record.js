@@ -22,10 +22,10 @@ export function Record() {
         ? html`<span class="quiet number" role="status">${t("record.is_on", { n: count(recording.count) })}</span>
             <button type="button" class="button" onClick=${stopRecording}>${t("word.stop")}</button>`
         : html`<label>
-              <span class="quiet">${t("lab.field.client")}</span>${" "}
+              <span class="quiet">${t("field.client")}</span>${" "}
               <input
                 class="input"
-                placeholder=${t("lab.field.any")}
+                placeholder=${t("field.any")}
                 maxlength="200"
                 value=${client.value}
                 onInput=${(event) => (client.value = event.target.value)}

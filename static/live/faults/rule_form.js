@@ -15,10 +15,11 @@ const ONLY_OF = {
   code: ["reject"],
   direction: ["drop", "delay", "duplicate", "cut", "corrupt", "hold"],
 };
+/** What a group of fields is called, and its fields. */
 const GROUPS = [
-  ["what", ["what", "frame", "ms", "code"]],
-  ["frames", ["direction", "client", "topic", "group", "key"]],
-  ["when", ["times", "every", "ratio", "seed", "for_ms"]],
+  ["word.action", ["what", "frame", "ms", "code"]],
+  ["lab.panel.frames", ["direction", "client", "topic", "group", "key"]],
+  ["faults.column.when", ["times", "every", "ratio", "seed", "for_ms"]],
 ];
 const STARTS = { what: "drop", times: 1 };
 
@@ -46,7 +47,7 @@ export function RuleForm({ onDone }) {
       ${GROUPS.map(
         ([group, names]) =>
           html`<fieldset key=${group}>
-            <legend>${t(`faults.column.${group}`)}</legend>
+            <legend>${t(group)}</legend>
             ${fields
               .filter(({ name }) => names.includes(name))
               .map((field) => html`<${CommandField} key=${field.name} field=${field} start=${STARTS[field.name]} />`)}

@@ -6,7 +6,7 @@ import { clockTime, count, span } from "../../common/format.js";
 import { t } from "../../common/i18n.js";
 
 const CONDITIONS = ["direction", "client", "topic", "group", "key"];
-const COLUMNS = ["what", "frames", "when", "hits"];
+const COLUMNS = ["word.action", "lab.panel.frames", "faults.column.when", "faults.column.hits"];
 
 export function Rules() {
   const rules = faults.value.rules.toReversed();
@@ -16,7 +16,7 @@ export function Rules() {
       <table class="fault-table">
         <thead>
           <tr>
-            ${COLUMNS.map((column) => html`<th key=${column} scope="col">${t(`faults.column.${column}`)}</th>`)}
+            ${COLUMNS.map((column) => html`<th key=${column} scope="col">${t(column)}</th>`)}
             <th scope="col"><span class="sr-only">${t("faults.remove")}</span></th>
           </tr>
         </thead>
@@ -32,14 +32,14 @@ function Rule({ rule }) {
   return html`<tr data-rule=${id} class=${isSpent ? "is-spent" : ""}>
     <td><strong>${t(`faults.what.${what}`)}</strong> <span class="quiet">${detailOf(rule)}</span></td>
     <td>
-      <code>${frame || t("lab.field.any_frame")}</code>
+      <code>${frame || t("field.any_frame")}</code>
       ${conditions.map(
         (name) =>
           html`<span key=${name} class="fault-condition">
             ${
               name === "direction"
                 ? t(`faults.direction.${rule[name]}`)
-                : html`<span class="quiet">${t(`lab.field.${name}`)}</span> <code>${rule[name]}</code>`
+                : html`<span class="quiet">${t(`field.${name}`)}</span> <code>${rule[name]}</code>`
             }
           </span>`,
       )}
@@ -78,7 +78,7 @@ function whenOf({ times, every, ratio, seed, ends_in_ms: ends, is_spent: isSpent
 /** A rule that never hit says so, and whether a frame came at all. */
 function hitsOf({ hits, seen, is_spent: isSpent }) {
   const words =
-    hits > 0 ? t("faults.hit", { n: hits }) : t(seen > 0 ? "faults.never_hit_of" : "faults.never_hit", { seen });
+    hits > 0 ? t("word.frames", { n: hits }) : t(seen > 0 ? "faults.never_hit_of" : "faults.never_hit", { seen });
   return html`<span class=${hits > 0 ? "" : "quiet"}>${words}</span>${
     isSpent && html` <span class="badge">${t("faults.spent")}</span>`
   }`;

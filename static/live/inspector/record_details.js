@@ -29,7 +29,7 @@ export function FieldsAndBytes({ view, size, base = 0 }) {
   const owners = useMemo(() => fieldOfByte(fields, bytes.length), [view]);
   return html`<div class="inspector-columns">
     <section class="inspector-fields" aria-labelledby="fields-title">
-      <h3 id="fields-title">${t("inspector.fields")}</h3>
+      <h3 id="fields-title">${t("word.fields")}</h3>
       <${FieldList} fields=${fields} chosen=${chosen} />
     </section>
     <section class="inspector-hex" aria-labelledby="bytes-title">

@@ -19,7 +19,7 @@ def test_a_found_schedule_is_told_hold_by_hold_with_a_link_and_exit_code_1():
     result = explore("two-consumers", "--without", "process-queue-lock", "--max-stalls", "1")
     assert result.exit_code == 1, result.output
     assert "no-call-after-takeover (duplicate)" in result.output
-    assert "1. C1/worker-0 stands still for" in result.output
+    assert "1. C1/worker-0 is held for" in result.output
     assert "Meanwhile" in result.output
     link = result.output.strip().rsplit("#", 1)[1]
     assert [timed.command.kind for timed in parse_link(link).commands] == ["lock-switch", "hold"]
@@ -55,12 +55,12 @@ def test_json_has_the_figures_and_the_finding():
     ("arguments", "problem"),
     [
         (["nothing-like-it"], "nothing-like-it"),
-        (["hello"], "no orderly consumers"),
-        (["two-consumers", "--without", "x"], "there are: broker-lock, message-queue-lock"),
+        (["hello"], "no ordered consumers"),
+        (["two-consumers", "--without", "x"], "allowed: broker-lock, message-queue-lock"),
         (["two-consumers", "--forced-unlock", "C1"], "is not NODE:QUEUE@MS"),
         (["two-consumers", "--max-stalls", "7"], "allowed: 0 to 3"),
         (["two-consumers", "--losses", "3"], "allowed: 0 to 2"),
-        (["two-consumers", "--lose", "SEND"], "usual are: SEND_MESSAGE_V2"),
+        (["two-consumers", "--lose", "SEND"], "common names: SEND_MESSAGE_V2"),
         (
             ["order-and-stock", "--set", "consumers.idempotence_strategy=x"],
             "'x' is not allowed; allowed: message-table",
@@ -91,7 +91,7 @@ def test_a_lost_frame_is_told_and_replayed_by_the_link():
     result = explore("bank-naive", *only_losses, "--lose", "reply to SEND_MESSAGE_V2")
     assert result.exit_code == 1, result.output
     assert "(1 with 0, 1 with 1 stalls or lost frames)" in result.output
-    assert "1. The answer of B1 to SEND_MESSAGE_V2 of P1 is lost on its way." in result.output
+    assert "1. The response of B1 to SEND_MESSAGE_V2 from P1 is lost in transit." in result.output
     link = result.output.strip().rsplit("#", 1)[1]
     assert [timed.command.kind for timed in parse_link(link).commands] == ["drop-next"]
     nothing = explore("bank-naive", *only_losses, "--losses", "1", "--lose", "END_TRANSACTION")

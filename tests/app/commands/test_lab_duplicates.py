@@ -58,7 +58,7 @@ def test_a_scenario_without_work_and_a_document_without_a_place_are_refused(tmp_
     for processes in ("1", "2"):
         result = duplicates("hello", "--seeds", "1", "--processes", processes)
         assert result.exit_code == 1
-        assert "hello: no listener works on anything" in result.output
+        assert "hello has no listener with “work”" in result.output
     document = tmp_path / "empty.md"
     document.write_text("# Nothing\n")
     result = duplicates("--write", str(document))

@@ -48,7 +48,7 @@ def no_spark(monkeypatch):
         (("lab", "run", "hello", "--spark", "local[1]", "--seeds", "0"), "'--seeds'"),
         (("lab", "run", "hello", "--spark", "local[1]", "--export-messages", "x"), "without --spark"),
         (("explore", "two-consumers", "--spark", "local[1]", "--processes", "2"), "name one"),
-        (("explore", "hello", "--spark", "local[1]"), "no orderly consumers"),
+        (("explore", "hello", "--spark", "local[1]"), "no ordered consumers"),
         (("explore", "two-consumers", "--spark", "local[1]", "--max-stalls", "7"), "allowed: 0 to 3"),
     ],
 )

@@ -178,9 +178,9 @@ def test_the_tool_lists_half_messages_and_decides_them_after_asking(live):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (("commit", "--yes", "c-9"), "decided already"),
+        (("commit", "--yes", "c-9"), "already decided"),
         (("commit", "--yes", "nobody"), "no half message"),
-        (("resume", "--yes", "c-9"), "no message that was given up"),
+        (("resume", "--yes", "c-9"), "has not given up on any message"),
     ],
 )
 def test_the_tool_refuses_in_one_line(live, arguments, words):
@@ -216,7 +216,7 @@ def test_a_key_that_two_brokers_know_is_refused_whoever_is_asked_first():
     assert find([nobody, second], "k") == (second, second)
     with pytest.raises(HalfMessageRefused, match=r"2 half messages have the key 'k'.*U1, U2"):
         find([first, nobody, second], "k")
-    with pytest.raises(HalfMessageRefused, match="no half message has"):
+    with pytest.raises(HalfMessageRefused, match="there is no half message with"):
         find([nobody, nobody], "k")
 
 
@@ -242,7 +242,7 @@ def test_a_search_over_the_wire_that_would_take_too_long_says_so(live, monkeypat
     send_in_transactions(live, ("old", UNKNOW), *[(f"young-{number}", COMMIT) for number in range(4)])
     when_decided(live, "young-3")
     result = tool(live, "commit", "--yes", "old")
-    assert "more than 2 messages were decided since 'old'" in result.output
+    assert "more than 2 messages have been decided since 'old'" in result.output
     assert tool(live, "commit", "--yes", "--anyway", "old").output.splitlines()[-1] == "committed"
 
 
@@ -252,7 +252,7 @@ def test_op_messages_are_found_although_the_oldest_ones_are_gone_with_their_file
     assert newest_op >= 2
     ops = live.host._machines.broker.store._table.get("RMQ_SYS_TRANS_OP_HALF_TOPIC", 0)
     monkeypatch.setattr(ops, "min_offset", newest_op)
-    assert "is decided already" in tool(live, "commit", "--yes", "decided").output
+    assert "is already decided" in tool(live, "commit", "--yes", "decided").output
     assert stored(live, "decided") == 1
 
 
@@ -269,7 +269,7 @@ def test_a_broker_that_hides_its_op_queue_as_rocketmq_does_is_not_trusted_to_kno
     processors = live.host._machines.broker.server.processors._processors
     monkeypatch.setitem(processors, RequestCode.PULL_MESSAGE, hidden)
     assert "not known" in next(line for line in tool(live, "list").output.splitlines() if "hidden" in line)
-    assert "whether 'hidden' is decided is not known" in tool(live, "commit", "--yes", "hidden").output
+    assert "it is unknown whether 'hidden' is decided" in tool(live, "commit", "--yes", "hidden").output
     assert stored(live, "hidden") == 1
     assert "is decided already" in tool(live, "commit", "--yes", "--anyway", "hidden").output, "our broker knows"
     assert stored(live, "hidden") == 1

@@ -180,7 +180,7 @@ def test_what_a_job_says_of_its_failure_is_shown(host):
 
 def test_a_process_that_dies_without_a_word_has_failed(host):
     state = when(host, host.start("tiny", {"way": "silent"}), is_over)
-    told = "the job's process was killed by signal 9 and gave no reason"
+    told = "the job process was killed by signal 9 and gave no reason"
     assert (state["phase"], state["error"]) == ("failed", told)
     chinese = "作业进程被信号 9 终止，没有留下任何说明"
     assert state["failure"] == {"text": {"en": told, "zh": chinese}, "detail": None}

@@ -26,7 +26,7 @@ def test_a_found_schedule_is_replayed_on_the_stage_and_stops_at_the_violation(se
     page = opened(open_page(f"{serve(empty_scene())}/lab/two-consumers"))
     search(page, "process-queue-lock")
     expect(page.locator(".explorer-holds li")).to_have_count(1)
-    expect(page.locator(".explorer-holds li")).to_contain_text("C1/worker-0 stands still for")
+    expect(page.locator(".explorer-holds li")).to_contain_text("C1/worker-0 is held for")
     expect(page.locator(".explorer-progress")).to_contain_text("schedules")
     page.locator(".explorer-ways .button-primary").click()
     # It plays by itself, shows the last events one by one and holds where it breaks.
@@ -34,7 +34,7 @@ def test_a_found_schedule_is_replayed_on_the_stage_and_stops_at_the_violation(se
     expect(page.locator("#sequence-chosen")).to_contain_text("#")
     expect(page.locator("#stop-banner")).to_be_visible(timeout=SEARCH_MS)
     expect(page.locator(".moment")).to_have_attribute("data-kind", "violation")
-    expect(page.locator(".moment")).to_contain_text("given the queue up")
+    expect(page.locator(".moment")).to_contain_text("released the queue")
     expect(page.locator("#control-play")).to_have_text("Play")
 
 
@@ -64,7 +64,7 @@ def test_a_search_can_be_cancelled(serve, open_page):
 def test_a_scenario_without_orderly_consumers_says_that_there_is_nothing_to_search(serve, open_page):
     page = opened(open_page(f"{serve(empty_scene())}/lab/hello"))
     show_panel(page, "explorer")
-    expect(page.locator(".explorer")).to_contain_text("no orderly consumers")
+    expect(page.locator(".explorer")).to_contain_text("no ordered consumers")
     expect(page.locator(".explorer-form")).to_have_count(0)
 
 

@@ -48,7 +48,7 @@ def test_without_the_broker_lock_the_page_shows_the_duplicate(page):
     page.locator("#run-until-dialog button[type=submit]").click()
     page.get_by_role("tab", name="Invariants").click()
     broken = page.locator("[data-invariant='one-consumption-per-queue']")
-    expect(broken).to_contain_text("while a listener call of C1 still has")
+    expect(broken).to_contain_text("while a listener call on C1 is still processing")
     expect(off).to_be_visible()
 
 

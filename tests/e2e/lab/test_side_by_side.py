@@ -46,7 +46,7 @@ def test_the_first_difference_is_named_and_both_stand_there_together(pair):
     expect(pair.locator("#first-difference")).to_contain_text("Identical up to event 658")
     then = pair.locator("[data-then]")
     expect(then.nth(0)).to_have_text("B1 refuses C2 the lock on Q1: C1 holds it.")
-    expect(then.nth(1)).to_contain_text("it grants Q1 to C2 although C1 still has it")
+    expect(then.nth(1)).to_contain_text("it grants C2 Q1, although C1 still holds the lock")
     expect(pair.locator("[data-side='1'] .pair-changes")).to_have_text("Broker lock off")
     pair.locator("#go-to-difference").click()
     expect_both_at(pair, "4.031\u2009594")

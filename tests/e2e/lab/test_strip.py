@@ -36,7 +36,9 @@ def test_without_the_broker_lock_the_duplicate_is_said_and_seen(three_locks):
     expect(page.locator("#stop-banner")).to_be_visible()
     caption = page.locator(".moment")
     expect(caption).to_have_attribute("data-kind", "violation")
-    expect(caption).to_have_text(re.compile("^C2 calls its listener with order-0-step-8 while C1 still has it: "))
+    expect(caption).to_have_text(
+        re.compile("^C2 calls its listener with order-0-step-8 while C1 is still processing it: ")
+    )
     expect(caption.locator("strong")).to_have_text("order-0-step-8")
     # What flew before comes from the server, a moment later, and more of it while one looks.
     shown = page.wait_for_function(

@@ -25,7 +25,9 @@ def test_a_broken_invariant_is_explained_and_each_step_shows_its_moment(serve, o
 
     card = page.locator("#why")
     expect(card).to_be_focused()
-    expect(card.locator(".why-verdict")).to_contain_text("C2 got ann4 while C1 still had it: B1's lock was off")
+    expect(card.locator(".why-verdict")).to_contain_text(
+        "C2 received ann4 while C1 was still processing it: B1's lock was off"
+    )
     expect(card.locator(".why-question[aria-pressed=true]")).to_contain_text("Why twice?")
     assert findings_in_every_theme(page) == []
 
@@ -55,13 +57,13 @@ def test_what_has_not_come_yet_is_foreseen_and_can_be_run_to(serve, open_page):
     page.locator("#why-key").fill("order-30")
     page.keyboard.press("Enter")
     card = page.locator("#why")
-    expect(card.locator(".why-verdict")).to_contain_text("B1 keeps its lock for C1 until 61.10")
+    expect(card.locator(".why-verdict")).to_contain_text("B1 keeps it locked for C1 until 61.10")
     last = card.locator(".why-go").last
     expect(last).to_contain_text("70.4")
     last.click()
-    expect(page.locator(".why-step.is-here .why-go").last).to_contain_text("C2's listener answers")
+    expect(page.locator(".why-step.is-here .why-go").last).to_contain_text("C2's listener returns")
     card.get_by_role("button", name="Ask again here").click()
-    expect(page.locator("#why .why-verdict")).to_contain_text("the broker kept the lock of Orders Q0 for C1")
+    expect(page.locator("#why .why-verdict")).to_contain_text("the broker kept Orders Q0 locked for C1")
 
     # A life asks too, and so does a key that nobody has sent.
     show_panel(page, "life")

@@ -60,5 +60,5 @@ def test_an_operator_finds_out_what_happened_and_resends_dead_letters(tmp_path, 
         panel.get_by_role("button", name="Resend all").click()
         expect(dialog).to_contain_text("Resend all 22 dead letters of group billing?")
         dialog.locator("[type=submit]").click()
-        expect(panel.locator(".deed-result")).to_contain_text("21 resent; 1 skipped, resent before")
+        expect(panel.locator(".deed-result")).to_contain_text("21 resent; 1 skipped: already resent")
         assert groups(server)["billing"]["count"] == 22

@@ -49,7 +49,7 @@ def test_a_rule_is_switched_off_and_a_threshold_set_in_the_dialog(serve, open_pa
     offline = dialog.get_by_role("checkbox", name=re.compile("no connected member"))
     expect(offline).to_be_checked()
     offline.uncheck()
-    dialog.get_by_role("spinbutton", name="Messages by which a group with members lags").fill("5000")
+    dialog.get_by_role("spinbutton", name="Lag of a group with members, in messages").fill("5000")
     dialog.get_by_role("button", name="Save").click()
     expect(dialog).not_to_be_visible()
     thresholds = {rule["rule"]: rule["threshold"] for rule in scene.verdict()["rules"]}
@@ -89,10 +89,10 @@ def test_a_longer_range_is_asked_of_the_server_and_kept_over_a_reload(serve, ope
     page = live(open_page(f"{serve(small_scene())}/live"))
     with page.expect_response(re.compile(r"/api/live/history\?from=\d+&to=\d+")):
         page.get_by_role("radio", name="1 h", exact=True).check(force=True)
-    expect(page.locator("#plots")).to_contain_text("each point is 10 s")
+    expect(page.locator("#plots")).to_contain_text("each point covers 10 s")
     page.reload()
     expect(live(page).get_by_role("radio", name="1 h", exact=True)).to_be_checked()
-    expect(page.locator("#plots")).to_contain_text("each point is 10 s")
+    expect(page.locator("#plots")).to_contain_text("each point covers 10 s")
 
 
 def test_a_stretch_marked_in_one_plot_zooms_all_and_the_crosshair_is_shared(serve, open_page):

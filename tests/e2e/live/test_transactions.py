@@ -163,7 +163,7 @@ def test_a_half_message_of_the_stage_is_committed_by_hand_and_once_more_anyway(s
     row.locator(".half-button").focus()
     page.keyboard.press("Enter")
     expect(dialog).to_contain_text("Half message transfer-1 on B1")
-    expect(dialog).to_contain_text("whatever the local transaction did")
+    expect(dialog).to_contain_text("whatever the result of the local transaction")
     assert findings_in_every_theme(page) == []
     dialog.locator("[data-deed=commit-half]").click()
     run_to_ms(page, 12_500)

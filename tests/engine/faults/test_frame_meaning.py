@@ -37,13 +37,13 @@ def send(**properties):
     ("command", "sentence"),
     [
         (send(KEYS="k1"), "C1 sends k1 to B1, for Q2."),
-        (send(TRAN_MSG="true"), "C1 sends a message to B1 as a half message: no consumer sees it yet."),
-        (request(RequestCode.PULL_MESSAGE, **PULL), "C1 asks B1 for messages of Q1, from offset 7 on."),
+        (send(TRAN_MSG="true"), "C1 sends a message to B1 as a half message: consumers cannot see it yet."),
+        (request(RequestCode.PULL_MESSAGE, **PULL), "C1 asks B1 for messages of Q1, starting at offset 7."),
         (request(RequestCode.LOCK_BATCH_MQ, LOCK.to_json()), "C1 asks B1 for the lock on Q0, Q1, Q2, Q3."),
-        (request(RequestCode.HEART_BEAT, HEARTBEAT), "C1 tells B1 that it lives; its groups: p, g."),
-        (request(RequestCode.HEART_BEAT), "C1 asks B1: HEART_BEAT."),
-        (request(RequestCode.LOCK_BATCH_MQ, b"no JSON"), "C1 asks B1: LOCK_BATCH_MQ."),
-        (request(RequestCode.PULL_MESSAGE), "C1 asks B1: PULL_MESSAGE."),
+        (request(RequestCode.HEART_BEAT, HEARTBEAT), "C1 sends B1 a heartbeat with its groups: p, g."),
+        (request(RequestCode.HEART_BEAT), "C1 sends B1 a request: HEART_BEAT."),
+        (request(RequestCode.LOCK_BATCH_MQ, b"no JSON"), "C1 sends B1 a request: LOCK_BATCH_MQ."),
+        (request(RequestCode.PULL_MESSAGE), "C1 sends B1 a request: PULL_MESSAGE."),
     ],
 )
 def test_a_request_is_a_sentence_and_unreadable_ones_are_told_by_their_name(command, sentence):
@@ -55,7 +55,7 @@ def test_a_request_is_a_sentence_and_unreadable_ones_are_told_by_their_name(comm
 def test_a_reply_says_what_its_request_asked_for():
     asked = request(RequestCode.PULL_MESSAGE, **PULL)
     empty = asked.reply(ResponseCode.PULL_NOT_FOUND, "", PullMessageResponseHeader(0, 7, 0, 7))
-    assert reply_words("PULL_MESSAGE", empty, asked, BACK).text["en"] == "B1 has nothing new for C1 in Q1."
+    assert reply_words("PULL_MESSAGE", empty, asked, BACK).text["en"] == "B1 has no new messages for C1 in Q1."
     refused = asked.reply(ResponseCode.SYSTEM_BUSY, "later")
     assert (
         reply_words("PULL_MESSAGE", refused, asked, BACK).text["en"] == "B1 answers C1's PULL_MESSAGE with SYSTEM_BUSY."

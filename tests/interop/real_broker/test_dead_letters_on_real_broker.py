@@ -50,7 +50,7 @@ def test_dead_letters_of_a_real_broker_are_resent_once_and_their_trail_is_told(r
     keys = ("r-0", "r-1", "r-2")
     asyncio.run(_bury(real_cluster.name_server, topic, group, *keys, is_dead=lambda: len(listed()) == len(keys)))
     assert f"resent to {topic} Q" in tool("dead-letters", "resend", group, "r-1", "--to", "topic", "--yes")
-    assert "was resent already" in tool("dead-letters", "resend", group, "r-1", "--to", "group", "--yes")
+    assert "was already resent" in tool("dead-letters", "resend", group, "r-1", "--to", "group", "--yes")
     everything = tool("dead-letters", "resend", group, "--all", "--to", "group", "--yes")
     assert everything.strip() == "2 resent, 1 were resent before, 0 could not be"
     places = [line.split("  ")[-1].strip().split()[0] for line in listed()]

@@ -70,4 +70,4 @@ def test_a_reservation_that_is_confirmed_at_one_service_only_is_found():
         service.calls.clear()
         run_to(run, 60_000)
         texts = [violation.text["en"] for violation in run.violations if violation.checker == "reservations-agree"]
-        assert "order-0 is confirmed at S1, and not at S2" in texts
+        assert "order-0 is confirmed at S1, but not at S2" in texts

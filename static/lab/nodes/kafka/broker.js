@@ -130,7 +130,7 @@ const Batch = memo(({ batch, tone, isAbove }) => {
   const parts = [
     t("lab.kafka.batch", said),
     isIndexed && t("lab.kafka.indexed"),
-    isUnflushed && t("lab.log.not_flushed"),
+    isUnflushed && t("commit_log.not_flushed"),
     isAbove && t("lab.kafka.above_high_watermark"),
   ];
   const text = parts.filter(Boolean).join(" · ");

@@ -18,7 +18,7 @@ export const KafkaConsumer = memo(
     name=${name}
     node=${node}
     summary=${t("lab.kafka.consumed", { n: node.consumed ?? 0 })}
-    titleExtra=${html`<span class="node-group ellipsis quiet" title=${t("lab.producer.group")}>${node.group}</span>`}
+    titleExtra=${html`<span class="node-group ellipsis quiet" title=${t("word.producer_group")}>${node.group}</span>`}
   >
     ${node.fetcher && html`<${Fetcher} name=${name} part=${node.fetcher} polled=${node.polled} />`}
     ${node.positions && html`<${Positions} rows=${node.positions} />`}
@@ -87,7 +87,7 @@ const Positions = memo(
         <tr>
           <th scope="col"><span class="sr-only">${t("lab.kafka.partition")}</span></th>
           <th scope="col" title=${t("lab.kafka.position_hint")}>${t("lab.kafka.position")}</th>
-          <th scope="col" title=${t("lab.kafka.committed_hint")}>${t("lab.kafka.committed")}</th>
+          <th scope="col" title=${t("lab.kafka.committed_hint")}>${t("lab.outcome.committed")}</th>
         </tr>
       </thead>
       <tbody>

@@ -17,7 +17,7 @@ export const Replica = memo(
     ${
       replica.asked_isr &&
       html`<span class="badge" data-asked-isr>
-        ${t("lab.kafka.asks_isr", { names: replica.asked_isr.join(" ") })}
+        ${t("lab.kafka.requested_isr", { names: replica.asked_isr.join(" ") })}
       </span>`
     }
     ${replica.state === "leader" && html`<${Rule} node=${name} part="isr" label="replica.lag.time.max.ms" />`}

@@ -51,7 +51,7 @@ function Facts({ raft }) {
     <dt>${t(`lab.raft.${key}`)}</dt><dd class="number">${value}</dd>
   </div>`;
   return html`<dl class="figure-cells">
-    ${fact("vote", raft.voted_for || t("lab.raft.nobody"))}${fact("commit", count(raft.commit_index))}
+    ${fact("vote", raft.voted_for || t("word.none"))}${fact("commit", count(raft.commit_index))}
     ${fact("applied", count(raft.applied_index))}${fact("last", count(raft.last_index))}
     ${fact("voters", raft.voters.join(" "))}
   </dl>`;

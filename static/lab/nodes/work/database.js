@@ -52,7 +52,7 @@ const Tables = memo(
         ${part.orders.slice(0, MOST_ORDERS).map((row) => html`<${Order} key=${row.key} row=${row} />`)}
         ${
           part.order_count > MOST_ORDERS &&
-          html`<li class="quiet number">${t("lab.more", { n: part.order_count - MOST_ORDERS })}</li>`
+          html`<li class="quiet number">${t("word.more", { n: part.order_count - MOST_ORDERS })}</li>`
         }
       </ul>
     </${Part}>
@@ -78,7 +78,7 @@ const TwoLogs = ({ logged }) =>
         title=${t(`lab.work.two_logs_${one.is_in_binlog ? "in" : "out"}`, one)}
       >
         <strong class="number">XID ${one.xid}</strong>
-        <span class="ellipsis">${outcomeName(one.state, "work.xid")}</span>
+        <span class="ellipsis">${outcomeName(one.state, "xid")}</span>
         <span class="quiet">
           ${t(one.is_in_binlog ? "lab.work.in_binlog" : "lab.work.not_in_binlog")}
           ${one.by_recovery && html` <span class="badge">${t("lab.work.by_recovery")}</span>`}

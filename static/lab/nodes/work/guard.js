@@ -53,7 +53,7 @@ export const Guard = memo(
     <ul class="work-rows" ref=${keepsRoom} aria-label=${t("lab.guard.judged")}>
       ${part.under_way.map(
         (key) => html`<li key=${`at ${key}`} class="work-row is-running" ...${pointing(key)}>
-          <span class="ellipsis">${shortKey(key)}</span><span class="work-verdict">${t("lab.guard.at_it")}</span>
+          <span class="ellipsis">${shortKey(key)}</span><span class="work-verdict">${t("lab.guard.in_progress")}</span>
         </li>`,
       )}
       ${part.judged.length + part.under_way.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}

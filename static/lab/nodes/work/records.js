@@ -19,7 +19,7 @@ export function Records({ rows, node, label, more = 0 }) {
   return html`<ul class="work-rows" ref=${keepsRoom} data-part="records" aria-label=${label}>
     ${rows.length === 0 && html`<li class="quiet">${t("lab.none_yet")}</li>`}
     ${rows.slice(0, MOST_ROWS).map((row) => html`<${Row} key=${`${row.scope} ${row.key}`} row=${row} node=${node} />`)}
-    ${more > MOST_ROWS && html`<li class="quiet number">${t("lab.more", { n: more - MOST_ROWS })}</li>`}
+    ${more > MOST_ROWS && html`<li class="quiet number">${t("word.more", { n: more - MOST_ROWS })}</li>`}
   </ul>`;
 }
 
@@ -62,7 +62,7 @@ function TimeLeft({ row: { expires_us: expires, taken_us: taken, replica_us: rep
       </span>
     </span>`;
   if (isOpen || expires === null) return html`<span></span>`;
-  const text = left > 0 ? duration(left) : t("lab.work.expired");
+  const text = left > 0 ? duration(left) : t("word.expired");
   return html`<span class="work-time">
     <${Bar} left=${left} whole=${whole} label=${t("lab.work.expires", { time: duration(left) })} />
     <span class="number quiet">${text}</span>

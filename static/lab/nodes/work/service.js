@@ -37,7 +37,7 @@ const Calls = memo(
       ${part.calls.slice(0, MOST_CALLS).map((row) => html`<${Call} key=${`${row.operation} ${row.key}`} row=${row} />`)}
       ${
         part.calls.length > MOST_CALLS &&
-        html`<li class="quiet number">${t("lab.more", { n: part.calls.length - MOST_CALLS })}</li>`
+        html`<li class="quiet number">${t("word.more", { n: part.calls.length - MOST_CALLS })}</li>`
       }
     </ul>
   </${Part}>`,

@@ -57,7 +57,7 @@ function Figures({ group, now }) {
     html`<div class="money-figure" title=${t(`lab.backlog.${name}_hint`)}>
       <dt>${t(`lab.backlog.${name}`)}</dt><dd class="number">${value}</dd>
     </div>`;
-  const perSecond = (rate) => t("lab.backlog.per_second", { n: Math.round(rate * 10) / 10 });
+  const perSecond = (rate) => t("unit.rate", { n: Math.round(rate * 10) / 10 });
   return html`<dl class="money-figures">
     ${figure("lag", count(lag))}
     ${figure(
@@ -71,7 +71,7 @@ function Figures({ group, now }) {
         ? count(members)
         : t("lab.backlog.idle_members", { n: count(members), idle: count(members - owners) }),
     )}
-    ${lag > 0 && goes > comes && figure("melts", span((lag / (goes - comes)) * 1e6))}
+    ${lag > 0 && goes > comes && figure("cleared_in", span((lag / (goes - comes)) * 1e6))}
   </dl>`;
 }
 
@@ -95,7 +95,7 @@ function Queues({ group }) {
       <caption class="sr-only">${t("lab.backlog.queues")}</caption>
       <thead>
         <tr>
-          <th scope="col">${t("lab.field.queue_id")}</th><th scope="col" colspan="2">${t("lab.backlog.waits")}</th>
+          <th scope="col">${t("field.queue_id")}</th><th scope="col" colspan="2">${t("word.waiting")}</th>
         </tr>
       </thead>
       <tbody>

@@ -100,7 +100,7 @@ function Points({ way, points }) {
           }
           <td>
             ${point.is_conserved ? "✓" : "✕"}
-            <span class="sr-only"> ${t(point.is_conserved ? "lab.crash.conserved" : "lab.crash.not_conserved")}</span>
+            <span class="sr-only"> ${t(point.is_conserved ? "word.yes" : "word.no")}</span>
           </td>
         </tr>`,
       )}

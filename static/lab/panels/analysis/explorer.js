@@ -22,7 +22,7 @@ const isRunning = (state) => state !== null && !["done", "cancelled", "failed"].
 
 async function answerOf(response) {
   const answer = await response.json();
-  if (!response.ok) throw new Error(bilingual(answer.error) || t("lab.no_answer"));
+  if (!response.ok) throw new Error(bilingual(answer.error) || t("error.no_answer"));
   return answer;
 }
 
@@ -86,7 +86,7 @@ function Progress({ state }) {
   const running = isRunning(state);
   const figures = [t("lab.explorer.schedules", { n: state.schedules })];
   const rate = state.search_seconds > 0 ? state.schedules / state.search_seconds : 0;
-  if (rate) figures.push(t("lab.explorer.rate", { rate: Math.round(rate) }));
+  if (rate) figures.push(t("unit.rate", { n: Math.round(rate) }));
   if (state.planned > 1)
     figures.push(
       t(state.max_crashes || state.max_losses ? "lab.explorer.depth_mixed" : "lab.explorer.depth", {
@@ -96,13 +96,13 @@ function Progress({ state }) {
       }),
     );
   if (rate && state.phase === "searching")
-    figures.push(t("lab.explorer.left", { time: span(((state.planned - state.done) / rate) * 1_000_000) }));
+    figures.push(t("word.time_left", { time: span(((state.planned - state.done) / rate) * 1_000_000) }));
   if (state.seconds) figures.push(span(state.seconds * 1_000_000));
   const share = running ? (state.planned ? state.done / state.planned : 0) : 1;
   return html`<section class="explorer-progress" aria-live="polite">
     <div class="explorer-bar">
       <progress max="1" value=${share} aria-label=${t("lab.explorer.progress")}></progress>
-      ${running && html`<button type="button" class="button" onClick=${cancel}>${t("lab.cancel")}</button>`}
+      ${running && html`<button type="button" class="button" onClick=${cancel}>${t("word.cancel")}</button>`}
     </div>
     <p class="number">${figures.join(" · ")}</p>
     <p class="quiet">
@@ -141,7 +141,7 @@ function Finding({ finding }) {
                   hold.kind === "loss"
                     ? html`<span class="chip mono">${bilingual(hold.label)}</span>`
                     : html`<span class="badge">
-                        ${hold.ms === 0 ? t("lab.explorer.for_ever") : span(hold.ms * 1000)}
+                        ${hold.ms === 0 ? t("lab.explorer.forever") : span(hold.ms * 1000)}
                       </span>`
                 }
               </span>
@@ -178,7 +178,7 @@ function Nothing({ state }) {
   const all = isOrder ? "lab.explorer.all_run" : "lab.explorer.all_run_sound";
   const outcome = state.is_complete ? all : state.unconfirmed ? "lab.explorer.unconfirmed" : "lab.explorer.incomplete";
   return html`<section class="explorer-finding">
-    <h3>${t("lab.explorer.nothing")}</h3>
+    <h3>${t("word.nothing_found")}</h3>
     <p>
       ${t(outcome, {
         n: state.schedules,

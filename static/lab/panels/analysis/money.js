@@ -128,10 +128,10 @@ function told({ credited, debited, out, into, length, isTwice }) {
     length: span(length),
     more: count(credited - debited),
   };
-  if (isTwice) return t("lab.money.told_twice", values);
-  if (out === null) return t("lab.money.told_never_debited", values);
-  if (into === null) return t("lab.money.told_waiting", values);
-  return t(into < out ? "lab.money.told_credited_first" : "lab.money.told_done", values);
+  if (isTwice) return t("lab.money.says_twice", values);
+  if (out === null) return t("lab.money.says_never_debited", values);
+  if (into === null) return t("lab.money.says_waiting", values);
+  return t(into < out ? "lab.money.says_credited_first" : "lab.money.says_done", values);
 }
 
 function Table({ transfers }) {

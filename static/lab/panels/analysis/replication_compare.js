@@ -38,7 +38,7 @@ function Fault({ fault, table }) {
     <thead>
       <tr>
         <th scope="col">${t("lab.same_fault.policy")}</th>
-        <th scope="col" title=${t("lab.same_fault.what_lost")}>${t("lab.same_fault.lost")}</th>
+        <th scope="col" title=${t("lab.same_fault.what_lost")}>${t("lab.sequence.lost")}</th>
         <th scope="col" title=${t("lab.same_fault.what_unavailable")}>${t("lab.same_fault.unavailable")}</th>
       </tr>
     </thead>
@@ -70,7 +70,7 @@ function Cell({ cell, table }) {
       <span class="compare-figure number">
         ${
           cell.is_back
-            ? t("lab.same_fault.seconds", { s: seconds.format(cell.unavailable_ms / 1000) })
+            ? t("span.seconds", { n: seconds.format(cell.unavailable_ms / 1000) })
             : t("lab.same_fault.to_the_end")
         }
       </span>
@@ -95,7 +95,7 @@ function Searches({ table }) {
       ${table.searches.map(
         (search) => html`<tr key=${search.policy}>
           <th scope="row">${bilingual(table.policies[search.policy])}</th>
-          <td>${search.faults ? html`<${Finding} search=${search} table=${table} />` : t("lab.explorer.nothing")}</td>
+          <td>${search.faults ? html`<${Finding} search=${search} table=${table} />` : t("word.nothing_found")}</td>
           <td class="number">${whole.format(search.schedules)}</td>
         </tr>`,
       )}

@@ -15,7 +15,7 @@ const FREE_SHARE = 0.03;
 /** What the legend calls as a transaction or a branch is called. */
 const LEGEND = {
   executing: "lab.outcome.executing",
-  prepared: "lab.xa.branch_prepared",
+  prepared: "lab.prepared.branch",
   voting: "lab.outcome.voting",
 };
 const ENDS = ["committed", "rolled-back", "forgotten"];
@@ -159,9 +159,7 @@ function coordinatorLane(transactions, node, now) {
     name: node,
     label: node,
     part: "TC",
-    bars: transactions.flatMap((one) =>
-      barsOf(one, COORDINATOR_KINDS, now, (state) => outcomeName(state, "xa.global")),
-    ),
+    bars: transactions.flatMap((one) => barsOf(one, COORDINATOR_KINDS, now, (state) => outcomeName(state, "global"))),
     marks: ends.map(({ state, steps }) => sign(state, steps.at(-1)[0])),
   };
 }
@@ -175,7 +173,7 @@ function bankLane(transactions, node, now) {
     name: node,
     label: node,
     part: "RM",
-    bars: branches.flatMap((branch) => barsOf(branch, BRANCH_KINDS, now, (state) => outcomeName(state, "xa.branch"))),
+    bars: branches.flatMap((branch) => barsOf(branch, BRANCH_KINDS, now, (state) => outcomeName(state, "branch"))),
     marks,
   };
 }
@@ -223,7 +221,7 @@ function waitLane(waits, node, now) {
     isQuiet: true,
     marks: waits
       .filter((wait) => wait.in_vain)
-      .map((wait) => ({ at: wait.until_us, state: "rolled-back", sign: "✕", label: t("lab.xa.in_vain") })),
+      .map((wait) => ({ at: wait.until_us, state: "rolled-back", sign: "✕", label: t("lab.xa.gave_up") })),
     bars: waits.map(({ waiter, by, since_us: since, until_us: until }) => ({
       from: since,
       to: until ?? now,
@@ -322,7 +320,7 @@ function Table({ xa: { transactions, messages, waits, down }, now }) {
             <th scope="col">${t("lab.xa.col_bank")}</th>
             <th scope="col">${t("lab.xa.col_lookups")}</th>
             <th scope="col">${t("lab.xa.col_longest")}</th>
-            <th scope="col">${t("lab.xa.col_in_vain")}</th>
+            <th scope="col">${t("word.timed_out")}</th>
           </tr>
         </thead>
         <tbody>
@@ -361,7 +359,7 @@ function TransactionRow({ one, now, isGone }) {
   return html`<tr>
     <th scope="row" title=${one.xid}>${one.key}</th>
     <td title=${one.reason}>
-      ${isGone ? t("lab.xa.nobody_decides", { node: one.node }) : outcomeName(one.state, "xa.global")}
+      ${isGone ? t("lab.xa.nobody_decides", { node: one.node }) : outcomeName(one.state, "global")}
     </td>
     <td class="number">${stretch(at(payer, "executing"), at(payer, ...ENDS), now)}</td>
     <td class="number">${window}</td>

@@ -58,7 +58,7 @@ export function BeginAgain() {
   return html`<div class="begin-again" id="begin-again">
     <strong>${t("lab.stopped.over")}</strong>
     <button type="button" class="button button-primary" onClick=${restart} title=${`${t("lab.again.hint")} (r)`}>
-      <${Icon} name="restart" />${t("lab.again.begin")} <kbd>r</kbd>
+      <${Icon} name="restart" />${t("word.restart")} <kbd>r</kbd>
     </button>
     <button type="button" class="button" onClick=${() => scrub(0)} title=${`${t("lab.again.look_hint")} (Home)`}>
       ${t("lab.again.look")}

@@ -60,7 +60,7 @@ function TargetFields({ target }) {
           t("lab.faults.way"),
         )
       }
-      ${select("sink", [...any, ...names], any.length ? "" : last, t("lab.field.to"))}
+      ${select("sink", [...any, ...names], any.length ? "" : last, t("field.to"))}
     `;
   }
   if (target === "topic")
@@ -68,7 +68,7 @@ function TargetFields({ target }) {
       "topic",
       topicNames().map((name) => [name, name]),
       undefined,
-      t("lab.field.topic"),
+      t("field.topic"),
     );
   if (target === "new node")
     return html`<label class="form-row">
@@ -96,7 +96,7 @@ function Names({ field }) {
   const isLeft = field.name === "left";
   const chosen = isLeft ? nodesOfRole.consumer.value.slice(0, 1) : nodesOfRole.broker.value;
   return html`<fieldset class="names-field">
-    <legend>${t(`lab.field.${field.name}`)}</legend>
+    <legend>${t(`field.${field.name}`)}</legend>
     ${nodeNames.value.map(
       (name) => html`<label key=${name} class="name-box">
         <input type="checkbox" name=${field.name} value=${name} defaultChecked=${chosen.includes(name)} />

@@ -14,7 +14,7 @@ import { RunUntil } from "./run_until.js";
 import { Speed, TimeButton, TimeButtons } from "./time_buttons.js";
 
 export function Controls() {
-  return html`<section class="controls-bar panel" aria-label=${t("lab.controls.title")}>
+  return html`<section class="controls-bar panel" aria-label=${t("word.time")}>
     <div class="control-buttons"><${Buttons} /><${RunUntil} /></div>
     <${Speed}
       id="speed"

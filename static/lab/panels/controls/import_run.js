@@ -19,9 +19,9 @@ export async function importRun(file, maxBytes) {
     });
     answer = await response.json();
   } catch {
-    throw new Error(t("lab.no_answer"));
+    throw new Error(t("error.no_answer"));
   }
-  if (!response.ok) throw new Error(bilingual(answer.error) || t("lab.no_answer"));
+  if (!response.ok) throw new Error(bilingual(answer.error) || t("error.no_answer"));
   location.assign(answer.address);
   return new Promise(() => {});
 }

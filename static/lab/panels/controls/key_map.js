@@ -7,8 +7,8 @@ import { keyMapOpen, SHORTCUTS } from "../../keys.js";
 import { Dialog } from "./dialog.js";
 
 function shortcutText(text) {
-  const words = t(`lab.${text}`);
-  return text.startsWith("panel.") ? t("lab.keys.go_to", { panel: words }) : words;
+  const words = t(text);
+  return text.startsWith("lab.panel.") ? t("word.go_to", { name: words }) : words;
 }
 
 export function KeyMap() {

@@ -42,7 +42,7 @@ export function RunUntil() {
       onClick=${() => (isOpen.value = true)}
       title=${`${t("lab.until.hint")} (u)`}
     >
-      <${Icon} name="until" /><span>${t("lab.until.short")}</span>
+      <${Icon} name="until" /><span>${t("lab.controls.run_until")}</span>
     </button>
     <dialog
       class="small-dialog"
@@ -98,7 +98,7 @@ export function RunUntil() {
             `
         }
         <div class="form-end">
-          <button type="button" class="button" onClick=${() => dialog.current.close()}>${t("lab.cancel")}</button>
+          <button type="button" class="button" onClick=${() => dialog.current.close()}>${t("word.cancel")}</button>
           <button type="submit" class="button button-primary">${t("lab.until.run")}</button>
         </div>
       </form>

@@ -156,7 +156,7 @@ function Editor({ node, name, onDone }) {
     </label>
     <p class="quiet">${isRecording() ? t("lab.recording_fixed") : t("lab.settings.hint")}</p>
     <p class="form-end">
-      <button type="button" class="button" onClick=${onDone}>${t("lab.cancel")}</button>
+      <button type="button" class="button" onClick=${onDone}>${t("word.cancel")}</button>
       <button type="submit" class="button button-primary" disabled=${isRecording()}>${t("lab.settings.apply")}</button>
     </p>
   </form>`;

@@ -63,7 +63,7 @@ function Ways({ onLeave }) {
       </select>
     </${Copied}>
     <section class="share-way">
-      <h3>${t("lab.share.files")}</h3>
+      <h3>${t("word.files")}</h3>
       <div class="share-row">
         <${File} format="html" /><${File} format="json" /><${Import} onLeave=${onLeave} />
       </div>
@@ -81,7 +81,7 @@ function Copied({ name, text, children, autofocus = false }) {
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(text);
-      copied.value = t("lab.share.copied");
+      copied.value = t("word.copied");
     } catch {
       document.getElementById(`share-${name}`)?.focus();
       copied.value = t("lab.share.copy_by_hand");
@@ -106,7 +106,7 @@ function Copied({ name, text, children, autofocus = false }) {
         autofocus=${autofocus}
         onClick=${copy}
       >
-        ${t("lab.share.copy")}
+        ${t("word.copy")}
       </button>
     </div>
     <p class="quiet">

@@ -151,7 +151,7 @@ function SettingFields() {
       </select>`,
     )}
     ${row(
-      `${t("lab.pair.ask_value")}${facts.unit ? ` (${facts.unit})` : ""}`,
+      `${t("word.value")}${facts.unit ? ` (${facts.unit})` : ""}`,
       html`<input
         class="input"
         name="value"

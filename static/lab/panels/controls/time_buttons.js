@@ -13,7 +13,7 @@ export function TimeButtons({ of, deeds, playing, off, atStart, isOver }) {
   const button = (name, isOff, key) => html`<${TimeButton}
     ...${{ of, name, key, isOff: off || isOff, act: deeds[name] }}
   />`;
-  const word = t(playing ? "lab.controls.pause" : "lab.controls.play");
+  const word = t(playing ? "controls.pause" : "lab.controls.play");
   return html`
     ${button("restart", atStart, "r")} ${button("back", atStart, ",")}
     <button
@@ -33,7 +33,7 @@ export function TimeButtons({ of, deeds, playing, off, atStart, isOver }) {
 const ID_OF = { controls: "control", pair: "pair" };
 
 export function TimeButton({ of, name, key, isOff, act }) {
-  const label = t(`lab.${of}.${name}`);
+  const label = t(of === "pair" ? `lab.pair.${name}` : `lab.controls.${name}`);
   return html`<button
     type="button"
     class="button icon-button"

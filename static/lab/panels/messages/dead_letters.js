@@ -12,7 +12,16 @@ import { Dialog } from "../controls/dialog.js";
 import { Anyway } from "./anyway.js";
 import { resultWord } from "./life_text.js";
 
-const NUMBERS = ["offset", "given_back", "dead_at"];
+const COLUMNS = [
+  "word.offset",
+  "lab.dead.col_message",
+  "live.dead.col_topic",
+  "lab.dead.col_given_back",
+  "lab.dead.col_why",
+  "live.dead.col_dead_at",
+  "word.state",
+];
+const NUMBERS = ["word.offset", "lab.dead.col_given_back", "live.dead.col_dead_at"];
 
 /** Opens the dialog from a broker's card. */
 export function DeadLettersButton({ broker, group }) {
@@ -83,10 +92,10 @@ function Letters({ broker, group }) {
         <caption class="sr-only">${t("lab.dead.title", { broker, group })}</caption>
         <thead>
           <tr>
-            ${["offset", "message", "topic", "given_back", "why", "dead_at", "state"].map(
+            ${COLUMNS.map(
               (column) =>
                 html`<th scope="col" key=${column} class=${NUMBERS.includes(column) ? "number" : ""}>
-                  ${t(`lab.dead.col_${column}`)}
+                  ${t(column)}
                 </th>`,
             )}
             ${canResend && html`<th scope="col">${t("lab.dead.col_resend")}</th>`}

@@ -38,14 +38,14 @@ function Deeds({ broker, message: opened, close }) {
     command(kind, broker, { message: message.id, ...(isDecided ? { anyway: true } : {}) });
     close();
   };
-  const fact = (key, value) => html`<div><dt>${t(`lab.half.fact_${key}`)}</dt><dd>${value}</dd></div>`;
+  const fact = (name, value) => html`<div><dt>${t(name)}</dt><dd>${value}</dd></div>`;
   return html`
     <dl class="half-facts">
-      ${fact("id", html`<span class="mono">${message.id}</span>`)}
-      ${fact("place", `${message.topic} Q${message.queue_id}`)}
-      ${fact("group", message.group)}
-      ${fact("checks", t("lab.half.checks", { n: message.check_times, max: part?.check_max ?? "–" }))}
-      ${fact("age", span(view.value.time_us - message.born_us))}
+      ${fact("live.half.id", html`<span class="mono">${message.id}</span>`)}
+      ${fact("live.half.place", `${message.topic} Q${message.queue_id}`)}
+      ${fact("word.producer_group", message.group)}
+      ${fact("live.half.checks", t("lab.half.checks", { n: message.check_times, max: part?.check_max ?? "–" }))}
+      ${fact("live.half.age", span(view.value.time_us - message.born_us))}
     </dl>
     ${isDecided && html`<${Anyway} anyway=${anyway} text=${t("lab.half.anyway", { op: message.decided_by })} />`}
     ${(isGivenUp ? ["resume-half"] : ["commit-half", "rollback-half"]).map(

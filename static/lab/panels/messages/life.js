@@ -197,7 +197,7 @@ const Message = memo(({ message, axis, now, width, rem, isChosen, isPointed, isA
               aria-expanded=${isChosen}
               onClick=${choose}
               onFocus=${() => (pointedKey.value = message.key)}
-              title=${t("lab.life.tell", { key: message.key })}
+              title=${t("lab.life.open", { key: message.key })}
             >
               <span class="life-twist" aria-hidden="true">${isChosen ? "▾" : "▸"}</span>
               <span class="ellipsis mono">${message.key}</span>

@@ -29,6 +29,6 @@ export function WalkButton({ steps, show }) {
     aria-pressed=${isWalking}
     onClick=${() => (at.value = isWalking ? -1 : 0)}
   >
-    <${Icon} name=${isWalking ? "pause" : "play"} /> ${t(isWalking ? "lab.why.walk_stop" : "lab.why.walk")}
+    <${Icon} name=${isWalking ? "pause" : "play"} /> ${t(isWalking ? "word.stop" : "lab.why.walk")}
   </button>`;
 }

@@ -46,7 +46,7 @@ export function FrameDialog() {
     onClose=${() => (openFrame.value = null)}
     id="frame-dialog"
     kind="inspector frame-dialog"
-    title=${title ?? t("lab.field.frame")}
+    title=${title ?? t("field.frame")}
   >
     ${answer.value.problem && html`<p class="problem" role="alert">${answer.value.problem}</p>`}
     ${answer.value.frame && html`<${Details} key=${id} frame=${answer.value.frame} />`}
@@ -87,7 +87,7 @@ function Details({ frame }) {
     <div class="inspector-columns">
       <section class="inspector-fields" aria-labelledby="frame-fields-title">
         <h3 id="frame-fields-title">
-          ${t(tree ? "lab.frame.all_fields" : "lab.frame.fields")}${" "}
+          ${t(tree ? "word.fields" : "lab.frame.fields")}${" "}
           <span class="quiet number">${tree ? parts.length : fields.length}</span>
         </h3>
         <div class="field-list" tabindex="0" role="group" aria-labelledby="frame-fields-title">
@@ -106,8 +106,8 @@ function Details({ frame }) {
           frame.body_bytes > 0 &&
           html`
             ${statement && html`<h3>${t("lab.frame.statement")}</h3><p class="mono frame-statement">${statement}</p>`}
-            <h3>${t("lab.frame.body")} <span class="quiet">${sizeText(frame.body_bytes)}</span></h3>
-            <pre class="message-body" tabindex="0" aria-label=${t("lab.frame.body")}>${printable(frame.body_text)}</pre>
+            <h3>${t("word.body")} <span class="quiet">${sizeText(frame.body_bytes)}</span></h3>
+            <pre class="message-body" tabindex="0" aria-label=${t("word.body")}>${printable(frame.body_text)}</pre>
           `
         }
       </section>

@@ -29,7 +29,7 @@ export const FrameTree = ({ fields, leaves, level = 0, ...marks }) => html`<ul c
           ? html`<details open=${level < OPEN_LEVELS}>
               <summary><${Words} field=${field} /></summary>
               <${FrameTree} fields=${field.children} leaves=${leaves} level=${level + 1} ...${marks} />
-              ${field.omitted > 0 && html`<p class="quiet">${t("lab.more", { n: field.omitted })}</p>`}
+              ${field.omitted > 0 && html`<p class="quiet">${t("word.more", { n: field.omitted })}</p>`}
             </details>`
           : html`<${Leaf} field=${field} leaves=${leaves} ...${marks} />`
       }

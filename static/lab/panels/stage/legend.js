@@ -45,10 +45,10 @@ const SIGNS = {
     ["cell", cell("")],
     ["cell_done", cell("is-done")],
     ["flag", html`<span class="legend-flag">▲</span>`],
-    ["lab.log.not_flushed", html`<span class="block tone-orange is-unflushed"></span>`],
+    ["commit_log.not_flushed", html`<span class="block tone-orange is-unflushed"></span>`],
     ["tree_red", tree("red")],
     ["tree_black", tree("black")],
-    ["pulling", html`<span class="pull-sign is-pulling"><span>⇠</span></span>`],
+    ["lab.consumer.pulling", html`<span class="pull-sign is-pulling"><span>⇠</span></span>`],
     ["full", html`<span class="badge badge-warning">❚❚</span>`],
   ],
   locks: [
@@ -98,7 +98,7 @@ export const Legend = () => html`
             ${signs.map(
               ([name, sign]) => html`<div key=${name} class="legend-sign">
                 <dt aria-hidden="true">${sign}</dt>
-                <dd>${t(name.startsWith("lab.") ? name : `lab.legend.${name}`)}</dd>
+                <dd>${t(name.includes(".") ? name : `lab.legend.${name}`)}</dd>
               </div>`,
             )}
           </dl>

@@ -103,7 +103,7 @@ export function Sequence() {
         <${Tool} name="earlier" sign="‹" act=${() => go(-0.5)} />
         <${Tool} name="later" sign="›" act=${() => go(0.5)} isOff=${endsAt.value === null} />
         <${Tool} name="wider" sign="−" act=${() => zoom(1)} />
-        <span class="number span-text">${t("lab.sequence.frames", { n: shownFrames() })}</span>
+        <span class="number span-text">${t("word.frames", { n: shownFrames() })}</span>
         <${Tool} name="narrower" sign="+" act=${() => zoom(-1)} />
         <${Tool} name="follow" sign="⇥" act=${() => (endsAt.value = null)} isOff=${endsAt.value === null} />
       </span>
@@ -142,13 +142,13 @@ const Tool = ({ name, sign, act, isOff = false }) =>
 
 /** The switch between what matters and everything; for the event log too. */
 export function Matters() {
-  return html`<label class="matters" title=${t("lab.matters.hint")}>
+  return html`<label class="matters" title=${t("lab.relevance.hint")}>
     <input
       type="checkbox"
       checked=${onlyWhatMatters.value}
       onChange=${(event) => (onlyWhatMatters.value = event.currentTarget.checked)}
     />
-    ${t("lab.matters.title")}
+    ${t("lab.relevance.title")}
   </label>`;
 }
 

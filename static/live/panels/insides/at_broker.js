@@ -19,7 +19,7 @@ const MOST_ROWS = 6;
 const NOTHING = {};
 
 export function AtBroker({ group, told }) {
-  const name = state.value.cluster.broker_name ?? t("live.stage.broker");
+  const name = state.value.cluster.broker_name ?? t("lab.role.broker");
   return html`<article class="node inside-broker" aria-label=${t("live.insides.at_broker")}>
     <p class="inside-head">
       <span class="role-sign role-broker" aria-hidden="true">B</span>
@@ -43,7 +43,7 @@ function Part({ part, name, rows, none, total = rows.length, children }) {
       ${rows.slice(0, MOST_ROWS)}
     </ul>
     ${children}
-    ${rows.length > MOST_ROWS && html`<p class="quiet">${t("lab.more", { n: rows.length - MOST_ROWS })}</p>`}
+    ${rows.length > MOST_ROWS && html`<p class="quiet">${t("word.more", { n: rows.length - MOST_ROWS })}</p>`}
   </div>`;
 }
 
@@ -66,7 +66,7 @@ function Locks({ group, told }) {
       const at = place.lastIndexOf("@");
       const [topic, queueId] = [place.slice(0, at), place.slice(at + 1)];
       return html`<li key=${place} class="inside-row" data-lock=${place}>
-        <span class="ellipsis" title=${t("lab.locks.owner", { id })}>
+        <span class="ellipsis" title=${t("word.held_by", { id })}>
           <${TopicMark} topic=${topic} /> Q${queueId}${" "}
           <span aria-hidden="true">→</span> <strong>${told && nameOf(group, id)}</strong>
           ${
@@ -115,7 +115,7 @@ function HalfMessages() {
       <${Bolt} kind="half" facts=${{ id, name: key || id }} name=${key || id} />
     </li>`;
   });
-  return html`<${Part} part="half" name=${t("live.half.title")} rows=${rows} none=${t("live.insides.no_half")} />`;
+  return html`<${Part} part="half" name=${t("word.half_messages")} rows=${rows} none=${t("live.insides.no_half")} />`;
 }
 
 function Retries({ told }) {

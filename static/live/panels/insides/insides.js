@@ -28,7 +28,7 @@ export function Insides({ stream }) {
         group !== undefined &&
         html`
           <label class="field">
-            <span class="sr-only">${t("live.groups.choose")}</span>
+            <span class="sr-only">${t("word.consumer_group")}</span>
             <${GroupMark} group=${group} size=${1.6} />
             <select value=${group} onChange=${(event) => (chosenGroup.value = event.target.value)}>
               ${names.map((name) => html`<option value=${name}>${name}</option>`)}

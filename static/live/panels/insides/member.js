@@ -13,7 +13,7 @@ export function Member({ group, member, now, holders, isOpen, isTrees }) {
   const { client_id: id, state, queues, untold = [] } = member;
   const what = untold.map((name) => t(`live.insides.untold_${name}`)).join(t("text.list_separator"));
   const lines = [
-    member.omitted_queues > 0 && t("live.clients.more", { n: member.omitted_queues }),
+    member.omitted_queues > 0 && t("word.more", { n: member.omitted_queues }),
     member.answered_ms && queues.length === 0 && t("lab.consumer.no_queues"),
     !member.answered_ms && state !== "asked" && t("live.insides.silent_long"),
     what && t("live.insides.untold", { what }),
@@ -62,7 +62,7 @@ function Guard({ guard }) {
     ${shown.map(
       ([name, n]) =>
         html` <span key=${name} class=${TROUBLE.includes(name) ? "badge badge-warning" : "badge"}>
-            ${t(`live.insides.guard_${name}`, { n: count(n) })}
+            ${t(`lab.guard.word_${name}`)} ${count(n)}
           </span>`,
     )}
   </p>`;

@@ -132,11 +132,11 @@ function BrokerLock({ group, queue, id, isElsewhere }) {
   const [how, word] = isLockOff(group)
     ? ["off", t("lab.order.off")]
     : rival
-      ? ["off", t("live.insides.granted_to", { id: rival })]
+      ? ["off", t("word.held_by", { id: rival })]
       : !queue.locked
         ? ["off", t("lab.order.not_locked")]
         : left < 0
-          ? ["expired", t("lab.order.expired")]
+          ? ["expired", t("word.expired")]
           : ["held", shortMs(Math.ceil(left / 1000) * 1000)];
   const meaning = how === "held" ? t("lab.order.left", { time: word }) : word;
   return html`<${Pill}

@@ -10,12 +10,12 @@ import { Countdown } from "../stage/marks.js";
 const COLUMNS = [
   "live.delay.level",
   "live.delay.delay",
-  "word.queue",
-  "live.delay.waiting",
+  "field.queue_id",
+  "word.waiting",
   "live.delay.next",
   "live.delay.delivered",
 ];
-const NUMBERS = ["live.delay.level", "live.delay.waiting", "live.delay.delivered"];
+const NUMBERS = ["live.delay.level", "word.waiting", "live.delay.delivered"];
 
 export function DelayLevels() {
   const found = useComputed(() => state.value.delay_levels);

@@ -58,7 +58,7 @@ function Question({ deed, message, part, close }) {
     const { why = "" } = await post(`/api/live/transactions/${deed}`, { message: message.id });
     return { why, done: t(`live.half.deed_${deed}_done`, values) };
   };
-  const fact = (key, value) => html`<div><dt>${t(`live.half.${key}`)}</dt><dd class="mono">${value}</dd></div>`;
+  const fact = (name, value) => html`<div><dt>${t(name)}</dt><dd class="mono">${value}</dd></div>`;
   return html`<${DeedForm}
     id="deed-dialog"
     title=${t(`live.half.deed_${deed}_title`, values)}
@@ -68,10 +68,10 @@ function Question({ deed, message, part, close }) {
     onDone=${(text) => (done.value = text)}
   >
     <dl class="deed-facts">
-      ${fact("id", message.id)}
-      ${fact("place", values.place)}
-      ${fact("group", message.group)}
-      ${fact("checks", t("word.of", { at: message.check_times, of: part.check_max }))}
+      ${fact("live.half.id", message.id)}
+      ${fact("live.half.place", values.place)}
+      ${fact("word.producer_group", message.group)}
+      ${fact("live.half.checks", t("word.of", { at: message.check_times, of: part.check_max }))}
     </dl>
     <p>${t(`live.half.deed_${deed}_text`, values)}</p>
     <${DeedCommand} text=${commandOf(`transactions ${deed}`, [], [message.id])} />

@@ -30,8 +30,8 @@ export function Numbers() {
         <caption class="sr-only">${t("live.numbers.title")}</caption>
         <thead>
           <tr>
-            <th scope="col">${t("word.topic")}</th>
-            <th scope="col">${t("live.numbers.producer")}</th>
+            <th scope="col">${t("field.topic")}</th>
+            <th scope="col">${t("lab.role.producer")}</th>
             <th scope="col" class="numbers-line-head">${t("live.numbers.line")}</th>
             ${COUNTS.map(
               (name) =>

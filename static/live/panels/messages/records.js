@@ -34,7 +34,7 @@ export function Records() {
 const COLUMNS = {
   offset: "live.records.offset",
   stored: "live.records.stored",
-  topic: "word.topic",
+  topic: "field.topic",
   queue_offset: "live.records.queue_offset",
   tags: "word.tag",
   keys: "live.records.keys",

@@ -10,7 +10,13 @@ import { inspectedOffset, userTopics, groupTopics } from "../../view.js";
 import { Empty } from "../stage/marks.js";
 import { RecordTable } from "./records.js";
 
-const MODES = ["key", "unique_id", "offset_message_id", "offset"];
+/** What a message is found by -> what that is called. */
+const MODES = {
+  key: "word.key",
+  unique_id: "inspector.unique_id",
+  offset_message_id: "inspector.offset_id",
+  offset: "live.records.offset",
+};
 
 export function Search() {
   const mode = useSignal("key");
@@ -31,21 +37,21 @@ export function Search() {
   };
 
   return html`<section class="panel" id="search" tabindex="-1" aria-labelledby="search-title">
-    <header class="panel-head"><h2 class="panel-title" id="search-title">${t("keys.search")}</h2></header>
+    <header class="panel-head"><h2 class="panel-title" id="search-title">${t("word.find_message")}</h2></header>
     <form class="search-form" onSubmit=${submit} role="search">
       <fieldset class="segmented">
         <legend class="sr-only">${t("live.search.by")}</legend>
-        ${MODES.map(
-          (name) => html`<label>
+        ${Object.entries(MODES).map(
+          ([name, words]) => html`<label>
             <input type="radio" name="mode" checked=${mode.value === name} onChange=${() => (mode.value = name)} />
-            <span>${t(`live.search.by_${name}`)}</span>
+            <span>${t(words)}</span>
           </label>`,
         )}
       </fieldset>
       ${
         mode.value === "key" &&
         html`<label class="field">
-          <span>${t("word.topic")}</span>
+          <span>${t("field.topic")}</span>
           <select name="topic" class="topic-select">
             ${topics.length === 0 && html`<option value="">${t("live.topics.none")}</option>`}
             ${topics.map((topic) => html`<option value=${topic}>${topic}</option>`)}
@@ -53,7 +59,7 @@ export function Search() {
         </label>`
       }
       <label class="field field-grow">
-        <span class="sr-only">${t(`live.search.by_${mode.value}`)}</span>
+        <span class="sr-only">${t(MODES[mode.value])}</span>
         <input
           id="search-text"
           name="text"

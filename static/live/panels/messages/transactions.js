@@ -21,7 +21,7 @@ export function Transactions() {
     </div>`;
   return html`<section class="panel" id="transactions" tabindex="-1" aria-labelledby="transactions-title">
     <header class="panel-head">
-      <h2 class="panel-title" id="transactions-title">${t("live.half.title")}</h2>
+      <h2 class="panel-title" id="transactions-title">${t("word.half_messages")}</h2>
       <span class="quiet">${t("live.half.hint")}</span>
     </header>
     <div class="group-details">
@@ -64,7 +64,7 @@ const COLUMNS = [
   "word.offset",
   "word.key",
   "live.half.place",
-  "live.half.group",
+  "word.producer_group",
   "live.half.checks",
   "live.half.age",
   "word.state",
@@ -73,7 +73,7 @@ const COLUMNS = [
 const NUMBERS = ["word.offset", "live.half.checks", "live.half.age"];
 
 function HalfTable({ part }) {
-  return html`<${Table} title="transactions-title" caption=${t("live.half.title")}>
+  return html`<${Table} title="transactions-title" caption=${t("word.half_messages")}>
     ${part.messages
       .toReversed()
       .map((message) => html`<${Row} key=${message.queue_offset} message=${message} part=${part} />`)}

@@ -69,7 +69,7 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
     onDone=${onDone}
   >
     <div class="deed-fields">
-      <${Field} label=${t("word.topic")}>
+      <${Field} label=${t("field.topic")}>
         <select name="topic" value=${topic.value} onChange=${(event) => (topic.value = event.currentTarget.value)}>
           ${topics.value.map((name) => html`<option key=${name} value=${name}>${name}</option>`)}
         </select>
@@ -86,7 +86,7 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
       </${Field}>
       ${
         place.value === "time" &&
-        html`<${Field} label=${t("operator.time")}>
+        html`<${Field} label=${t("word.time")}>
           <input
             name="time"
             type="datetime-local"
@@ -97,7 +97,7 @@ export function ResetForm({ group, topic: chosen, onClose, onDone }) {
           />
         </${Field}>`
       }
-      ${place.value === "offset" && number("queue", queue, t("word.queue"))}
+      ${place.value === "offset" && number("queue", queue, t("field.queue_id"))}
       ${place.value === "offset" && number("offset", offset, t("word.offset"))}
     </div>
     <${Plan} plan=${plan.value} group=${group} />
@@ -143,7 +143,7 @@ function Plan({ plan: { answer, why }, group }) {
             ${t("operator.reset_queue", { id, old: old === null ? "–" : count(old), next: count(next) })}
           </li>`,
       )}
-      ${moved.length > MOST_QUEUES && html`<li>${t("live.clients.more", { n: moved.length - MOST_QUEUES })}</li>`}
+      ${moved.length > MOST_QUEUES && html`<li>${t("word.more", { n: moved.length - MOST_QUEUES })}</li>`}
     </ul>
   </div>`;
 }

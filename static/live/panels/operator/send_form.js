@@ -48,14 +48,14 @@ export function SendForm({ topic: chosen, onClose, onDone }) {
     <div class="deed-fields">
       ${
         !chosen &&
-        html`<${Field} label=${t("word.topic")} isWide=${true}>
+        html`<${Field} label=${t("field.topic")} isWide=${true}>
           ${text("topic", topic, { required: true, list: "operator-topics", autofocus: true })}
           <datalist id="operator-topics">
             ${userTopics.value.map((name) => html`<option key=${name} value=${name}></option>`)}
           </datalist>
         </${Field}>`
       }
-      <${Field} label=${t("operator.body")} isWide=${true}>
+      <${Field} label=${t("word.body")} isWide=${true}>
         <textarea
           name="body"
           required

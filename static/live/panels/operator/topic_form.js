@@ -26,7 +26,7 @@ export function TopicForm({ onClose, onDone }) {
     onDone=${onDone}
   >
     <div class="deed-fields">
-      <${Field} label=${t("word.topic")}>
+      <${Field} label=${t("field.topic")}>
         <input
           name="topic"
           required

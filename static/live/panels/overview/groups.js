@@ -21,7 +21,7 @@ export function Groups() {
       ${
         names.length > 0 &&
         html`<label class="field">
-          <span class="sr-only">${t("live.groups.choose")}</span>
+          <span class="sr-only">${t("word.consumer_group")}</span>
           <select value=${group} onChange=${(event) => (chosenGroup.value = event.target.value)}>
             ${names.map((name) => html`<option value=${name}>${name}</option>`)}
           </select>
@@ -53,7 +53,7 @@ function GroupDetails({ group }) {
   return html`<div class="group-details">
     <dl class="facts">
       <div class="fact fact-name">
-        <dt class="sr-only">${t("live.groups.group")}</dt>
+        <dt class="sr-only">${t("word.consumer_group")}</dt>
         <dd><${GroupMark} group=${group} size=${1.85} /> <strong>${group}</strong></dd>
       </div>
       ${fact("live.groups.model", model && t(`live.groups.model_${model}`))}
@@ -121,7 +121,7 @@ function Subscriptions({ subscriptions }) {
         : html`<table>
           <thead>
             <tr>
-              <th scope="col">${t("word.topic")}</th>
+              <th scope="col">${t("field.topic")}</th>
               <th scope="col">${t("live.groups.expression")}</th>
               <th scope="col" class="number">${t("live.groups.filtered")}</th>
             </tr>
@@ -168,7 +168,7 @@ function QueueTable({ group, details }) {
           <table class="queue-table">
             <thead>
               <tr>
-                <th scope="col">${t("word.queue")}</th><th scope="col">${t("live.groups.owner")}</th>
+                <th scope="col">${t("field.queue_id")}</th><th scope="col">${t("live.groups.owner")}</th>
                 <th scope="col" class="number">${t("live.groups.committed")}</th>
                 <th scope="col" class="number">${t("live.groups.max")}</th>
                 <th scope="col" class="number">${t("live.metrics.lag")}</th>

@@ -41,7 +41,7 @@ export function Thresholds({ isOpen, onClose }) {
           <thead>
             <tr>
               <th scope="col">${t("live.verdict.on")}</th>
-              <th scope="col">${t("live.verdict.rule")}</th>
+              <th scope="col">${t("word.metric")}</th>
               <th scope="col">${t("live.verdict.from")}</th>
             </tr>
           </thead>

@@ -35,7 +35,7 @@ export function Verdict() {
         ? html`<p class="verdict-words">${absence(absent.value) ?? text[language] ?? t("live.waiting")}</p>`
         : html`<ul class="verdict-words" role="list" tabindex="0" aria-labelledby="verdict-title">
           ${clauses.map((clause) => html`<${Clause} key=${`${clause.rule} ${clause.subject}`} ...${clause} />`)}
-          ${omitted > 0 && html`<li class="quiet">${t("verdict.more", { n: omitted })}</li>`}
+          ${omitted > 0 && html`<li class="quiet">${t("word.more", { n: omitted })}</li>`}
         </ul>`
     }
     <button
@@ -58,7 +58,7 @@ function Clause({ rule, level, panel, group, text }) {
     goTo(panel);
   };
   return html`<li data-rule=${rule} data-level=${level}>
-    <a href=${`#${panel}`} onClick=${follow} title=${t("live.verdict.leads_to", { panel: panelName(panel) })}>
+    <a href=${`#${panel}`} onClick=${follow} title=${t("word.go_to", { name: panelName(panel) })}>
       ${text[language].replaceAll(UNIT, "\u00a0")}
     </a>
   </li>`;

@@ -11,7 +11,7 @@ export const MOST_CARDS = 40;
 
 /** What a list leaves out, because the page or the server bounds it. */
 export function More({ n }) {
-  return n > 0 && html`<li class="quiet">${t("live.clients.more", { n })}</li>`;
+  return n > 0 && html`<li class="quiet">${t("word.more", { n })}</li>`;
 }
 
 /** Frames per second of a connection, by `directions` ("in": to the broker, "out"). */

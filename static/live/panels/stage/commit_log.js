@@ -51,7 +51,7 @@ export function CommitLogStrip() {
   const shown = fittingRecords(tail, width.value);
   return html`<section class="commit-log" aria-labelledby="commit-log-title">
     <header class="commit-log-head">
-      <h2 class="panel-title" id="commit-log-title">${t("live.commit_log.title")}</h2>
+      <h2 class="panel-title" id="commit-log-title">${t("commit_log.title")}</h2>
       ${isHeld && html`<span class="badge">${t("live.held")}</span>`}
       <${LogFigures} log=${log.value} />
     </header>
@@ -62,7 +62,7 @@ export function CommitLogStrip() {
       role="list"
       ...${handlers}
       onKeyDown=${walkAlong(".block")}
-      aria-label=${t("live.commit_log.strip", { n: shown.length })}
+      aria-label=${t("commit_log.strip", { n: shown.length })}
     >
       ${shown.map(
         ({ record, right }, index) => html`<${Block}
@@ -74,10 +74,9 @@ export function CommitLogStrip() {
         />`,
       )}
       ${
-        shown.length === 0 &&
-        html`<li class="strip-empty">${t(loaded.value ? "live.commit_log.none" : "live.waiting")}</li>`
+        shown.length === 0 && html`<li class="strip-empty">${t(loaded.value ? "commit_log.none" : "live.waiting")}</li>`
       }
-      <li class="strip-end" aria-hidden="true" title=${t("live.commit_log.end_hint")}></li>
+      <li class="strip-end" aria-hidden="true" title=${t("commit_log.end_hint")}></li>
     </ol>
   </section>`;
 }
@@ -120,18 +119,17 @@ function CheckFigure({ check }) {
 
 function LogFigures({ log }) {
   const unflushed = Math.max(0, log.max_offset - log.flushed_offset);
-  const behind = Math.max(0, log.max_offset - log.dispatched_offset);
-  const undispatched = t("live.commit_log.undispatched", { size: bytes(behind) });
+  const undispatched = Math.max(0, log.max_offset - log.dispatched_offset);
   const figure = (key, value, hint, kind = "") =>
     html`<span class=${`figure ${kind}`} title=${t(hint)}>
       <span class="quiet">${t(key)}</span> <span class="number">${value}</span>
     </span>`;
   return html`<div class="commit-log-figures">
-    ${figure("live.commit_log.end", count(log.max_offset), "live.commit_log.end_hint")}
-    ${figure("live.commit_log.unflushed", bytes(unflushed), "live.commit_log.unflushed_hint", "figure-hatched")}
-    ${figure("live.commit_log.dispatch", undispatched, "live.commit_log.undispatched_hint", "figure-steady")}
+    ${figure("commit_log.end", count(log.max_offset), "commit_log.end_hint")}
+    ${figure("commit_log.unflushed", bytes(unflushed), "commit_log.unflushed_hint", "figure-hatched")}
+    ${figure("commit_log.undispatched", bytes(undispatched), "commit_log.undispatched_hint", "figure-steady")}
     <${CheckFigure} check=${log.damage?.check} />
-    ${figure("live.commit_log.files", count(log.file_count ?? log.files?.length ?? 0), "live.commit_log.files_hint")}
+    ${figure("word.files", count(log.file_count ?? log.files?.length ?? 0), "live.commit_log.files_hint")}
   </div>`;
 }
 
@@ -145,7 +143,7 @@ function Block({ record, right, isFlushed, isLast }) {
     size: bytes(record.size),
   });
   const lines = [name, clockTime(record.store_ms, true), record.body_preview ?? ""];
-  if (!isFlushed) lines.push(t("live.commit_log.not_flushed"));
+  if (!isFlushed) lines.push(t("commit_log.not_flushed"));
   const hint = lines.join("\n");
   const point = () => (highlighted.value = { topic: record.topic, queueId: String(record.queue_id) });
   return html`<li class="strip-item" style=${{ transform: `translateX(${-right}px)` }}>

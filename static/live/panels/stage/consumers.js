@@ -19,7 +19,7 @@ const MOST_MEMBERS = 12;
 export function Consumers() {
   return html`<div class="stage-column consumers" aria-labelledby="consumers-title">
     <h2 class="panel-title" id="consumers-title">
-      ${t("live.consumers.title")} <span class="quiet number">${count(groupNames.value.length)}</span>
+      ${t("word.consumer_groups")} <span class="quiet number">${count(groupNames.value.length)}</span>
     </h2>
     <ul class="client-list" role="list" tabindex="0" aria-labelledby="consumers-title">
       ${groupNames.value.slice(0, MOST_CARDS).map((group) => html`<${GroupCard} key=${group} group=${group} />`)}
@@ -64,10 +64,7 @@ function GroupCard({ group }) {
           (id) => html`<${Member} key=${id} group=${group} id=${id} member=${members[id]} assignment=${assignment} />`,
         )}
     </ul>
-    ${
-      ids.length > MOST_MEMBERS &&
-      html`<p class="quiet">${t("live.clients.more", { n: ids.length - MOST_MEMBERS })}</p>`
-    }
+    ${ids.length > MOST_MEMBERS && html`<p class="quiet">${t("word.more", { n: ids.length - MOST_MEMBERS })}</p>`}
   </li>`;
 }
 

@@ -34,7 +34,7 @@ export function LaneRow({ topic, queueId, spark, isPlain = false }) {
   });
   if (!queue.value) return null;
   const { min, max } = queue.value;
-  const offsets = t("live.lane.offsets", { min: count(min), max: count(max) });
+  const offsets = t("queue.range", { min: count(min), max: count(max) });
   const reached = spark ? sparkOffsets(state.peek().topics[topic], queueId, spark) : live.value;
   const readers = readersOf(queue.value.committed ?? {}, reached, max);
   const name = t("live.lane.all_queues");
@@ -184,6 +184,6 @@ export function TopicLags({ topic }) {
     ${shown
       .slice(0, MOST_SENTENCES)
       .map((reader) => html`<${ReaderLag} key=${reader.key} reader=${reader} topic=${topic} />`)}
-    ${isMany && html`<span class="quiet">${t("live.lane.less_behind", { n: rest })}</span>`}
+    ${isMany && html`<span class="quiet">${t("live.lane.lesser_lag", { n: rest })}</span>`}
   </div>`;
 }

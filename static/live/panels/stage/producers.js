@@ -65,7 +65,7 @@ function NoProducers() {
                 </span>
               </li>`,
           )}
-          ${gone.length > MOST_RECENT && html`<li>${t("live.clients.more", { n: gone.length - MOST_RECENT })}</li>`}
+          ${gone.length > MOST_RECENT && html`<li>${t("word.more", { n: gone.length - MOST_RECENT })}</li>`}
         </ul>
       `
     }

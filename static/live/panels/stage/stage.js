@@ -56,7 +56,7 @@ function BrokerHead() {
   const address = useComputed(() => state.value.cluster.broker_address);
   const nameServer = useComputed(() => state.value.cluster.name_server);
   const flush = useComputed(() => state.value.cluster.flush);
-  const title = name.value ?? t("live.stage.broker");
+  const title = name.value ?? t("lab.role.broker");
   return html`<header class="broker-head">
     <h2 class="broker-name">${title} <${Bolt} kind="broker" facts=${{}} name=${title} /></h2>
     <code class="broker-fact" title=${t("live.stage.broker_address")}>${address}</code>

@@ -64,7 +64,7 @@ export function Topics() {
         ${hasJobs.value && html`<${SparkMark} size=${1.2} />${t("live.lane.legend_spark")}`}
       </span>
     </div>
-    <div class="topics-scroll" ref=${scroller} tabindex="0" role="group" aria-label=${t("live.topics.title")}>
+    <div class="topics-scroll" ref=${scroller} tabindex="0" role="group" aria-label=${t("word.topics_and_queues")}>
       ${nothing && !isAsked && html`<${NoTopics} />`}
       ${users.map(section)}
       ${groups.length > 0 && html`<h3 class="topics-divider">${t("live.topics.of_groups")}</h3>`}
@@ -79,7 +79,7 @@ export function Topics() {
 function TopicTools() {
   return html`<div class="topics-tools">
     <h2 class="panel-title">
-      ${t("live.topics.title")} <span class="quiet number">${count(userTopics.value.length)}</span>
+      ${t("word.topics_and_queues")} <span class="quiet number">${count(userTopics.value.length)}</span>
     </h2>
     <button type="button" class="button" aria-haspopup="dialog" onClick=${askForTopic}>
       ${t("operator.new_topic")}
@@ -185,7 +185,7 @@ function TopicSection({ topic, startOpen, scroller }) {
           <caption class="sr-only">${topic}</caption>
           <thead class="sr-only">
             <tr>
-              <th>${t("word.queue")}</th><th>${t("live.lane.drawing")}</th>
+              <th>${t("field.queue_id")}</th><th>${t("live.lane.drawing")}</th>
               <th>${t("live.lane.max")}</th><th>${t("live.lane.lag")}</th>
             </tr>
           </thead>
@@ -200,7 +200,7 @@ function TopicName({ topic }) {
   const kind = state.peek().topics[topic]?.kind;
   if (kind !== "retry" && kind !== "dlq") return html`<span class="topic-name">${topic}</span>`;
   return html`
-    <span class=${`kind kind-${kind}`}>${t(`live.topics.kind_${kind}`)}</span>
+    <span class=${`kind kind-${kind}`}>${t(`topic.kind_${kind}`)}</span>
     <${GroupMark} group=${groupOf(topic)} size=${1.2} /><span class="topic-name">${groupOf(topic)}</span>
     <span class="sr-only">${topic}</span>
   `;

@@ -23,7 +23,9 @@ def test_the_answer_is_a_sentence_and_the_events_behind_it():
     lines = done.output.splitlines()
     assert lines[0] == "order-3 of lost-offset-commit, as of 30.000 s (event 945)"
     assert lines[2] == "Why twice? (shop: commit-lost-and-died)"
-    assert lines[3].startswith("  C1 was done with order-3; the frame with its offset was lost, and then it died.")
+    assert lines[3].startswith(
+        "  C1 had consumed order-3, but the frame with its offset was lost and then the process died;"
+    )
     assert [line.split()[2:4] for line in lines[4:9]] == [
         ["#461", "B1"],
         ["#477", "C1"],
@@ -37,7 +39,7 @@ def test_what_comes_is_told_apart():
     done = ask("killed-owner-waits-60s", "order-30", "--at-ms", "20000")
     before, _, after = done.output.partition("  What comes, if nobody interferes:\n")
     assert "(shop: lock)" in before
-    assert "B1 gives the lock to C2" in after
+    assert "B1 grants the lock to C2" in after
 
 
 def test_commands_and_settings_make_the_run_that_is_asked_about():

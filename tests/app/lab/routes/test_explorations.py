@@ -204,10 +204,10 @@ def test_a_page_searches_its_own_world(lab, browser):
         ({"max_crashes": 3}, "max_crashes"),
         ({"crash": ["B9"]}, "B9"),
         ({"max_losses": 3}, "max_losses"),
-        ({"max_losses": 1, "lose": ["SEND"]}, "no frame 'SEND'"),
+        ({"max_losses": 1, "lose": ["SEND"]}, "unknown frame name 'SEND'"),
         ({"lose": "SEND_MESSAGE_V2"}, "lose"),
         ({"restart_ms": [-1]}, "restart_ms"),
-        ({"from_ms": 5_000, "to_ms": 4_000}, "begin at 5000 ms"),
+        ({"from_ms": 5_000, "to_ms": 4_000}, "from 5000 ms to 4000 ms"),
         ({"keeps_settings": 1}, "keeps_settings"),
     ],
 )

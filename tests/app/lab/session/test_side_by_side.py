@@ -89,7 +89,7 @@ def test_the_first_difference_that_a_missing_broker_lock_makes_is_told_on_both_s
     assert other.view["nodes"]["B1"]["switched_off"] == ["broker-lock"]
     found = difference(browser, other)
     assert found["left"]["caption"]["en"] == "B1 refuses C2 the lock on Q1: C1 holds it."
-    assert "it grants Q1 to C2 although C1 still has it" in found["right"]["caption"]["en"]
+    assert "it grants C2 Q1, although C1 still holds the lock" in found["right"]["caption"]["en"]
     browser.control("stand-at", time_us=found["time_us"] - 1)
     other.control("stand-at", time_us=found["time_us"] - 1)
     assert browser.view["frames"] == other.view["frames"]

@@ -60,7 +60,7 @@ def test_a_switch_that_is_off_shows_at_the_locks_at_the_node_and_among_the_fault
     queue = view["nodes"]["C1"]["process_queues"]["%RETRY%shop@0"]
     assert (queue["local_lock"]["on"], queue["consume_lock"]["on"]) == (False, True)
     shown = {(fault["kind"], fault["target"], fault["text"]["en"]) for fault in view["faults"]}
-    assert ("lock-switch", "B1", "B1: Switch a lock (broker-lock: off)") in shown
+    assert ("lock-switch", "B1", "B1: Toggle a lock (broker-lock: off)") in shown
 
 
 def test_the_lock_of_a_queue_that_a_worker_still_holds_after_it_was_lost_is_shown(run):

@@ -28,7 +28,7 @@ def test_a_stranger_switches_the_lock_off_before_the_run_and_sees_the_duplicate_
     expect(page.locator("[data-node=B1] .pill.is-off")).to_contain_text("Broker lock")
     page.locator("#speed").select_option("3")
     page.locator("#begin button").click()
-    expect(page.locator(".moment-violation")).to_contain_text("twice, at once", timeout=60_000)
+    expect(page.locator(".moment-violation")).to_contain_text("twice at the same time", timeout=60_000)
     for name in ("C1", "C2"):
         expect(page.locator(f"#node-{name} .listener-call .is-accused")).to_be_in_viewport(ratio=0.99)
 
@@ -76,7 +76,7 @@ def test_a_lock_switched_in_a_run_that_is_over_begins_the_run_again_without_it(p
     expect(page.locator("#deeds")).to_contain_text("This run is over")
     assert findings_in_every_theme(page, "#deeds") == []
     page.locator("#deeds [data-kind=switch]").click()
-    expect(page.locator(".moment-violation")).to_contain_text("twice, at once", timeout=60_000)
+    expect(page.locator(".moment-violation")).to_contain_text("twice at the same time", timeout=60_000)
 
 
 def test_what_ended_cannot_be_killed_any_more(page):

@@ -140,7 +140,7 @@ def test_the_suggestion_does_what_it_says_and_stays_until_it_is_put_aside(addres
     card.get_by_role("button", name="Run until C2 joins").click()
     expect(page.locator("#virtual-time")).to_contain_text("3.990")
     card.get_by_role("button", name="Switch the broker lock off").click()
-    expect(page.locator(".deeds")).to_contain_text("Switch a lock")
+    expect(page.locator(".deeds")).to_contain_text("Toggle a lock")
     expect(card).to_be_visible()
     card.get_by_role("button", name="Dismiss this suggestion").click()
     expect(card).to_have_count(0)
@@ -149,7 +149,7 @@ def test_the_suggestion_does_what_it_says_and_stays_until_it_is_put_aside(addres
 def test_the_duplicate_is_said_in_the_caption_with_both_listeners_in_view(address, open_page):
     page = opened_at(open_page, address, "three-locks", "desk")
     page.locator(".try-buttons button").first.click()
-    expect(page.locator(".moment-violation")).to_contain_text("twice, at once")
+    expect(page.locator(".moment-violation")).to_contain_text("twice at the same time")
     all_are_whole(page)
     for name in ("C1", "C2"):
         expect(page.locator(f"#node-{name} .listener-call .is-accused")).to_be_in_viewport(ratio=0.99)

@@ -160,5 +160,5 @@ def test_what_the_broker_refuses_is_told(monkeypatch):
         lab.send("k1")
         full = PutMessageResult(PutMessageStatus.SERVICE_NOT_AVAILABLE, "no room")
         monkeypatch.setattr(lab.lab.broker.store, "put_message", lambda message: full)
-        with pytest.raises(HalfMessageRefused, match="the broker refuses: no room"):
+        with pytest.raises(HalfMessageRefused, match="the broker rejected the request: no room"):
             act(lab, Deed.COMMIT, "k1")

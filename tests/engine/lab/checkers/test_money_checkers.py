@@ -52,7 +52,7 @@ def test_a_debit_that_is_made_or_promised_covers_one_credit_and_no_second(run, o
     nowhere.bank_entered(deed("credit"))
     ((anomaly, text),) = complaints(nowhere)
     assert anomaly == "duplicate"
-    assert "200 in all" in text
+    assert "200 in total" in text
 
 
 @pytest.mark.parametrize("outcome", ["overdraft", "disk-full", "duplicate"])

@@ -110,7 +110,7 @@ def test_two_clients_with_the_same_message_are_a_duplicate():
         found = of(finish(run), ONE_CALL)
         assert found
         assert found[0].anomaly == "duplicate"
-        assert "while a listener call of C1 still has" in found[0].text["en"]
+        assert "while a listener call on C1 is still processing" in found[0].text["en"]
 
 
 def test_a_pause_longer_than_the_lease_in_a_listener_call_is_found_once():

@@ -54,7 +54,7 @@ def test_a_message_that_is_delivered_before_its_producer_said_a_word_is_found():
         (violation,) = of(run.violations, CONSUMED)
         assert violation.messages == ("transfer-1",)
         assert violation.anomaly == "ghost read"
-        assert "said nothing yet" in violation.text["en"]
+        assert "has not reported an outcome yet" in violation.text["en"]
 
 
 def test_a_message_that_was_never_committed_and_is_delivered_is_found():
@@ -63,7 +63,7 @@ def test_a_message_that_was_never_committed_and_is_delivered_is_found():
         stored(run, "Transfers", "transfer-1")
         violations = of(finish(run), CONSUMED)
         assert [violation.messages for violation in violations] == [("transfer-1",)]
-        assert "only said unknown" in violations[0].text["en"]
+        assert "has only reported unknown" in violations[0].text["en"]
 
 
 def test_a_second_delivery_of_a_committed_message_is_allowed():
@@ -98,7 +98,7 @@ def test_a_check_service_that_goes_past_a_half_message_without_asking_is_found(m
             "transfer-5",
         ]
         assert {violation.anomaly for violation in violations} == {"skipped"}
-        assert "nobody will ask" in violations[0].text["en"]
+        assert "it will not be checked again" in violations[0].text["en"]
 
 
 def test_a_check_service_that_does_not_run_leaves_half_messages_waiting(monkeypatch):

@@ -35,10 +35,10 @@ def test_every_step_of_a_client_has_a_line_in_the_table(name: str) -> None:
 def test_a_caption_says_who_where_and_for_how_long() -> None:
     point = StepPoint("C1/worker-0", "calls the listener", 2)
     caption = caption_of(Stall(point, 1_500))
-    assert caption["en"].startswith("C1/worker-0 stands still for 1.5 s, just before it «calls the listener». ")
+    assert caption["en"].startswith("C1/worker-0 is held for 1.5 s, just before it «calls the listener». ")
     assert caption["zh"].startswith("C1/worker-0 停顿 1.5 s，就在“调用监听器”之前。")
     paused = caption_of(Stall(point, 20, kind=StallKind.PAUSE))
-    assert paused["en"].startswith("The whole process C1 stands still for 20 ms, just before C1/worker-0 «calls")
+    assert paused["en"].startswith("The C1 process is paused for 20 ms, just before C1/worker-0 «calls")
 
 
 def test_a_step_that_nobody_knows_is_named_as_it_is() -> None:
@@ -49,8 +49,8 @@ def test_a_caption_of_a_crash_says_who_dies_where_and_when_it_starts_again() -> 
     point = StepPoint("P1/sends Payments", "ends the transaction", 1)
     caption = caption_of(Stall(point, 2_000, StallKind.CRASH))
     assert caption["en"].startswith(
-        "P1 dies here, just before P1/sends Payments «ends the transaction», and starts again 2 s later. "
+        "P1 dies here, just before P1/sends Payments «ends the transaction», and restarts 2 s later. "
     )
     assert caption["zh"].startswith("P1 在这里被杀死，就在 P1/sends Payments“结束事务”之前，2 s 后重新启动。")
     for_ever = caption_of(Stall(point, FOR_EVER_MS, StallKind.CRASH))
-    assert "and never starts again. The local transaction has ended" in for_ever["en"]
+    assert "and never restarts. The local transaction has ended" in for_ever["en"]

@@ -183,9 +183,9 @@ def test_a_finding_has_a_caption_in_both_languages_for_every_hold() -> None:
         ({"max_stalls": 9}, "max_stalls is 9; allowed: 0 to 3"),
         ({"hold_ms": (0,)}, "ms is 0; allowed: 1 to"),
         ({"hold_ms": (1, 2, 3), "pause_ms": (4, 5)}, "durations is 5"),
-        ({"from_ms": 200_000}, "the story lasts 150000 ms"),
+        ({"from_ms": 200_000}, "the scenario lasts 150000 ms"),
         ({"max_schedules": 0}, "schedules is 0"),
-        ({"forced_unlocks": ((418, "C9", 1),)}, "there is no node 'C9'; there are: C1, C2"),
+        ({"forced_unlocks": ((418, "C9", 1),)}, "there is no node 'C9'; allowed: C1, C2"),
     ],
 )
 def test_what_cannot_be_searched_is_refused_by_name(wishes: dict[str, object], problem: str) -> None:
@@ -196,5 +196,5 @@ def test_what_cannot_be_searched_is_refused_by_name(wishes: dict[str, object], p
 
 
 def test_a_scenario_without_orderly_consumers_is_refused() -> None:
-    with pytest.raises(LabError, match="hello has no orderly consumers"):
+    with pytest.raises(LabError, match="hello has no ordered consumers"):
         make_plan(ExplorationRequest(load_scenario("hello")))

@@ -108,9 +108,11 @@ def test_a_lost_answer_to_a_send_makes_money_from_nowhere_where_the_debit_comes_
     (loss,) = finding.holds
     assert loss.stall == Stall(StepPoint("B1->P1", REPLY_TO_SEND, 1), FOR_EVER_MS, StallKind.LOSS)
     assert finding.violation.checker == "no-money-from-nowhere"
-    assert loss.caption["en"].startswith("The answer of B1 to SEND_MESSAGE_V2 of P1 is lost on its way. The message is")
+    assert loss.caption["en"].startswith(
+        "The response of B1 to SEND_MESSAGE_V2 from P1 is lost in transit. The message is"
+    )
     assert loss.caption["zh"].startswith("B1 对 P1 的 SEND_MESSAGE_V2 的应答在途中丢失。消息已经存下")
-    assert loss.meanwhile["en"].startswith("Afterwards C1 begins transfer-0")
+    assert loss.meanwhile["en"].startswith("Afterwards C1 starts to consume transfer-0")
     assert_repeats(finding, [("B1->P1", REPLY_TO_SEND)])
 
 
@@ -285,9 +287,9 @@ def test_without_losses_frames_are_no_points_and_usual_are_those_that_matter_for
     ("wishes", "problem"),
     [
         ({"max_losses": 3}, "max_losses is 3; allowed: 0 to 2"),
-        ({"lose": ("SEND",)}, "there is no frame 'SEND' that could be lost"),
-        ({"lose": ("reply",)}, "there is no frame 'reply' that could be lost"),
-        ({"lose": ("",)}, "usual are: SEND_MESSAGE_V2, reply to SEND_MESSAGE_V2, "),
+        ({"lose": ("SEND",)}, "unknown frame name 'SEND'"),
+        ({"lose": ("reply",)}, "unknown frame name 'reply'"),
+        ({"lose": ("",)}, "common names: SEND_MESSAGE_V2, reply to SEND_MESSAGE_V2, "),
     ],
 )
 def test_a_loss_that_cannot_be_searched_is_refused_by_name(wishes: dict[str, object], problem: str) -> None:

@@ -110,7 +110,7 @@ def test_a_process_that_never_starts_again_may_be_searched_too() -> None:
     finding = found_by(NAIVE, max_stalls=0, restart_ms=(FOR_EVER_MS,))
     (crash,) = finding.holds
     assert crash.stall.ms == FOR_EVER_MS
-    assert "never starts again" in crash.caption["en"]
+    assert "never restarts" in crash.caption["en"]
     with LabRun.replay(parse_link(finding.end_link)) as run:
         assert run.world.nodes["P1"].status == "crashed"
 
@@ -169,7 +169,7 @@ def test_switches_that_make_a_difference_are_named() -> None:
     ("wishes", "problem"),
     [
         ({"max_crashes": 3}, "max_crashes is 3; allowed: 0 to 2"),
-        ({"crash": ("B1",)}, "there is no node 'B1'; there are: P1, C1, producers, consumers"),
+        ({"crash": ("B1",)}, "there is no node 'B1'; allowed: P1, C1, producers, consumers"),
         ({"restart_ms": (-1,)}, "restart_ms is -1"),
     ],
 )

@@ -23,12 +23,12 @@ def test_who_asks_for_what_and_what_is_answered():
     one_queue = ('body: "body {n}"', 'body: "body {n}", queue: 0')
     with LabRun(small(slow, one_queue, ("jitter_ms: 1", "jitter_ms: 0"))) as run:
         said = captions(run, 560)
-    assert "P1 asks K1 for a producer id: with it the broker tells a batch that comes again." in said
-    assert "C1 asks K1 how far group g has come." in said
-    assert "C1 asks K1 for records: T-0 from offset 0 on, T-1 from offset 0 on." in said
+    assert "P1 asks K1 for a producer id, by which the broker detects duplicate batches." in said
+    assert "C1 asks K1 for the committed offsets of group g." in said
+    assert "C1 asks K1 for records: T-0 from offset 0, T-1 from offset 0." in said
     assert any(one.startswith("P1 asks K1 to append k-0") and "T-0" in one and "not compressed" in one for one in said)
-    assert any(one.startswith("K1 gives C1 k-0") and one.endswith("in batches as stored in the log.") for one in said)
-    assert any(one.startswith("C1 works on k-") for one in said)
+    assert any(one.startswith("K1 returns k-0") and one.endswith("in batches as stored in the log.") for one in said)
+    assert any(one.startswith("C1 processes k-") for one in said)
 
 
 def test_the_same_in_chinese():
@@ -69,9 +69,9 @@ def test_what_brokers_and_their_controller_say_to_each_other():
             run.run_to_time(time_ms * 1_000)
             if narrator.caption is not None:
                 said.append(narrator.caption.text["en"])
-    assert any(one.startswith("K2 asks K1 for what it has not copied yet: T-0 from offset 0 on") for one in said)
+    assert any(one.startswith("K2 fetches from K1 what it has not replicated yet: T-0 from offset 0") for one in said)
     assert any(
-        one.startswith("Q tells K") and "broker 2 leads T-0 in epoch 1; in sync are 2, 3." in one for one in said
+        one.startswith("Q tells K") and "broker 2 leads T-0 in epoch 1; in-sync replicas: 2, 3." in one for one in said
     )
-    assert any(one.startswith("K3 asks K2 where the newest leader epoch of its own log ends") for one in said)
-    assert any(one.startswith("K2 answers K3 up to where their logs are the same: T-0 at ") for one in said)
+    assert any(one.startswith("K3 asks K2 for the end offset of its latest leader epoch") for one in said)
+    assert any(one.startswith("K2 tells K3 up to where their logs agree: T-0 at ") for one in said)

@@ -44,31 +44,32 @@ def test_a_message_is_followed_from_its_producer_to_the_listener(told):
     texts = [str(caption.text) for caption in captions if caption is not None and "order-0-step-0" in caption.keys]
     assert texts == [
         "P1 sends order-0-step-0 to B1, for Q1.",
-        "B1 stores order-0-step-0 at offset 0 of Q1, and tells P1.",
-        "B1 gives C1 order-0-step-0 from Q1.",
-        "P1 knows that order-0-step-0 is stored.",
+        "B1 stores order-0-step-0 at offset 0 of Q1 and sends P1 an acknowledgement.",
+        "B1 returns order-0-step-0 from Q1 to C1.",
+        "P1 receives the acknowledgement: order-0-step-0 is stored.",
         "C1 calls its listener with order-0-step-0.",
-        "C1's listener is done with order-0-step-0.",
+        "C1's listener has consumed order-0-step-0.",
     ]
 
 
 def test_the_lock_says_who_gets_a_queue_and_who_does_not(told):
     captions, _ = told("three-locks", to_ms=5_000)
     locks = sentences(captions, "lock")
-    assert "B1 grants Q1 to C1 for 60 s: nobody else of the group gets it." in locks
+    assert "B1 grants C1 the lock on Q1 for 60 s: no other member of the group can get it." in locks
     assert "B1 refuses C2 the lock on Q1: C1 holds it." in locks
 
 
 def test_without_the_lock_the_duplicate_is_said_in_one_sentence(told):
     captions, run = told("three-locks", LOCK_OFF, to_ms=4_060)
     (switched,) = sentences(captions, "command")
-    assert switched.startswith("Broker lock: off now.")
-    assert "B1's lock is off: it grants Q1 to C2 although C1 still has it." in sentences(captions, "lock")
+    assert switched.startswith("Broker lock is now off.")
+    assert "B1's lock is off: it grants C2 Q1, although C1 still holds the lock." in sentences(captions, "lock")
     last = captions[-1]
     assert last.event == run.violations[0].event
     assert (last.kind, last.weight) == ("violation", GRAVE)
     assert str(last.text) == (
-        "C2 calls its listener with order-0-step-8 while C1 still has it: the same message, twice, at once."
+        "C2 calls its listener with order-0-step-8 while C1 is still processing it: "
+        "the message is processed twice at the same time."
     )
 
 
@@ -87,7 +88,7 @@ def test_a_lost_frame_is_told_whatever_it_was(told):
 def test_a_transaction_is_told_from_half_message_to_decision(told):
     captions, _ = told("bank-transaction", to_ms=4_000)
     texts = " ".join(sentences(captions, "transaction"))
-    assert "as a half message: no consumer sees it yet" in texts
+    assert "as a half message: consumers cannot see it yet" in texts
     assert "has executed the local transaction" in texts
     assert "to commit the half message" in texts
 
@@ -114,19 +115,22 @@ def use(strategy, *nodes):
 def test_each_delivery_of_an_idempotent_listener_is_told_with_its_verdict(told):
     captions, _ = told("order-and-stock", to_ms=1_300)
     texts = [str(caption.text) for caption in captions if caption is not None]
-    assert "C2 has done the work of order-0." in texts
-    assert "C1 swallows again-0: order-0 is done." in texts
-    assert "D1 refuses C1's INSERT: there is such a record already." in texts
-    assert "C2 commits its work in D1." in texts
+    assert "C2 did the work of order-0." in texts
+    assert "C1 swallows again-0, a duplicate: order-0 is already done." in texts
+    assert "D1 refuses C1's INSERT: the record already exists." in texts
+    assert "C2 commits its transaction in D1." in texts
     captions, _ = told("order-and-stock", *use("state-table", "C1", "C2"), to_ms=1_300)
     texts = [str(caption.text) for caption in captions if caption is not None]
-    assert "C1 bounces again-0: its record says that somebody is at order-0. It comes again later." in texts
+    assert (
+        "C1 bounces again-0: according to its record, order-0 is already being processed. It will be delivered again."
+        in texts
+    )
 
 
 def test_work_that_is_done_once_more_is_told_at_its_commit(told):
     captions, run = told("order-and-stock", *use("check-then-act", "C1", "C2"), to_ms=1_300)
     (again,) = sentences(captions, "violation")
-    assert again == "C1 takes order-0 from the stock in D1 once more: that is 2 times for one order."
+    assert again == "C1 reduces the stock for order-0 in D1 again: 2 times for one order."
     assert run.world.history.work_done[1].by == "C1"
 
 
@@ -141,7 +145,7 @@ def test_what_matters_is_a_table():
 
 
 @pytest.mark.parametrize(
-    ("on", "said"), [(False, "Broker lock: off now, everywhere."), (True, "Broker lock: on again, everywhere.")]
+    ("on", "said"), [(False, "Broker lock is now off on all nodes."), (True, "Broker lock is on again on all nodes.")]
 )
 def test_a_switch_of_every_node_names_none(told, on, said):
     captions, _ = told("three-locks", {**LOCK_OFF, "target": "", "on": on}, to_ms=0)

@@ -37,9 +37,9 @@ def test_statements_are_small_talk_until_they_are_committed_or_refused():
     assert store_words(insert, insert, ASKED) is None
     assert store_words(insert.reply(ResponseCode.SUCCESS), insert, ANSWERED) is None
     refused = store_words(insert.reply(StoreRefusalCode.UNIQUE_VIOLATION, "UNIQUE constraint failed"), insert, ANSWERED)
-    assert str(refused.text) == "D1 refuses C1's INSERT: there is such a record already."
+    assert str(refused.text) == "D1 refuses C1's INSERT: the record already exists."
     commit = request(StoreRequestCode.SQL_COMMIT)
-    assert str(store_words(commit, commit, ASKED).text) == "C1 commits its work in D1."
+    assert str(store_words(commit, commit, ASKED).text) == "C1 commits its transaction in D1."
     lost = store_words(
         commit.reply(StoreRefusalCode.TRANSACTION_LOST, "there is no such transaction"), commit, ANSWERED
     )
@@ -49,7 +49,7 @@ def test_statements_are_small_talk_until_they_are_committed_or_refused():
 def test_a_command_of_redis_is_told_without_prefix_value_and_script():
     words = ["EVAL", "if redis.call" + " " * 60, 1, "glassmq:idempotence:shop:order-0", '{"state": "consuming"}', 600]
     asked = request(StoreRequestCode.REDIS_COMMAND, words)
-    assert str(store_words(asked, asked, Ends("C1", "R1")).text) == "C1 tells R1: EVAL 1 order-0 600"
+    assert str(store_words(asked, asked, Ends("C1", "R1")).text) == "C1 sends R1 a command: EVAL 1 order-0 600"
 
 
 def test_only_refusals_of_stores_are_named_so():

@@ -141,7 +141,7 @@ def test_a_change_of_membership_needs_a_peer_and_a_leader():
             apply(run, "change-membership", "C1")
         for name in ("R1", "R2", "R3"):
             apply(run, "crash", name)
-        with pytest.raises(CommandRefused, match="no leader runs"):
+        with pytest.raises(CommandRefused, match="no leader is running"):
             apply(run, "change-membership", "R1")
 
 

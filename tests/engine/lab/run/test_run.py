@@ -189,7 +189,7 @@ def test_a_setting_from_the_beginning_forks_the_past_and_keeps_the_later_command
             with fork_with(fork, again) as other:
                 assert other.world.consumers()[0].consumer.config.pull_batch_size == 2
                 assert [timed.command.kind for timed in other.commands] == ["setting", "crash", "restart"]
-        with pytest.raises(CommandRefused, match="only a setting"):
+        with pytest.raises(CommandRefused, match="only settings"):
             SettingFork(run, parse_command({"kind": "crash", "target": "B1"}))
 
 
@@ -258,19 +258,22 @@ def exported_small(**changes: object) -> dict[str, object]:
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"format": "other"}, "no exported run"),
-        ({"version": 2}, "no exported run"),
-        ({"scenario": 5}, "scenario must be a text"),
-        ({"seed": "1"}, "seed must be a whole number"),
-        ({"seed": -1}, "seed must be a whole number"),
+        ({"format": "other"}, "not an exported run"),
+        ({"version": 2}, "not an exported run"),
+        ({"scenario": 5}, "scenario must be a string"),
+        ({"seed": "1"}, "seed must be an integer"),
+        ({"seed": -1}, "seed must be an integer"),
         ({"event": 10**9}, "0 to 500000"),
         ({"time_us": True}, "time_us must be"),
         ({"journal_hash": "x" * 65}, "journal_hash must be"),
         ({"commands": {}}, "commands must be a list"),
         ({"commands": [5]}, "must be a JSON object"),
-        ({"commands": [{}]}, "command 1: a command is an object"),
+        ({"commands": [{}]}, "command 1: a command must be an object"),
         ({"commands": [{"event": -1, "time_us": 0, "command": {"kind": "heal"}}]}, "event of command 1"),
-        ({"commands": [{"event": 1, "time_us": 0, "command": {"kind": "heal"}}] * 501}, "501 commands; allowed: 500"),
+        (
+            {"commands": [{"event": 1, "time_us": 0, "command": {"kind": "heal"}}] * 501},
+            "501 commands; allowed: up to 500",
+        ),
         (
             {
                 "commands": [
@@ -298,10 +301,10 @@ def test_an_export_with_a_broken_scenario_or_an_impossible_command_is_refused():
 
 @pytest.mark.parametrize("name", ["../../x", "/etc/passwd", "a b", "", "x" * 60 + "y"])
 def test_a_name_that_could_lead_elsewhere_is_refused_in_a_file_and_in_a_link(name):
-    with pytest.raises(RecordingRefused, match=r"no name for a scenario|at most 60"):
+    with pytest.raises(RecordingRefused, match=r"not a valid scenario name|at most 60"):
         parse_export(exported_small(scenario=name))
     content = json.dumps({"s": name, "x": "nodes: {}", "n": 1, "e": 0, "t": 0, "c": []})
-    with pytest.raises(RecordingRefused, match=r"no name for a scenario|at most 60"):
+    with pytest.raises(RecordingRefused, match=r"not a valid scenario name|at most 60"):
         parse_link(base64.urlsafe_b64encode(zlib.compress(content.encode())).decode().rstrip("="))
 
 

@@ -115,5 +115,5 @@ def test_a_way_changes_the_consumers_that_work_and_nothing_else():
 
 
 def test_a_scenario_without_work_is_refused_by_name():
-    with pytest.raises(NoWork, match="hello: no listener works on anything"):
+    with pytest.raises(NoWork, match="hello has no listener with “work”"):
         with_way(replace(load_scenario("hello"), fault_model=FaultModel()), WAYS["none"])

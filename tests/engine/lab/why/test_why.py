@@ -276,20 +276,21 @@ def test_it_works_in_slices():
 def test_the_story_of_two_locks_reads_in_both_languages():
     answer = asked("start-page", "ann4", Question.TWICE, deeds=BROKER_LOCK_OFF)
     assert answer.verdict["en"] == (
-        "C2 got ann4 while C1 still had it: B1's lock was off, so it granted Orders Q1 to both."
+        "C2 received ann4 while C1 was still processing it: "
+        "B1's lock was off, so both consumers were granted Orders Q1."
     )
-    assert answer.verdict["zh"] == "C1 还在处理 ann4，C2 又收到了它：B1 的锁已关闭，Orders Q1 同时给了两个消费者。"
+    assert answer.verdict["zh"] == "C1 还在处理 ann4，C2 又收到了它：B1 的锁已关闭，Orders Q1 同时授予了两个消费者。"
     assert [step.text["en"] for step in answer.steps[3:6]] == [
-        "C2 takes Orders Q1 over and begins at offset 4, as the broker says.",
-        "C2 has pulled it into its process queue.",
-        "C2's listener gets ann4 again: delivery 2 (Orders Q1, offset 4).",
+        "C2 takes over Orders Q1 and starts at offset 4, as stored by the broker.",
+        "C2 pulls it into its process queue.",
+        "C2's listener receives ann4 again: delivery 2 (Orders Q1, offset 4).",
     ]
 
 
 def test_the_wait_for_a_dead_owners_lock_reads_in_both_languages():
     answer = asked("killed-owner-waits-60s", "order-30", Question.NOT_YET, to_ms=20_000)
     assert answer.verdict["en"].startswith(
-        "order-30: nobody may pull Orders Q0: B1 keeps its lock for C1 until 61.102 s, 41.1 s from now. "
-        "If nobody interferes, C2 gets it at 70.4"
+        "order-30: no consumer may pull Orders Q0: B1 keeps it locked for C1 until 61.102 s, 41.1 s from now. "
+        "If nothing else changes, C2 receives it at 70.4"
     )
-    assert answer.verdict["zh"].startswith("order-30：没有人能拉取 Orders Q0：B1 把锁留给 C1 直到 61.102 s")
+    assert answer.verdict["zh"].startswith("order-30：没有消费者能拉取 Orders Q0：B1 为 C1 锁着它直到 61.102 s")

@@ -89,7 +89,7 @@ def test_debit_first_a_process_that_dies_between_leaves_money_gone():
         assert broken(run) == {CONSERVED: ["t-0"]}
         (violation,) = run.violations
         assert violation.anomaly == "skipped"
-        assert "100 is gone" in violation.text["en"]
+        assert "100 has been lost" in violation.text["en"]
 
 
 # --- transaction ---------------------------------------------------------------------------------------------------
@@ -271,12 +271,12 @@ def test_a_second_member_of_a_banks_group_is_refused():
 
 @pytest.mark.parametrize(("kind", "target"), [("disk-full", "N1"), ("disk-free", "N1")])
 def test_only_what_has_a_disk_can_have_a_full_one(kind, target, started):
-    with pytest.raises(NoSuchTarget, match="needs a node with a disk"):
+    with pytest.raises(NoSuchTarget, match="applies only to nodes with a disk"):
         apply(started(), kind, target)
 
 
 def test_only_a_bank_can_be_told_to_credit_again(started):
-    with pytest.raises(NoSuchTarget, match="C1 is no bank"):
+    with pytest.raises(NoSuchTarget, match="C1 is not a bank"):
         apply(started(), "lock-switch", "C1", lock="idempotent-consumer", on=False)
 
 

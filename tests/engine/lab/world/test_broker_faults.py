@@ -210,9 +210,9 @@ def test_a_broker_whose_disk_failed_to_flush_refuses_messages_until_it_is_starte
     [
         ({"kind": "fault", "target": "B1", "what": "hold"}, "lab"),
         ({"kind": "fault", "target": "B1", "what": "reject", "frame": "reply"}, "reject"),
-        ({"kind": "fault", "target": "P1", "what": "drop"}, "needs a broker"),
+        ({"kind": "fault", "target": "P1", "what": "drop"}, "applies to brokers only"),
         ({"kind": "give-lock", "target": "B1", "group": "g", "topic": "T", "to": "C1"}, "lock"),
-        ({"kind": "give-lock", "target": "B1", "group": "g", "topic": "T", "to": "P1"}, "needs a consumer"),
+        ({"kind": "give-lock", "target": "B1", "group": "g", "topic": "T", "to": "P1"}, "applies to consumers only"),
     ],
 )
 def test_a_fault_that_makes_no_sense_is_refused_and_nothing_happens(started, command, words):

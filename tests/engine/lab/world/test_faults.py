@@ -55,7 +55,7 @@ def test_a_torn_write_is_a_power_cut_that_may_leave_parts(started):
     apply(run, "restart", "B1")
     run_to_ms(run, 30_000)
     assert run.world.nodes["B1"].status == "running"
-    with pytest.raises(NoSuchTarget, match="torn-write needs a broker"):
+    with pytest.raises(NoSuchTarget, match="torn-write applies to brokers only"):
         apply(run, "torn-write", "P1")
 
 
@@ -107,7 +107,7 @@ def test_dropped_caches_leave_only_what_is_dirty_and_memory_without_end_cannot_b
     assert len(cache) > len(cache.dirty)
     apply(run, "drop-caches", "B1")
     assert len(cache) == len(cache.dirty)
-    with pytest.raises(CommandRefused, match=r"B1 has memory without end.*cache_pages"):
+    with pytest.raises(CommandRefused, match=r"B1 has unlimited memory.*cache_pages"):
         apply(started(), "drop-caches", "B1")
 
 
@@ -120,7 +120,7 @@ def test_a_killed_consumer_is_replaced_by_the_other_member(started):
     run_to_ms(run, 30_000)
     assert sorted(set(successes(run))) == ALL_KEYS
     assert len(run.world.nodes["C2"].consumer.process_queues) >= 4
-    with pytest.raises(NoSuchTarget, match="needs a consumer, B1 is a broker"):
+    with pytest.raises(NoSuchTarget, match="applies to consumers only, but B1 is a broker"):
         apply(run, "kill-consumer", "B1")
 
 
@@ -148,9 +148,9 @@ def test_an_added_consumer_takes_a_share_of_the_queues(started):
     run_to_ms(run, 1_500)
     owned = {name: run.world.nodes[name].consumer.process_queues for name in ("C1", "C2")}
     assert [sum(queue.topic == "T" for queue in queues) for queues in owned.values()] == [2, 2]
-    with pytest.raises(CommandRefused, match="there is a node C2 already"):
+    with pytest.raises(CommandRefused, match="a node named C2 already exists"):
         apply(run, "add-consumer", "C2", like="C1")
-    with pytest.raises(CommandRefused, match="no name for a node"):
+    with pytest.raises(CommandRefused, match="not a valid node name"):
         apply(run, "add-consumer", "C 3", like="C1")
 
 
@@ -308,7 +308,7 @@ def test_a_world_waits_for_a_bounded_number_of_frames(started):
     run = started()
     for _ in range(100):
         apply(run, "drop-next", "", frame="END_TRANSACTION")
-    with pytest.raises(CommandRefused, match="100 faults wait"):
+    with pytest.raises(CommandRefused, match="at most 100 are allowed"):
         apply(run, "drop-next", "", frame="END_TRANSACTION")
     apply(run, "heal")
     apply(run, "drop-next", "", frame="END_TRANSACTION")
@@ -346,7 +346,7 @@ def test_a_held_task_waits_while_the_rest_goes_on(started):
     apply(run, "release", "P1/sends T")
     run_to_ms(run, 2_050)
     assert run.world.producers()[0].sender.sent > sent
-    with pytest.raises(NoSuchTarget, match="no task or link is called 'P1/nothing'"):
+    with pytest.raises(NoSuchTarget, match="there is no task or link named 'P1/nothing'"):
         apply(run, "hold", "P1/nothing", ms=1)
 
 
@@ -366,7 +366,7 @@ def test_a_timer_that_is_fired_by_hand_does_its_work_now_and_not_again_at_its_ti
     while run.world.producers()[0].sender.sent == sent:
         run.run_events(1)
     assert run.world.now_us == now_us
-    with pytest.raises(NoSuchTarget, match=f"P1/sends T has no timer that fires at {due_us}"):
+    with pytest.raises(NoSuchTarget, match=f"P1/sends T has no timer with index 0 that fires at {due_us}"):
         apply(run, "fire-timer", "P1/sends T", due_us=due_us)
 
 
@@ -376,7 +376,7 @@ def test_a_frame_that_is_dropped_under_way_does_not_arrive(started):
         run.run_events(1)
     lost = []
     run.world.lab.network.cut_watchers.append(lost.append)
-    with pytest.raises(NoSuchTarget, match="no frame is under way over B1->P1"):
+    with pytest.raises(NoSuchTarget, match="no frame with index 0 is in transit on B1->P1"):
         apply(run, "drop-frame", "B1->P1", due_us=due_us)
     with pytest.raises(CommandRefused, match="write P1->B1"):
         apply(run, "drop-frame", "P1<->B1", due_us=due_us)

@@ -65,7 +65,9 @@ def test_a_message_keeps_its_name_when_a_check_stores_it_again(begun):
 
 def test_a_second_commit_is_refused_and_anyway_consumers_get_the_message_twice(begun):
     run = begun("unknown-and-check-back", 2_400)
-    with pytest.raises(HalfMessageCommandRefused, match="'transfer-0' is decided already: op message 0") as refused:
+    with pytest.raises(
+        HalfMessageCommandRefused, match="'transfer-0' is already decided, according to op message 0"
+    ) as refused:
         apply(run, "commit-half", "B1", message="transfer-0")
     assert "已有结论" in refused.value.text["zh"]
     apply(run, "commit-half", "B1", message="transfer-0", anyway=True)
@@ -83,7 +85,7 @@ def test_a_message_that_was_given_up_is_checked_again(begun):
         ("transfer-1", 5, None),
     ]
     assert all(one["given_up_us"] > one["born_us"] for one in given_up)
-    with pytest.raises(HalfMessageCommandRefused, match="given up after 5 checks"):
+    with pytest.raises(HalfMessageCommandRefused, match="gave up on 'lost-0' after 5 check-backs"):
         apply(run, "commit-half", "B1", message="lost-0")
     apply(run, "restart", "P2")
     run_to_ms(run, 81_000)
@@ -103,10 +105,10 @@ def test_a_message_that_was_given_up_is_checked_again(begun):
 @pytest.mark.parametrize(
     ("kind", "target", "message", "words"),
     [
-        ("commit-half", "C1", "transfer-1", "commit-half needs a broker"),
-        ("commit-half", "B1", "nobody", "no half message has the unique id or key 'nobody'"),
-        ("rollback-half", "B1", "nobody", "no half message has the unique id or key 'nobody'"),
-        ("resume-half", "B1", "transfer-1", "no message that was given up"),
+        ("commit-half", "C1", "transfer-1", "commit-half applies to brokers only"),
+        ("commit-half", "B1", "nobody", "there is no half message with the unique id or key 'nobody'"),
+        ("rollback-half", "B1", "nobody", "there is no half message with the unique id or key 'nobody'"),
+        ("resume-half", "B1", "transfer-1", "has not given up on any message"),
         ("commit-half", "B1", "", "commit-half.message is ''"),
     ],
 )

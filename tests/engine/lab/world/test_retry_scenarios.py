@@ -200,5 +200,5 @@ def test_an_orderly_listener_has_no_delay_level():
         parse_scenario(text.replace("{LISTENER}", "{delay_level: -1}"), "words")
     with LabRun(parse_scenario(text.replace("{LISTENER}", "{}"), "words")) as run:
         command = parse_command({"kind": "listener", "target": "C1", "result": "later", "delay_level": -1})
-        with pytest.raises(LabError, match="C1 consumes in order"):
+        with pytest.raises(LabError, match="C1 is an ordered consumer"):
             run.apply(command)

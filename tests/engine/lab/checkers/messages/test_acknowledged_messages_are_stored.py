@@ -54,7 +54,7 @@ def test_an_answer_that_names_another_offset_is_found():
         run_to(run, 1_000)
         returned = run.world.history.sends_returned
         returned.append(returned[-1]._replace(queue_offset=99))
-        assert "received another place" in of(finish(run), NAME)[0].text["en"]
+        assert "was given a different position" in of(finish(run), NAME)[0].text["en"]
 
 
 def test_with_asynchronous_flush_a_power_cut_may_lose_what_was_acknowledged():

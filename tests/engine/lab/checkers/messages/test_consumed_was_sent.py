@@ -36,7 +36,7 @@ def test_a_message_that_its_producer_was_told_is_refused_must_not_be_consumed():
         history.sends_invoked.append(sent._replace(key="order-refused"))
         history.sends_returned.append(history.sends_returned[-1]._replace(key="order-refused", status="refused"))
         history.consumes_began.append(history.consumes_began[-1]._replace(key="order-refused"))
-        assert "refused" in of(finish(run), NAME)[0].text["en"]
+        assert "rejected" in of(finish(run), NAME)[0].text["en"]
 
 
 def test_another_message_than_the_broker_has_there_is_found():
@@ -52,4 +52,4 @@ def test_a_message_from_a_place_where_the_broker_has_none_is_found():
         run_to(run, 2_000)
         began = run.world.history.consumes_began
         began.append(began[-1]._replace(queue_offset=1_000))
-        assert "does not have" in of(finish(run), NAME)[0].text["en"]
+        assert "has no message there" in of(finish(run), NAME)[0].text["en"]

@@ -15,7 +15,7 @@ def test_progress_that_no_broker_takes_note_of_is_found(monkeypatch):
         assert {violation.anomaly for violation in found} == {"duplicate"}
         for violation in found:
             stored = manager.query_offset("shop", "Orders", int(violation.element["queue"]))
-            assert f"the offset stored for it is {stored}" in violation.text["en"]
+            assert f"its stored offset is {stored}" in violation.text["en"]
 
 
 def test_what_a_member_still_has_in_memory_reaches_the_broker_in_the_end():

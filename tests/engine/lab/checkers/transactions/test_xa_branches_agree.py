@@ -19,7 +19,7 @@ def test_a_bank_that_ends_a_branch_in_doubt_by_itself_is_caught():
         run_to_ms(run, 20_000)
         assert complaints(run)[0] == (
             "lost write",
-            "TC-1-1 (xa-0): the branch at R2 is committed, that at R1 is rolled-back.",
+            "TC-1-1 (xa-0): the branch at R2 is committed, but the branch at R1 is rolled-back.",
         )
 
 
