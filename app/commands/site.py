@@ -20,7 +20,7 @@ import click
     help="Folder of the npm package pyodide.  [default: node_modules/pyodide next to GlassMQ's own source]",
 )
 def command(out: Path, pyodide: Path | None) -> None:
-    """Write lessons, lab, articles and the storage laboratory as a site that needs no server.
+    """Write lessons, lab, articles, glossary and filter bench as a site that needs no server.
 
     The engine runs in the visitor's browser. Any host of static files serves the folder, also below a path of its own.
     Needs Node.js and Pyodide, as the developers' tests do: make site installs both first.

@@ -1,4 +1,4 @@
-"""The application of the site: the pages that need no broker, for whatever carries its requests and events.
+"""The application of the site: most pages that need no broker, for whatever carries its requests and events.
 
 The build renders its pages with it, and the worker in the visitor's browser answers their requests with it.
 """
@@ -19,12 +19,12 @@ from app.lab_application import LabApplication, LabSettings, add_lab_application
 from app.web.api import json_answer
 from app.web.flask_application import create_flask
 
-#: Pages of ``glassmq serve`` that need a broker, Spark or a server: neither pages nor the navigation have them.
-ABSENT_PAGES = ("/live", "/pipeline")
+#: Pages of ``glassmq serve`` that need a broker, Spark or real files: neither pages nor the navigation have them.
+ABSENT_PAGES = ("/live", "/pipeline", "/storage")
 #: The page to which links to them lead.
 NEEDS_A_SERVER = "/needs-a-server"
-#: Functions of the pages that start processes, by the names of their routes.
-_NEED_PROCESSES = ("explorations.begin", "api.storage_start")
+#: What the pages offer on a server only, by the names of the routes: it starts processes, or outlives the page.
+_REFUSED = ("explorations.begin", "lab.export_html", "lab.import_run")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +51,10 @@ def create_site_application(
     parts = add_lab_application(app, Blueprint("api", __name__, url_prefix="/api"), lab, folders, LabSettings())
 
     @app.before_request
-    def refuse_processes() -> Response | None:
-        if request.endpoint not in _NEED_PROCESSES:
+    def refuse() -> Response | None:
+        if request.endpoint not in _REFUSED:
             return None
-        why = in_all_languages("site.needs_processes")
+        why = in_all_languages("site.only_on_a_server")
         return json_answer({"reason": "needs_a_server", "error": why, "text": why}, 501)
 
     @app.get(NEEDS_A_SERVER)

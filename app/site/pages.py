@@ -36,7 +36,7 @@ _IMPORT_MAP = re.compile(r"""<script type="importmap"[^>]*>(.*?)</script>""", re
 _PAGE_DATA = re.compile(r"""(<script type="application/json" id="page-data")[^>]*>(.*?)</script>""", re.DOTALL)
 _NONCE = re.compile(r""" nonce="[^"]*\"""")
 #: Addresses that only a server answers.
-_ABSENT = re.compile(r"/(live|pipeline|api|lab/wire)(?![\w-])")
+_ABSENT = re.compile(r"/(live|pipeline|storage|api|lab/wire)(?![\w-])")
 _PRELOADED = re.compile(r"""\s*<link rel="preload" href="/api/[^>]*>""")
 
 
@@ -49,7 +49,6 @@ def page_addresses() -> list[str]:
         "/tutorials",
         "/tutorials/articles",
         "/glossary",
-        "/storage",
         "/filters",
         NEEDS_A_SERVER,
         *(f"/lab/{name}" for name in scenario_names()),

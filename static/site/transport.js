@@ -1,7 +1,7 @@
 // The site's way to its application: see static/common/transport.js. A worker of this page runs it, in Python, and
 // starts with the first request or stream.
 
-import { t } from "../common/i18n.js";
+import { language, t } from "../common/i18n.js";
 
 const ROOT = new URL("../../", import.meta.url);
 /** Answers that are files of the site. */
@@ -89,14 +89,16 @@ export const openConnection = (namespace) => new Stream(namespace);
 /** A link to a file that the application makes, as an export of a run. */
 addEventListener("click", async (event) => {
   const link = event.target.closest?.("a[href^='/api/']");
-  if (!link) return;
+  if (!link) return undefined;
   event.preventDefault();
   const answer = await sendRequest(link.getAttribute("href"));
+  if (!answer.ok) return say((await answer.json()).text?.[language] ?? answer.status, "alert");
   const save = document.createElement("a");
   save.href = URL.createObjectURL(await answer.blob());
   save.download = /filename="([^"]+)"/.exec(answer.headers.get("Content-Disposition"))?.[1] ?? "";
   save.click();
   setTimeout(() => URL.revokeObjectURL(save.href), 60_000);
+  return undefined;
 });
 
 // ------------------------------------------------------------------------------------------------ progress
@@ -104,11 +106,11 @@ addEventListener("click", async (event) => {
 /** Says at the foot of the page what loads, until it is there. */
 function showProgress(step, problem = "") {
   document.documentElement.dataset.worker = step;
+  say(step === "ready" ? "" : t(`site.${step}`, { problem }), problem ? "alert" : "status");
+}
+
+function say(text, role) {
   const line = document.querySelector(".site-progress") ?? document.createElement("p");
-  line.className = "site-progress";
-  line.role = problem ? "alert" : "status";
-  if (step === "ready") return line.remove();
-  line.textContent = t(`site.${step}`, { problem });
+  Object.assign(line, { className: "site-progress", textContent: text, role });
   document.body.append(line);
-  return undefined;
 }

@@ -67,8 +67,11 @@ def test_a_step_of_a_lesson_is_checked(page):
     assert status == 200 and answer["done"] is False
 
 
-@pytest.mark.parametrize("address", ["/api/lab/explorations", "/api/storage/runs/disk"])
-def test_what_needs_processes_is_refused_in_both_languages(page, address):
-    status, answer = page.ask("POST", address, {})
+@pytest.mark.parametrize(
+    ("method", "address"),
+    [("POST", "/api/lab/explorations"), ("POST", "/api/lab/import"), ("GET", "/api/lab/any/export.html")],
+)
+def test_what_only_a_server_does_is_refused_in_both_languages(page, method, address):
+    status, answer = page.ask(method, address, {})
     assert status == 501 and answer["reason"] == "needs_a_server"
     assert set(answer["error"]) == {"en", "zh"} and answer["text"] == answer["error"]
